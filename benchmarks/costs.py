@@ -1,10 +1,13 @@
-"""What the largest inputs of docs/security.md take of a daemon, and how long another client waits meanwhile.
+"""What the largest inputs of docs/security.md take of a daemon, and how long another client waits
+meanwhile.
 
     .venv/bin/python -m benchmarks.costs [AT_ONCE [WORD]]
 
-Each input is sent AT_ONCE times at the same time (8); with WORD only those whose name has it. Two daemons run: one is sent the inputs, the other is idle. Both are asked
-for a scenario's summary all the while, in turns, since a busy machine makes both wait. "The daemon's work" is the longest wait, as far as
-the daemon used a processor meanwhile: the rest is the machine's. Memory is what the first daemon grew by.
+Each input is sent AT_ONCE times at the same time (8); with WORD only those whose name has it. Two
+daemons run: one is sent the inputs, the other is idle. Both are asked for a scenario's summary all
+the while, in turns, since a busy machine makes both wait. "The daemon's work" is the longest wait,
+as far as the daemon used a processor meanwhile: the rest is the machine's. Memory is what the first
+daemon grew by.
 """
 
 import json
@@ -27,7 +30,8 @@ from tests.daemons import Daemon, daemon
 from tests.pressure import peak_memory, send, work_of
 from tests.test_costs_of_requests import WEBHOOK, abi, keep_all
 
-#: Goals: seconds that another client waits more than beside an idle daemon while the daemon works, and bytes.
+#: Goals: seconds that another client waits more than beside an idle daemon while the daemon works,
+#: and bytes.
 WAIT, MEMORY = 0.25, 300 * 1024**2
 MIB = 1024**2
 
@@ -80,7 +84,9 @@ class Kept:
 def calls(count: int) -> str:
     table = load_bundled("polkadot")
     assert table is not None
-    call = Call(pallet="Utility", method="batch", args={"calls": [{"System": {"remark": {"remark": b""}}}]})
+    call = Call(
+        pallet="Utility", method="batch", args={"calls": [{"System": {"remark": {"remark": b""}}}]}
+    )
     one = table.encode_call(call)
     return "0x" + (one[:2] + encode_compact(count) + one[3:] * count).hex()
 
@@ -92,7 +98,9 @@ def attacks() -> dict[str, Attack]:
     deep = b"[" * 90 + b"]" * 90
     lists = b'{"nodes":[],"edges":[],"x":[' + (deep + b",") * 2_700 + b"[]]}"
     blanks = b'{"url": "x"' + b" " * (32 * MIB - 12) + b"}"
-    arguments = abi([{"path": ["a" * 990], "def": {}}], [{"label": "b", "type": {"type": 0}}] * 4_000)
+    arguments = abi(
+        [{"path": ["a" * 990], "def": {}}], [{"label": "b", "type": {"type": 0}}] * 4_000
+    )
     preview = "/api/info/preview?scenario_id={}&format="
     return {
         "JSON of 250 000 values": post("/saveUrl", {"url": share(lists)}),
@@ -100,7 +108,9 @@ def attacks() -> dict[str, Attack]:
             running, "/saveUrl", b'{"url": "' + b"\\n" * 7_900_000 + b'"}', seconds=300
         )[0],
         "link of 24 MB of %41": post("/saveUrl", {"url": "x?diagramData=" + "%41" * 7_990_000}),
-        "diagram of 10 000 nodes: show": stored({"nodes": nodes, "edges": chain}, "/api/scenario/show"),
+        "diagram of 10 000 nodes: show": stored(
+            {"nodes": nodes, "edges": chain}, "/api/scenario/show"
+        ),
         "20 000 edges of a node to itself: PNG": stored(loops, preview + "png&width=1200"),
         "1 000 cards: PNG": stored({"nodes": nodes[:990], "edges": chain[:989]}, preview + "png"),
         "1 000 cards: text": stored(
@@ -108,15 +118,20 @@ def attacks() -> dict[str, Attack]:
         ),
         "TOML of 1 MB, a number": post("/api/create/flow", {"flow": "x = " + "1" * 1_000_000}),
         "TOML of 9 999 steps": post(
-            "/api/create/flow", {"flow": "[[steps]]\ntype='Remark'\nchain='polkadot'\ntext='hello'\n" * 9_999}
+            "/api/create/flow",
+            {"flow": "[[steps]]\ntype='Remark'\nchain='polkadot'\ntext='hello'\n" * 9_999},
         ),
         "batch of 15 000 calls": post("/api/tx/decode", {"chain": "polkadot", "tx": calls(15_000)}),
         "transaction of 5 MB": post(
             "/api/tx/decode", {"chain": "polkadot", "tx": "0x" + "00" * (5 * MIB - 9)}
         ),
         "codes for Polkadot Vault": post("/web/vault", {"payload": "0x" + "00" * 20_000}),
-        "body of 32 MiB of blanks": lambda running: send(running, "/saveUrl", blanks, seconds=300)[0],
-        "remark of 3 MiB": post("/api/create/remark", {"chain": "polkadot", "text": "x" * (3 * MIB)}),
+        "body of 32 MiB of blanks": lambda running: send(running, "/saveUrl", blanks, seconds=300)[
+            0
+        ],
+        "remark of 3 MiB": post(
+            "/api/create/remark", {"chain": "polkadot", "text": "x" * (3 * MIB)}
+        ),
         "contract of long arguments": post("/api/contracts/contract_info", {"abiJson": arguments}),
         "diagram of 250 000 values: export": stored(lists, "/getUrl/{}?as=json"),
         "event of 1 MiB": Kept("/webhook/{}", b"[" + b"0," * 249_000 + b" " * 500_000 + b"0]"),
@@ -172,7 +187,8 @@ def measure(name: str, attack: Attack, at_once: int) -> None:
         missed = " **" if min(more, waits.worked) > WAIT or grown > MEMORY else ""
         print(
             f"| {name} | {answers} | {work_of(pressed) - worked:.1f} | {grown // MIB} | "
-            f"{waits.longest[0] * 1000:.0f} | {waits.longest[1] * 1000:.0f} | {waits.worked * 1000:.0f} |{missed}",
+            f"{waits.longest[0] * 1000:.0f} | {waits.longest[1] * 1000:.0f} | "
+            f"{waits.worked * 1000:.0f} |{missed}",
             flush=True,
         )
 
@@ -181,7 +197,8 @@ def main() -> None:
     at_once = int(sys.argv[1]) if len(sys.argv) > 1 else 8
     word = sys.argv[2] if len(sys.argv) > 2 else ""
     print(
-        "| input | answers | CPU s | MiB more | other client ms | beside an idle daemon ms | the daemon's work ms |\n"
+        "| input | answers | CPU s | MiB more | other client ms | beside an idle daemon ms "
+        "| the daemon's work ms |\n"
         "|---|---|---|---|---|---|---|"
     )
     for name, attack in attacks().items():

@@ -1,4 +1,5 @@
-"""What a second endpoint of each chain adds to the time of questions about money, with nodes that are far away.
+"""What a second endpoint of each chain adds to the time of questions about money, with nodes that
+are far away.
 
     .venv/bin/python -m benchmarks.endpoints [SECONDS]
 
@@ -91,7 +92,8 @@ def measure(home: Path, networks: list[FakeNetwork], words: tuple[str, ...]) -> 
     """Return the shortest of three times, with an endpoint of each chain in each of *networks*."""
     config = home / "config.toml"
     chains: dict[str, Any] = {
-        name: {"endpoints": [network.chains[name].node.url for network in networks]} for name in CHAINS
+        name: {"endpoints": [network.chains[name].node.url for network in networks]}
+        for name in CHAINS
     }
     config.write_text(
         tomli_w.dumps({"cache": f"{home}/cache", "store": f"{home}/scenarios.db", "chains": chains})

@@ -1,8 +1,9 @@
-"""What the HTTP servers cost: each endpoint against a bare aiohttp JSON echo, same machine, same client.
+"""What the HTTP servers cost: each endpoint against a bare aiohttp JSON echo, same machine, same
+client.
 
-`python -m benchmarks.http` starts each server as a process of its own, and a client as another: 32 connections that are
-kept alive, each with one request at a time.  Rounds of all servers alternate, so that a busy machine hits them alike;
-the figures are medians over the rounds.
+`python -m benchmarks.http` starts each server as a process of its own, and a client as another: 32
+connections that are kept alive, each with one request at a time.  Rounds of all servers alternate,
+so that a busy machine hits them alike; the figures are medians over the rounds.
 """
 
 import argparse
@@ -51,13 +52,17 @@ class Load:
     #: Milliseconds.
     p50: float
     p99: float
-    #: Microseconds of the server's own work on each request: other work on the machine does not change it.
+    #: Microseconds of the server's own work on each request: other work on the machine does not
+    #: change it.
     cpu: float = 0
 
 
 def request_bytes(path: str, fields: Any) -> bytes:
     body = json.dumps(fields).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: "
+        f"application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
     return head.encode() + body
 
 
@@ -185,8 +190,11 @@ async def serve_site(folder: Path) -> None:
 
 @contextmanager
 def server_process(*arguments: str) -> Iterator[tuple[int, int]]:
-    """Start a Python process that prints the port it listens on; gives the port and the process id."""
-    with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True) as process:
+    """Start a Python process that prints the port it listens on; gives the port and the process
+    id."""
+    with subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             yield int(process.stdout.readline()), process.pid
@@ -266,7 +274,9 @@ def main() -> None:
         run_served(serve_site(Path(given.part[1])))
     elif given.part[:1] == ["client"]:
         told = json.loads(given.part[1])
-        load = asyncio.run(press(told["port"], request_bytes(told["path"], told["fields"]), told["seconds"]))
+        load = asyncio.run(
+            press(told["port"], request_bytes(told["path"], told["fields"]), told["seconds"])
+        )
         print(json.dumps({"rate": load.rate, "p50": load.p50, "p99": load.p99}))
     else:
         with tempfile.TemporaryDirectory() as folder:
@@ -282,12 +292,15 @@ def report(loads: dict[str, Load]) -> list[str]:
     missed = []
     print(f"{os.cpu_count()} cores, {CONNECTIONS} connections")
     print(
-        f"{'':20} {'requests/s':>10} {'share':>6} {'goal':>5} {'p50 ms':>7} {'p99 ms':>7} {'cpu us':>7} {'share':>6}"
+        f"{'':20} {'requests/s':>10} {'share':>6} {'goal':>5} {'p50 ms':>7} {'p99 ms':>7} "
+        f"{'cpu us':>7} {'share':>6}"
     )
     for name, load in loads.items():
         share, goal = load.rate / echo, GOALS.get(name)
         print(
-            f"{name:20} {load.rate:10.0f} {share:6.0%} {'' if goal is None else format(goal, '.0%'):>5} {load.p50:7.2f} {load.p99:7.2f} {load.cpu:7.0f} {work / load.cpu:6.0%}"
+            f"{name:20} {load.rate:10.0f} {share:6.0%} "
+            f"{'' if goal is None else format(goal, '.0%'):>5} {load.p50:7.2f} "
+            f"{load.p99:7.2f} {load.cpu:7.0f} {work / load.cpu:6.0%}"
         )
         if goal is not None and share < goal:
             missed.append(name)

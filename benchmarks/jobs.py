@@ -1,6 +1,8 @@
-"""Jobs in bulk: 10 000 that are due in the same minute, what they cost, and what an idle worker costs.
+"""Jobs in bulk: 10 000 that are due in the same minute, what they cost, and what an idle worker
+costs.
 
-`python -m benchmarks.jobs [JOBS]`; everything runs in a process of its own, whose CPU time is what is counted.
+`python -m benchmarks.jobs [JOBS]`; everything runs in a process of its own, whose CPU time is what
+is counted.
 """
 
 import asyncio
@@ -28,11 +30,16 @@ def main() -> None:
         for name, spread in (("spread over a minute", MINUTE), ("all at once", 0.0)):
             figures = asyncio.run(run_jobs(Path(folder) / f"{spread}.db", jobs, spread))
             print(f"{jobs} trivial jobs due {name}: {json.dumps(figures)}", flush=True)
-        print(f"idle worker, {jobs} jobs stored: {json.dumps(asyncio.run(idle(Path(folder) / '0.0.db')))}")
+        print(
+            f"idle worker, {jobs} jobs stored: "
+            f"{json.dumps(asyncio.run(idle(Path(folder) / '0.0.db')))}"
+        )
 
 
 def application(path: Path) -> Application:
-    return Application(load_settings({"offline": True, "store": path, "cache": path.parent}, {}), served=True)
+    return Application(
+        load_settings({"offline": True, "store": path, "cache": path.parent}, {}), served=True
+    )
 
 
 async def run_jobs(path: Path, jobs: int, spread: float) -> dict[str, float]:

@@ -1,4 +1,5 @@
-"""Judges a check by what the chains did: is it right, a false ok, a false refusal, or is an amount off?"""
+"""Judges a check by what the chains did: is it right, a false ok, a false refusal, or is an amount
+off?"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,8 +18,27 @@ _CHAIN_ACCOUNTS = (b"modl", b"para", b"sibl")
 #: Steps that say what is taken on the way.
 _TAKEN = ("transaction fee", "delivery", "execution", "deposit", "receiver deposit", "relayer")
 #: Words by which a check says that something is gone or can't be spent.
-_SAID = ("destroys", "locks", "locked", "reserve", "dust", "removes", "trapped", "burn", "bond", "deposit")
-WRONG = ("false ok", "false refusal", "false unknown", "amount off", "fee off", "wrong verdict", "not said")
+_SAID = (
+    "destroys",
+    "locks",
+    "locked",
+    "reserve",
+    "dust",
+    "removes",
+    "trapped",
+    "burn",
+    "bond",
+    "deposit",
+)
+WRONG = (
+    "false ok",
+    "false refusal",
+    "false unknown",
+    "amount off",
+    "fee off",
+    "wrong verdict",
+    "not said",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +102,9 @@ class Trial:
 
 
 def judge(trial: Trial) -> Judgement:
-    judged = {"ok": _judge_ok, "refused": _judge_refused, "unknown": _judge_unknown}[trial.check.verdict](
-        trial
-    )
+    judged = {"ok": _judge_ok, "refused": _judge_refused, "unknown": _judge_unknown}[
+        trial.check.verdict
+    ](trial)
     if not judged.wrong and trial.case.names is not None and trial.check.verdict == "unknown":
         judged = _must_name(trial)
     if not judged.wrong and trial.built is not None:
@@ -110,7 +130,9 @@ def _judge_ok(trial: Trial) -> Judgement:
         wrong.append("must be " + " or ".join(sorted(case.verdicts)))
     if wrong:
         return Judgement(kind="false ok", details=wrong)
-    if case.line and case.line not in " ".join((words, *(str(step.amount) for step in trial.check.steps))):
+    if case.line and case.line not in " ".join(
+        (words, *(str(step.amount) for step in trial.check.steps))
+    ):
         return Judgement(kind="not said", details=[f"nothing says {case.line}"])
     holders = " ".join(holding.account for holding in trial.check.credits)
     if case.names is not None and not trial.world.is_named(case.names(trial.cast), words + holders):
@@ -122,7 +144,9 @@ def _judge_ok(trial: Trial) -> Judgement:
     return Judgement()
 
 
-def _lost_here(place: Place, change: tuple[int, int, int], trial: Trial, named: set[bytes]) -> list[str]:
+def _lost_here(
+    place: Place, change: tuple[int, int, int], trial: Trial, named: set[bytes]
+) -> list[str]:
     free, reserved, frozen = change
     chain, account, asset = place
     stated, sender = trial.stated, trial.cast.sender
@@ -163,7 +187,9 @@ def _harmless(trial: Trial) -> bool:
         and not facts.rights
         and not any(amount > _slack(asset) for asset, amount in facts.vanished.items())
         and not any(
-            change[1] > 0 or change[2] > 0 or (account not in trial.named and account != cast.sender)
+            change[1] > 0
+            or change[2] > 0
+            or (account not in trial.named and account != cast.sender)
             for (_, account, _), change in facts.moved.items()
         )
         and not any(account == cast.mallory for _, account, _ in facts.moved)
@@ -184,7 +210,11 @@ def _judge_built(built: Check, trial: Trial) -> Judgement:
     if built.verdict != "ok":
         kind = "false refusal" if built.verdict == "refused" else "false unknown"
         return Judgement(kind=kind, details=["as a transfer", *built.reasons[:2]])
-    got = [change[0] for (_, account, _), change in trial.facts.moved.items() if account == trial.cast.a]
+    got = [
+        change[0]
+        for (_, account, _), change in trial.facts.moved.items()
+        if account == trial.cast.a
+    ]
     for what, amount in (("credited", built.credited), ("computed", built.computed)):
         if amount is not None and [amount.value] != got:
             details = [f"as a transfer: {amount.value} {what}, {got} executed"]
@@ -289,7 +319,10 @@ def _is_no_right(name: str, old: str | None, new: str) -> bool:
 
 
 def _says_right(words: str) -> bool:
-    return any(word in words for word in ("lets ", "may ", "locks", "bond", "reserve", "deposit", "approve"))
+    return any(
+        word in words
+        for word in ("lets ", "may ", "locks", "bond", "reserve", "deposit", "approve")
+    )
 
 
 def _must_name(trial: Trial) -> Judgement:

@@ -1,6 +1,8 @@
-"""`make bench-live`: what a connected command costs, beside the same through @polkadot/api on the same node.
+"""`make bench-live`: what a connected command costs, beside the same through @polkadot/api on the
+same node.
 
-The environment names a relay chain and its Asset Hub: SCENARIOCTL_LIVE_RELAY, SCENARIOCTL_LIVE_ASSET_HUB.
+The environment names a relay chain and its Asset Hub: SCENARIOCTL_LIVE_RELAY,
+SCENARIOCTL_LIVE_ASSET_HUB.
 """
 
 import asyncio
@@ -40,9 +42,11 @@ def configure(folder: Path, relay: str, hub: str) -> Path:
     path = folder / "config.toml"
     path.write_text(
         f'store = "{folder}/s.db"\ncache = "{folder}/cache"\n'
-        f'[chains.liveRelay]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\nendpoints = ["{relay}"]\n'
+        '[chains.liveRelay]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\nendpoints = '
+        f'["{relay}"]\n'
         f'genesis = "{genesis_of(relay)}"\n'
-        f'[chains.liveHub]\nrole = "asset_hub"\nrelay = "liveRelay"\npara_id = 1000\nsymbol = "UNIT"\ndecimals = 12\n'
+        '[chains.liveHub]\nrole = "asset_hub"\nrelay = "liveRelay"\npara_id = '
+        '1000\nsymbol = "UNIT"\ndecimals = 12\n'
         f'endpoints = ["{hub}"]\ngenesis = "{genesis_of(hub)}"\n'
     )
     return path
@@ -90,7 +94,10 @@ def warm(app: Application) -> None:
             )
         )
 
-    print(f"{'warm: transfers built against the connected chain':<62} {1 / each(build):9.0f} /s", flush=True)
+    print(
+        f"{'warm: transfers built against the connected chain':<62} {1 / each(build):9.0f} /s",
+        flush=True,
+    )
 
 
 def cold(folder: Path, config: Path, endpoint: str) -> None:
@@ -120,8 +127,15 @@ def cold(folder: Path, config: Path, endpoint: str) -> None:
         "offline",
     )
     report("the same, the fastest of each", min(ours), min(without), "offline")
-    report("the same, time of the processor alone", min(used["connected"]), min(used["offline"]), "offline")
-    report("cold, connected, runtime read from the node", first, statistics.median(without), "offline")
+    report(
+        "the same, time of the processor alone",
+        min(used["connected"]),
+        min(used["offline"]),
+        "offline",
+    )
+    report(
+        "cold, connected, runtime read from the node", first, statistics.median(without), "offline"
+    )
     report("cold: @polkadot/api", theirs, statistics.median(ours), "ours")
     report("cold: @polkadot/api", theirs, first, "ours that reads the runtime too")
 

@@ -1,4 +1,5 @@
-"""What the page takes while runs stream in, and to show a log of 10 000 lines: DOM nodes, heap, CPU time of tasks.
+"""What the page takes while runs stream in, and to show a log of 10 000 lines: DOM nodes, heap, CPU
+time of tasks.
 
 python -m benchmarks.page_runs [SECONDS]
 """
@@ -24,7 +25,8 @@ from tests.test_store_jobs import DRAFT
 #: What a run leaves behind, seconds between two, and seconds between two samples.
 LINES, DRAFTS, PAUSE, SAMPLE = 200, 20, 1.0, 30.0
 LIMIT = Retention(log_lines=50_000, mempool_entries=5_000)
-#: Most milliseconds of CPU time of a task, and most nodes and bytes at the end, in multiples of those after the first sample.
+#: Most milliseconds of CPU time of a task, and most nodes and bytes at the end, in multiples of
+#: those after the first sample.
 TASK_GOAL, GROWTH_GOAL = 100, 1.5
 
 
@@ -41,7 +43,8 @@ def main() -> None:
 
 
 class Tasks:
-    """The tasks of the pages of a browser, traced from now on: the time of a task has what others did meanwhile."""
+    """The tasks of the pages of a browser, traced from now on: the time of a task has what others
+    did meanwhile."""
 
     def __init__(self, browser: Any) -> None:
         address = browser.capabilities["goog:chromeOptions"]["debuggerAddress"]
@@ -63,7 +66,8 @@ class Tasks:
         self._send("Tracing.start", transferMode="ReportEvents", traceConfig=config)
 
     def take(self) -> list[tuple[float, float]]:
-        """Return the milliseconds of each task since the last call: of CPU time, and from its begin to its end."""
+        """Return the milliseconds of each task since the last call: of CPU time, and from its begin
+        to its end."""
         self._send("Tracing.end")
         events: list[dict[str, Any]] = []
         while (told := json.loads(self._socket.recv())).get("method") != "Tracing.tracingComplete":
@@ -109,7 +113,8 @@ def stream(page: Page, daemon: Daemon, tasks: Tasks, seconds: float) -> None:
     samples: list[tuple[int, int]] = []
     print(f"runs of {LINES} lines and {DRAFTS} drafts, one each {PAUSE:g} s", flush=True)
     heading = (
-        f"{'seconds':>8} {'nodes':>8} {'heap kB':>8} {'CPU ms':>8} {'longest task':>12} {'begin to end':>12}"
+        f"{'seconds':>8} {'nodes':>8} {'heap kB':>8} {'CPU ms':>8} {'longest task':>12} "
+        f"{'begin to end':>12}"
     )
     print(heading, flush=True)
     tasks.take()
@@ -122,11 +127,15 @@ def stream(page: Page, daemon: Daemon, tasks: Tasks, seconds: float) -> None:
     samples.append(sample(page, tasks, time.monotonic() - began))
     for name, first, last in zip(("nodes", "heap"), samples[0], samples[-1], strict=True):
         verdict = "met" if last <= GROWTH_GOAL * first else "missed"
-        print(f"{name}: {last / first:.2f} times the first sample, goal {GROWTH_GOAL}: {verdict}", flush=True)
+        print(
+            f"{name}: {last / first:.2f} times the first sample, goal {GROWTH_GOAL}: {verdict}",
+            flush=True,
+        )
 
 
 def sample(page: Page, tasks: Tasks, passed: float) -> tuple[int, int]:
-    """Print and return the nodes, also detached ones, and the bytes of the heap; print the CPU time of tasks."""
+    """Print and return the nodes, also detached ones, and the bytes of the heap; print the CPU time
+    of tasks."""
     browser: Any = page.browser
     taken = tasks.take()
     browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
@@ -138,7 +147,10 @@ def sample(page: Page, tasks: Tasks, passed: float) -> tuple[int, int]:
     # Without the garbage that was collected for this.
     tasks.take()
     print(
-        f"{passed:8.0f} {nodes:8} {heap // 1000:8} {total:8.0f} {longest:12.0f} {max(wall for _, wall in taken):12.0f}",
+        (
+            f"{passed:8.0f} {nodes:8} {heap // 1000:8} {total:8.0f} {longest:12.0f} "
+            f"{max(wall for _, wall in taken):12.0f}"
+        ),
         flush=True,
     )
     return nodes, heap
@@ -156,7 +168,10 @@ def long_log(page: Page, daemon: Daemon, tasks: Tasks) -> None:
     page.browser.execute_script("document.querySelector('.log .chunk').scrollIntoView()")
     longest, _ = max(tasks.take())
     verdict = "met" if longest < TASK_GOAL else "missed"
-    print(f"10 000 lines: the longest task takes {longest:.0f} ms of CPU time, goal {TASK_GOAL}: {verdict}")
+    print(
+        f"10 000 lines: the longest task takes {longest:.0f} ms of CPU time, goal "
+        f"{TASK_GOAL}: {verdict}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""Count what ParaSpell's registry lists as transfers: what is built here, and why the rest is refused.
+"""Count what ParaSpell's registry lists as transfers: what is built here, and why the rest is
+refused.
 
     .venv/bin/python -m benchmarks.paraspell_routes          # the table of reasons
-    .venv/bin/python -m benchmarks.paraspell_routes --all    # each (from, to, asset) with its answer
+    .venv/bin/python -m benchmarks.paraspell_routes --all    # each (from, to, asset) with its
+    answer
 
-An asset counts from each chain to each other one that lists it at the same location, under the same relay chain or beyond a
-bridge.  Test networks don't count, and nothing counts from Ethereum.
+An asset counts from each chain to each other one that lists it at the same location, under the same
+relay chain or beyond a bridge.  Test networks don't count, and nothing counts from Ethereum.
 """
 
 import re
@@ -28,7 +30,9 @@ _NETWORKS = {"DOT": "Polkadot", "KSM": "Kusama", "ETH": "Ethereum:1"}
 _TESTS = ("EthereumTestnet",)
 #: The para id of none: locations in the package are seen from a sibling of each chain.
 _SIBLING = 2**32 - 1
-_NAMES = {package: ours for ours, (package, *_) in (CHAINS | NATIVE_ONLY).items()} | {"Ethereum": "ethereum"}
+_NAMES = {package: ours for ours, (package, *_) in (CHAINS | NATIVE_ONLY).items()} | {
+    "Ethereum": "ethereum"
+}
 #: Words of an answer -> what stands for all that have them, in the table.
 _GROUPS = {
     "by check": "by check",
@@ -38,12 +42,21 @@ _GROUPS = {
     "not known to accept fees": "built with another asset that pays on the destination",
     "the bridge joins only the Asset Hubs": "refused: over the bridge only in separate transfers",
     "joins only their Asset Hubs": "refused: over the bridge only in separate transfers",
-    "are sent to Ethereum here only": "refused: it goes to Ethereum from the Asset Hub, in a second transaction",
+    "are sent to Ethereum here only": (
+        "refused: it goes to Ethereum from the Asset Hub, in a second transaction"
+    ),
     "is not in the registry": "refused: the chain that backs it is not known",
     "set genesis in": "refused: the genesis of a chain is not known; once set, by check",
-    "known to be registered on both": "refused: fewer than two registries list it on both sides of the bridge",
-    "from other chains are not known": "refused: what a chain accepts is not known, without a way to check",
-    "take it from each other": "refused: it is not known that the chain that backs it and the Asset Hub take it from each other",
+    "known to be registered on both": (
+        "refused: fewer than two registries list it on both sides of the bridge"
+    ),
+    "from other chains are not known": (
+        "refused: what a chain accepts is not known, without a way to check"
+    ),
+    "take it from each other": (
+        "refused: it is not known that the chain that backs it and the Asset Hub take it from "
+        "each other"
+    ),
     "does not accept": "refused: no reserve that the other chain accepts",
 }
 REGISTRY = Registry()
@@ -62,17 +75,24 @@ def main() -> int:
 
 
 def count() -> Iterator[tuple[str, str, str, str]]:
-    """Give each source, destination and asset, by its location as the source's relay chain sees it, with its answer."""
+    """Give each source, destination and asset, by its location as the source's relay chain sees it,
+    with its answer."""
     listed = dict(read_listed())
     for source, (network, held) in listed.items():
         for destination, (other, taken) in listed.items():
             if source != destination and source != "Ethereum":
                 for identity in sorted(held & {across(each, other, network) for each in taken}):
-                    yield source, destination, identity or "relay", answer_to(source, destination, identity)
+                    yield (
+                        source,
+                        destination,
+                        identity or "relay",
+                        answer_to(source, destination, identity),
+                    )
 
 
 def read_listed() -> Iterator[tuple[str, tuple[str, set[str]]]]:
-    """Give the chains of the package with their network, and the assets of each as its relay chain sees them."""
+    """Give the chains of the package with their network, and the assets of each as its relay chain
+    sees them."""
     with tempfile.TemporaryDirectory() as folder:
         module = unpack(PARASPELL, "package/dist/index.mjs", Path(folder))
     for name in re.findall(r"(?m)^var (\w+) = \{\n\t(?:\w+: .*\n\t)*?relaychainSymbol:", module):
@@ -80,7 +100,9 @@ def read_listed() -> Iterator[tuple[str, tuple[str, set[str]]]]:
         network = _NETWORKS.get(record["relaychainSymbol"])
         if network is not None and name not in _TESTS:
             places = [
-                write_location(each["location"], None) for each in record["assets"] if "location" in each
+                write_location(each["location"], None)
+                for each in record["assets"]
+                if "location" in each
             ]
             yield name, (network, {absolute(place, _SIBLING) for place in places})
 
@@ -89,7 +111,10 @@ def answer_to(source: str, destination: str, identity: str) -> str:
     """Return what the transfer of an asset answers: how it is built, or the refusal."""
     unknown = [name for name in (source, destination) if name not in _NAMES]
     if unknown:
-        return f"refused: {unknown[0]} {'has closed' if find_closed(unknown[0]) else 'is not a chain here'}"
+        return (
+            f"refused: {unknown[0]} "
+            f"{'has closed' if find_closed(unknown[0]) else 'is not a chain here'}"
+        )
     start, end = (REGISTRY.find(_NAMES[name]) for name in (source, destination))
     asset = find_asset(start, identity)
     if asset is None:

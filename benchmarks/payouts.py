@@ -1,6 +1,8 @@
-"""`python -m benchmarks.payouts`: a payout of 10 000 lines, created and drafted, in time and memory.
+"""`python -m benchmarks.payouts`: a payout of 10 000 lines, created and drafted, in time and
+memory.
 
-The yardstick reads the same file and its addresses with the packages alone that the program uses for that.
+The yardstick reads the same file and its addresses with the packages alone that the program uses
+for that.
 """
 
 import hashlib
@@ -81,12 +83,26 @@ def main() -> None:
         commands = {
             "the yardstick": [sys.executable, "-c", YARDSTICK, str(table)],
             "create payout FILE.csv --memos": payout,
-            "scenario build ID --all, of 50 transactions": [*program, "scenario", "build", scenario, "--all"],
-            "scenario build ID, all lines in one transaction": [*program, "scenario", "build", whole],
+            "scenario build ID --all, of 50 transactions": [
+                *program,
+                "scenario",
+                "build",
+                scenario,
+                "--all",
+            ],
+            "scenario build ID, all lines in one transaction": [
+                *program,
+                "scenario",
+                "build",
+                whole,
+            ],
             "job run ID, of 50 transactions": [*program, "job", "run", scenario],
             "scenario payments ID --csv": [*program, "scenario", "payments", scenario, "--csv"],
         }
-        taken = {name: [run(line, environment)[:2] for _ in range(rounds)] for name, line in commands.items()}
+        taken = {
+            name: [run(line, environment)[:2] for _ in range(rounds)]
+            for name, line in commands.items()
+        }
     unit = statistics.median(seconds for seconds, _ in taken["the yardstick"])
     for name, rows in taken.items():
         seconds, memory = (statistics.median(each) for each in zip(*rows, strict=True))

@@ -1,14 +1,19 @@
-"""`make bench-postgres`: a store on PostgreSQL beside its yardsticks: procrastinate, aiohttp with psycopg, and SQLite.
+"""`make bench-postgres`: a store on PostgreSQL beside its yardsticks: procrastinate, aiohttp with
+psycopg, and SQLite.
 
-    python -m benchmarks.postgres [runs] [waits] [creations] [cold] [ceilings] [million] [--rounds 3]
+    python -m benchmarks.postgres [runs] [waits] [creations] [cold] [ceilings] [million] [--rounds
+    3]
 
-Each part starts a PostgreSQL server of its own, as the tests do, whose commits wait for the disk.  Rounds alternate between
-ours and the yardstick, so that a busy machine hits them alike, and the figures are medians over the rounds.
+Each part starts a PostgreSQL server of its own, as the tests do, whose commits wait for the disk.
+Rounds alternate between ours and the yardstick, so that a busy machine hits them alike, and the
+figures are medians over the rounds.
 
-The ratios have no option that changes them.  procrastinate fetches a task the slower the more are due, so a ratio depends on how many
-there are: the more, the better we look.  Both sides have the same 400 due tasks or jobs all the time, and are offered more than they can
-do.  That is five times what four workers have in progress, so none waits, and few enough that a fetch takes as long as with 100.
-Creations come from as many clients on both sides, each of which sends as soon as it is answered.
+The ratios have no option that changes them.  procrastinate fetches a task the slower the more are
+due, so a ratio depends on how many there are: the more, the better we look.  Both sides have the
+same 400 due tasks or jobs all the time, and are offered more than they can do.  That is five times
+what four workers have in progress, so none waits, and few enough that a fetch takes as long as with
+100. Creations come from as many clients on both sides, each of which sends as soon as it is
+     answered.
 """
 
 import argparse
@@ -42,7 +47,8 @@ LEAST_CREATIONS = 0.50
 CREATION_SECONDS = 4.0
 #: Most MB by which a worker grows when many runs wait.
 MOST_GROWTH = 20
-#: Most seconds until 99 of 100 events have their draft, and that in multiples of a task of procrastinate.
+#: Most seconds until 99 of 100 events have their draft, and that in multiples of a task of
+#: procrastinate.
 MOST_SECONDS, MOST_TASKS = 2.0, 3.0
 #: Most that a cold command may take, in multiples of the same on SQLite.
 MOST_COLD = 1.8
@@ -69,15 +75,19 @@ def main() -> None:
     # What was started is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}", flush=True
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {sys.version.split()[0]}",
+        flush=True,
     )
     reached = [parts[part](given) for part in given.part or parts]
     sys.exit(0 if all(reached) else 1)
 
 
-def row(name: str, ours: str, yardstick: str, ratio: str, goal: str = "", *, reached: bool = True) -> bool:
+def row(
+    name: str, ours: str, yardstick: str, ratio: str, goal: str = "", *, reached: bool = True
+) -> bool:
     print(
-        f"{name:44}{ours:>14}{yardstick:>14}{ratio:>8} {goal:>9}{'' if reached else '  missed'}", flush=True
+        f"{name:44}{ours:>14}{yardstick:>14}{ratio:>8} {goal:>9}{'' if reached else '  missed'}",
+        flush=True,
     )
     return reached
 
@@ -129,20 +139,29 @@ def runs(given: argparse.Namespace) -> bool:
             # Other work on the machine changes this less.
             one, other = statistics.median(ours_cpu), statistics.median(cpu)
             row(
-                "later runs, CPU ms of workers and server", f"{one:.2f}", f"{other:.2f}", f"{other / one:.0%}"
+                "later runs, CPU ms of workers and server",
+                f"{one:.2f}",
+                f"{other:.2f}",
+                f"{other / one:.0%}",
             )
     print("a later run costs: ", end="")
-    print(", ".join(f"{name} {statistics.median(one[name] for one in costs):.1f}" for name in costs[0]))
+    print(
+        ", ".join(
+            f"{name} {statistics.median(one[name] for one in costs):.1f}" for name in costs[0]
+        )
+    )
     return reached
 
 
 def waits(given: argparse.Namespace) -> bool:
-    """Many runs that wait for a webhook: the memory of their worker, and events that wake some of them."""
+    """Many runs that wait for a webhook: the memory of their worker, and events that wake some of
+    them."""
     events = max(1, given.waits // 100)
     with serving() as server:
         found = postgres_waits.measure(server, given.waits, events)
     print(
-        f"{given.waits} runs wait, {given.waits / found.settled:.0f} a second; {events} of them get an event, "
+        f"{given.waits} runs wait, {given.waits / found.settled:.0f} a second; {events} of "
+        "them get an event, "
         f"{postgres_waits.RATE} a second"
     )
     row("", "ours", "bare task", "ratio", "goal")
@@ -186,7 +205,9 @@ def creations(given: argparse.Namespace) -> bool:
                 *("--role", "api", "--offline", "--store", ours),
                 listen=("--listen", "127.0.0.1:0"),
             ) as api,
-            server_process("-c", postgres_bare.PROGRAM, "server", server.create_database("bare")) as bare,
+            server_process(
+                "-c", postgres_bare.PROGRAM, "server", server.create_database("bare")
+            ) as bare,
         ):
             daemon = (api.port(), api.process.pid)
             _, made, _ = api.ask("/api/create/remark", REMARK)
@@ -220,7 +241,10 @@ def creations(given: argparse.Namespace) -> bool:
             statistics.median(each)
             for each in zip(*((load.cpu, load.p50, load.p99) for load in loads), strict=True)
         )
-        print(f"{'':8}p50 {p50:.1f} ms, p99 {p99:.1f} ms, CPU of the server process {cpu:.0f} us a request")
+        print(
+            f"{'':8}p50 {p50:.1f} ms, p99 {p99:.1f} ms, CPU of the server process "
+            f"{cpu:.0f} us a request"
+        )
     return reached
 
 

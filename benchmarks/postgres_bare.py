@@ -1,9 +1,10 @@
-"""The yardsticks of the PostgreSQL benchmarks, each a process of its own: what the libraries do without scenarioctl.
+"""The yardsticks of the PostgreSQL benchmarks, each a process of its own: what the libraries do
+without scenarioctl.
 
-`worker URL` runs tasks of procrastinate, which do nothing.  It defers as many as it has run, so that the backlog stays as large as
-it is at the beginning.  For each line of its input it prints how many it has run, and its CPU time.
-`taker URL` does the same with tasks that others defer, and keeps their rows.
-`server URL` inserts a row for each POST, and prints its port.
+`worker URL` runs tasks of procrastinate, which do nothing.  It defers as many as it has run, so
+that the backlog stays as large as it is at the beginning.  For each line of its input it prints how
+many it has run, and its CPU time. `taker URL` does the same with tasks that others defer, and keeps
+their rows. `server URL` inserts a row for each POST, and prints its port.
 """
 
 import asyncio
@@ -28,7 +29,8 @@ TABLE = "CREATE TABLE bare (id text PRIMARY KEY, body text NOT NULL)"
 
 
 class Tasks:
-    """Tasks that do nothing; with *replaced*, a worker defers anew as many as it has in progress whenever it has run so many."""
+    """Tasks that do nothing; with *replaced*, a worker defers anew as many as it has in progress
+    whenever it has run so many."""
 
     def __init__(self, url: str, *, replaced: bool = False) -> None:
         self.app = App(connector=PsycopgConnector(conninfo=url))
@@ -88,7 +90,9 @@ async def serve(url: str) -> None:
     from aiohttp import web
     from psycopg_pool import AsyncConnectionPool
 
-    pool = AsyncConnectionPool(url, kwargs={"autocommit": True}, min_size=POOL, max_size=POOL, open=False)
+    pool = AsyncConnectionPool(
+        url, kwargs={"autocommit": True}, min_size=POOL, max_size=POOL, open=False
+    )
     await pool.open()
     async with pool.connection() as connection:
         await connection.execute(TABLE)

@@ -1,4 +1,5 @@
-"""What one PostgreSQL server can do at most of what all workers share, asked by pgbench, without Python in between."""
+"""What one PostgreSQL server can do at most of what all workers share, asked by pgbench, without
+Python in between."""
 
 import asyncio
 import re
@@ -25,7 +26,9 @@ _INSERT = "INSERT INTO line (text) VALUES ('x');"
 SCRIPTS = {
     "commit a row": _INSERT,
     "commit a row with a NOTIFY": f"{_INSERT} NOTIFY changes;",
-    "commit a row under the lock of the numbers": f"{POSTGRES.render('SELECT {lock 1, 0}')}; {_INSERT}",
+    "commit a row under the lock of the numbers": (
+        f"{POSTGRES.render('SELECT {lock 1, 0}')}; {_INSERT}"
+    ),
     "defer, fetch and finish a row of procrastinate": "",
 }
 #: Three transactions, as a worker has them.
@@ -39,7 +42,9 @@ SELECT procrastinate_finish_job_v1(:id, 'succeeded', true);
 def main(server: Server) -> None:
     url = server.create_database("ceilings")
     asyncio.run(postgres_bare.defer(url, 1000))
-    server.execute("CREATE TABLE line (text text NOT NULL); GRANT ALL ON line TO PUBLIC", database="ceilings")
+    server.execute(
+        "CREATE TABLE line (text text NOT NULL); GRANT ALL ON line TO PUBLIC", database="ceilings"
+    )
     print(f"{'transactions/s':50}" + "".join(f"{count:>10} {'clients':8}" for count in CLIENTS))
     for name, statements in SCRIPTS.items():
         script = f"BEGIN; {statements} COMMIT;".replace("; ", ";\n") if statements else _DISPATCH
@@ -50,7 +55,8 @@ def main(server: Server) -> None:
 
 
 async def finish(server: Server, count: int = 2000) -> None:
-    """Store runs that end one by one, and runs that end together, of which up to 50 share a transaction."""
+    """Store runs that end one by one, and runs that end together, of which up to 50 share a
+    transaction."""
     await initialize(ServerSettings(url=server.create_database("ends")), grant=RUNTIME)
     store = open_store(server.url("ends", user=RUNTIME), pool=4)
     scenarios = [make_scenario(number) for number in range(count)]
@@ -71,7 +77,8 @@ async def finish(server: Server, count: int = 2000) -> None:
             await asyncio.gather(*(store.finish_run(run, retention=Retention()) for run in runs))
         taken, spent = time.perf_counter() - begun, server_seconds(server) - spent
         print(
-            f"store {together:2} runs at once: {size / taken:.0f} runs/s, {together * taken / size * 1000:.1f} ms a"
+            f"store {together:2} runs at once: {size / taken:.0f} runs/s, "
+            f"{together * taken / size * 1000:.1f} ms a"
             f" transaction, {spent / size * 1000:.2f} ms of the server's CPU a run",
             flush=True,
         )
@@ -83,7 +90,11 @@ def press(url: str, script: str, clients: int) -> float:
     with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
         file.write(script)
         file.flush()
-        command: list[str | Path] = [need_programs() / "pgbench", "--no-vacuum", "--protocol=prepared"]
+        command: list[str | Path] = [
+            need_programs() / "pgbench",
+            "--no-vacuum",
+            "--protocol=prepared",
+        ]
         command += [f"--client={clients}", f"--time={SECONDS}", f"--file={file.name}", url]
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.search(r"tps = ([\d.]+)", told)

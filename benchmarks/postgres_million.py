@@ -1,4 +1,5 @@
-"""Lists, searches, counts and creations in a store of many scenarios on PostgreSQL, beside SQLite's with the same ones."""
+"""Lists, searches, counts and creations in a store of many scenarios on PostgreSQL, beside SQLite's
+with the same ones."""
 
 import asyncio
 import subprocess
@@ -55,7 +56,10 @@ def main(server: Server, count: int) -> None:
         print(f"{count} scenarios: store copy took {time.perf_counter() - begun:.0f} s")
         server.execute("VACUUM ANALYZE", database="million")
         ((size,),) = server.execute("SELECT pg_database_size('million')")
-        print(f"bytes per scenario: PostgreSQL {size / count:.0f}, SQLite {path.stat().st_size / count:.0f}")
+        print(
+            f"bytes per scenario: PostgreSQL {size / count:.0f}, SQLite "
+            f"{path.stat().st_size / count:.0f}"
+        )
         print(f"{'ms: median / p99':40}{'PostgreSQL':>20}{'SQLite':>20}{'ratio':>8}", flush=True)
         url = server.url("million", user=RUNTIME)
         report(url, path, {**quick(count), **searches(count), **creations(count)})
@@ -63,7 +67,9 @@ def main(server: Server, count: int) -> None:
 
 def fill_postgres(path: Path, url: str) -> None:
     program = str(Path(sys.executable).with_name("scenarioctl"))
-    subprocess.run([program, "store", "copy", str(path), url], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [program, "store", "copy", str(path), url], check=True, stdout=subprocess.DEVNULL
+    )
 
     async def tell() -> None:
         for place in (str(path), url):
@@ -107,17 +113,25 @@ def quick(count: int) -> dict[str, Ask]:
         "list 50, newest, half way down": lambda store, _: store.list_scenarios(
             descending=True, after=middle()
         ),
-        "list 50, by id, half way down": lambda store, _: store.list_scenarios(sort="id", after=middle("id")),
+        "list 50, by id, half way down": lambda store, _: store.list_scenarios(
+            sort="id", after=middle("id")
+        ),
         "list 50, by summary": lambda store, _: store.list_scenarios(sort="summary"),
-        "list 50 of a chain, newest": lambda store, _: store.list_scenarios(chain="hydraDx", descending=True),
+        "list 50 of a chain, newest": lambda store, _: store.list_scenarios(
+            chain="hydraDx", descending=True
+        ),
         "list 50 of a chain, half way down": lambda store, _: store.list_scenarios(
             chain="hydraDx", descending=True, after=middle()
         ),
-        "list 50 of a rare chain": lambda store, _: store.list_scenarios(chain="kusama", descending=True),
+        "list 50 of a rare chain": lambda store, _: store.list_scenarios(
+            chain="kusama", descending=True
+        ),
         "list 50 of a chain, by summary": lambda store, _: store.list_scenarios(
             chain="hydraDx", sort="summary"
         ),
-        "list 50 of a rare chain, by id": lambda store, _: store.list_scenarios(chain="kusama", sort="id"),
+        "list 50 of a rare chain, by id": lambda store, _: store.list_scenarios(
+            chain="kusama", sort="id"
+        ),
     }
 
 
@@ -129,8 +143,12 @@ def searches(count: int) -> dict[str, Ask]:
         "search a part of an id": lambda store, number: store.list_scenarios(
             search=scenario(number * 7919 % count).id[:9]
         ),
-        "search what is not there": lambda store, number: store.list_scenarios(search=f"absent{number}"),
-        "search what each 8th has": lambda store, _: store.list_scenarios(search="treasury", descending=True),
+        "search what is not there": lambda store, number: store.list_scenarios(
+            search=f"absent{number}"
+        ),
+        "search what each 8th has": lambda store, _: store.list_scenarios(
+            search="treasury", descending=True
+        ),
     }
 
 
@@ -145,7 +163,10 @@ def report(url: str, path: Path, questions: dict[str, Ask]) -> None:
     for question, ask in questions.items():
         rounds = SLOW if question.startswith("search") else QUICK
         ours, yardstick = asyncio.run(measure(url, path, ask, rounds))
-        print(f"{question:40}{ours!s:>20}{yardstick!s:>20}{ours.median / yardstick.median:>8.1f}", flush=True)
+        print(
+            f"{question:40}{ours!s:>20}{yardstick!s:>20}{ours.median / yardstick.median:>8.1f}",
+            flush=True,
+        )
 
 
 async def measure(url: str, path: Path, ask: Ask, rounds: int) -> list[Latency]:

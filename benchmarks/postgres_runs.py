@@ -22,7 +22,8 @@ from scenarioctl.stores.postgres.connections import ServerSettings
 from tests import daemons
 from tests.postgres import RUNTIME, Server
 
-#: Jobs, or tasks, that are due all the time: five times what the most workers have in progress, so that none of them ever waits.
+#: Jobs, or tasks, that are due all the time: five times what the most workers have in progress, so
+#: that none of them ever waits.
 BACKLOG = 5 * 4 * postgres_bare.CONCURRENCY
 #: Nanoseconds between two planned times of a job: 4 000 occurrences a second are offered.
 EVERY = SECOND // 10
@@ -46,7 +47,8 @@ class Cost:
     """What one of many runs costs the server."""
 
     wal_bytes: float
-    #: The part of them that are whole pages, each written when it is first changed after a checkpoint.
+    #: The part of them that are whole pages, each written when it is first changed after a
+    #: checkpoint.
     page_bytes: float
     commits: float
     dead_rows: float
@@ -56,7 +58,8 @@ class Cost:
 
 
 def measure_bare(server: Server, workers: int) -> tuple[float, float]:
-    """Return tasks per second of procrastinate alone, and the CPU milliseconds of one, those of the server with it."""
+    """Return tasks per second of procrastinate alone, and the CPU milliseconds of one, those of the
+    server with it."""
     name = f"bare{time.time_ns()}"
     url = server.create_database(name)
     asyncio.run(postgres_bare.defer(url, BACKLOG))
@@ -82,8 +85,11 @@ def measure_bare(server: Server, workers: int) -> tuple[float, float]:
     return (all_done - done) / (ended - begun), (all_spent - spent) / (all_done - done) * 1000
 
 
-def count_done(server: Server, processes: "list[subprocess.Popen[str]]") -> tuple[float, float, float]:
-    """Return the time, how many tasks the workers have run, and the CPU seconds so far, those of the server with them."""
+def count_done(
+    server: Server, processes: "list[subprocess.Popen[str]]"
+) -> tuple[float, float, float]:
+    """Return the time, how many tasks the workers have run, and the CPU seconds so far, those of
+    the server with them."""
     for process in processes:
         tell(process)
     told = [[float(word) for word in read_line(process).split()] for process in processes]
@@ -124,9 +130,11 @@ def measure_runs(server: Server, workers: int) -> tuple[Rates, Cost]:
         before = Usage.read(server, name, pids)
         time.sleep(SECONDS)
         after = Usage.read(server, name, pids)
-    # Without the first and the last tenth: by the clock of the runs, since the last of a batch may not be stored yet.
+    # Without the first and the last tenth: by the clock of the runs, since the last of a batch may
+    # not be stored yet.
     ends = server.execute(
-        "SELECT min(finished) AS ended FROM scenarioctl.runs GROUP BY job ORDER BY ended", database=name
+        "SELECT min(finished) AS ended FROM scenarioctl.runs GROUP BY job ORDER BY ended",
+        database=name,
     )
     begun, ended = (ends[BACKLOG * tenths // 10][0] for tenths in (1, 9))
     server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
@@ -179,7 +187,9 @@ async def prepare(url: str, jobs: int) -> int:
 
 
 def first_runs(server: Server, name: str) -> int:
-    ((count,),) = server.execute("SELECT count(*) FROM scenarioctl.tallies WHERE runs > 0", database=name)
+    ((count,),) = server.execute(
+        "SELECT count(*) FROM scenarioctl.tallies WHERE runs > 0", database=name
+    )
     return int(count)
 
 
@@ -211,8 +221,10 @@ class Usage:
     def read(cls, server: Server, name: str, pids: list[int]) -> "Usage":
         sizes = " + ".join(f"pg_total_relation_size('scenarioctl.{table}')" for table in GROWING)
         ((runs, wal, pages, commits, dead, size),) = server.execute(
-            "SELECT (SELECT coalesce(sum(runs), 0) FROM scenarioctl.tallies), pg_current_wal_lsn() - '0/0'::pg_lsn,"
-            " (SELECT wal_fpi FROM pg_stat_wal), (SELECT xact_commit FROM pg_stat_database WHERE datname ="
+            "SELECT (SELECT coalesce(sum(runs), 0) FROM scenarioctl.tallies), "
+            "pg_current_wal_lsn() - '0/0'::pg_lsn,"
+            " (SELECT wal_fpi FROM pg_stat_wal), (SELECT xact_commit FROM pg_stat_database "
+            "WHERE datname ="
             # Each updated or deleted row leaves one behind for vacuum.
             " current_database()), (SELECT sum(n_tup_upd + n_tup_del) FROM pg_stat_user_tables),"
             f" {sizes}",

@@ -1,8 +1,9 @@
-"""Runs that wait for a webhook: what a worker needs for many of them, and how soon an event becomes a draft.
+"""Runs that wait for a webhook: what a worker needs for many of them, and how soon an event becomes
+a draft.
 
-All runs go through their first leg in one worker.  Then events arrive at a rate that is far below what a worker can do: this is about
-time, and not about load.  Tasks of procrastinate are deferred on the same server meanwhile, at the same rate, so that other work on the
-machine hits both alike.
+All runs go through their first leg in one worker.  Then events arrive at a rate that is far below
+what a worker can do: this is about time, and not about load.  Tasks of procrastinate are deferred
+on the same server meanwhile, at the same rate, so that other work on the machine hits both alike.
 """
 
 import asyncio
@@ -39,7 +40,8 @@ _LOOK = 0.005
 #: Seconds in which nothing more comes to wait, or is answered.
 _PATIENCE = 120.0
 _AT_ONCE = 1000
-#: The first job has been started as users do.  The others are rows like its own, for which nobody has rung.
+#: The first job has been started as users do.  The others are rows like its own, for which nobody
+#: has rung.
 _COPY = """
     INSERT INTO scenarioctl.jobs SELECT (jsonb_populate_record(j, jsonb_build_object('id', 'job-' || number, 'rung', 0))).*
     FROM scenarioctl.jobs AS j, generate_series(1, {last}) AS number WHERE j.id = 'job-0'
@@ -52,7 +54,8 @@ class Waits:
 
     #: Seconds until all runs waited.
     settled: float
-    #: MB of the worker's memory when a hundredth of the runs waited, when all did, and when the events were answered.
+    #: MB of the worker's memory when a hundredth of the runs waited, when all did, and when the
+    #: events were answered.
     memory: tuple[float, float, float]
     #: Seconds from each event to its draft, and from each task to its end.
     events: list[float]
@@ -64,7 +67,8 @@ class Waits:
 
 
 def measure(server: Server, count: int, events: int) -> Waits:
-    """Let *count* runs wait, and wake some of them by *events*; AssertionError if one isn't answered, or another one is."""
+    """Let *count* runs wait, and wake some of them by *events*; AssertionError if one isn't
+    answered, or another one is."""
     name = f"waits{time.time_ns()}"
     asyncio.run(initialize(ServerSettings(url=server.create_database(name)), grant=RUNTIME))
     url = server.url(name, user=RUNTIME)
@@ -93,7 +97,9 @@ def measure(server: Server, count: int, events: int) -> Waits:
             memory.append(resident(working.process.pid))
             wait_for(server, name, count - events, count - events)
     server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-    return Waits(settled=settled, memory=(memory[0], memory[1], memory[2]), events=answered, tasks=tasks)
+    return Waits(
+        settled=settled, memory=(memory[0], memory[1], memory[2]), events=answered, tasks=tasks
+    )
 
 
 def quantiles(seconds: Sequence[float]) -> tuple[float, float]:
@@ -106,7 +112,8 @@ def webhook(number: int) -> str:
 
 
 def prepare(server: Server, name: str, count: int) -> None:
-    """Store *count* jobs, from `job-0` on, each of which waits for its webhook and then drafts a remark.  All are due."""
+    """Store *count* jobs, from `job-0` on, each of which waits for its webhook and then drafts a
+    remark.  All are due."""
     asyncio.run(_put(server.url(name, user=RUNTIME), count))
     server.execute(_COPY.format(last=count - 1), database=name)
     server.execute("ANALYZE", database=name)
@@ -118,7 +125,9 @@ async def _put(url: str, count: int) -> None:
     async for some in _scenarios(app, count):
         await store.put_scenarios(some)
     now = app.clock()
-    job = Job(id="job-0", state=JobState.RUNNING, schedule=Schedule(), changed=now, due=now, planned=now)
+    job = Job(
+        id="job-0", state=JobState.RUNNING, schedule=Schedule(), changed=now, due=now, planned=now
+    )
     await store.start_job(job)
     await app.close()
 
@@ -132,8 +141,16 @@ async def _scenarios(app: Application, count: int) -> AsyncIterator[list[StoredS
         for number in range(first, min(first + _AT_ONCE, count)):
             document = {
                 "nodes": [
-                    {"id": "w", "type": "webhook", "formData": _WEBHOOK | {"uuid": webhook(number)}},
-                    {"id": "r", "type": "action", "formData": {"action": "Remark", "actionData": _REMARK}},
+                    {
+                        "id": "w",
+                        "type": "webhook",
+                        "formData": _WEBHOOK | {"uuid": webhook(number)},
+                    },
+                    {
+                        "id": "r",
+                        "type": "action",
+                        "formData": {"action": "Remark", "actionData": _REMARK},
+                    },
                 ],
                 "edges": [{"id": "e", "source": "w", "target": "r"}],
             }
@@ -153,7 +170,9 @@ _REMARK = {
 
 def waiting(server: Server, name: str) -> int:
     """Return how many runs wait."""
-    ((count,),) = server.execute("SELECT count(*) FROM scenarioctl.jobs WHERE waiting > 0", database=name)
+    ((count,),) = server.execute(
+        "SELECT count(*) FROM scenarioctl.jobs WHERE waiting > 0", database=name
+    )
     return int(count)
 
 
@@ -177,7 +196,9 @@ def post(port: int, number: int) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=daemons.PATIENCE)
     try:
         head = {"Content-Type": "application/json"}
-        connection.request("POST", f"/webhook/{webhook(number)}", json.dumps({"number": number}), head)
+        connection.request(
+            "POST", f"/webhook/{webhook(number)}", json.dumps({"number": number}), head
+        )
         answer = connection.getresponse()
         assert answer.status == 200, answer.read()
     finally:
@@ -209,7 +230,9 @@ def answer(server: Server, name: str, port: int, numbers: Sequence[int]) -> list
                 assert job in sent, f"{job} has a draft, and got no event"
                 assert job not in drafted, f"{job} has two drafts"
                 drafted[job] = time.monotonic()
-            assert now < begun + len(numbers) / RATE + _PATIENCE, f"{len(drafted)} events are answered"
+            assert now < begun + len(numbers) / RATE + _PATIENCE, (
+                f"{len(drafted)} events are answered"
+            )
             time.sleep(_LOOK)
         for each in posts:
             each.result()
@@ -217,18 +240,23 @@ def answer(server: Server, name: str, port: int, numbers: Sequence[int]) -> list
 
 
 def measure_tasks(server: Server, count: int) -> list[float]:
-    """Return the seconds from the deferral of each of *count* tasks to its end, of procrastinate alone."""
+    """Return the seconds from the deferral of each of *count* tasks to its end, of procrastinate
+    alone."""
     name = f"bare{time.time_ns()}"
     url = server.create_database(name)
     asyncio.run(postgres_bare.defer(url, 0))
     command = [sys.executable, "-c", postgres_bare.PROGRAM, "taker", url]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         read_line(process)
         tell(process)
         asyncio.run(postgres_bare.defer_at(url, count, RATE))
         taken = (
-            "SELECT extract(epoch FROM ended.at - deferred.at)::float8 FROM procrastinate_events AS deferred"
-            " JOIN procrastinate_events AS ended USING (job_id) WHERE deferred.type = 'deferred' AND ended.type = 'succeeded'"
+            "SELECT extract(epoch FROM ended.at - deferred.at)::float8 FROM "
+            "procrastinate_events AS deferred"
+            " JOIN procrastinate_events AS ended USING (job_id) WHERE deferred.type = "
+            "'deferred' AND ended.type = 'succeeded'"
         )
         deadline = time.monotonic() + _PATIENCE
         while len(rows := server.execute(taken, database=name)) < count:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,10 @@ _STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("webhook", {"webhookName": "payments", "uuid": "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"}),
     ("chain", {"chain": "polkadot", "asset": _DOT, "address": BOB, "amount": "1.5"}),
     ("action", {"action": "xTransfer", "actionData": {"actionType": "xTransfer", **_SIDES}}),
-    ("chain", {"chain": "assetHub", "asset": {**_DOT, "assetId": 1000}, "address": BOB, "amount": None}),
+    (
+        "chain",
+        {"chain": "assetHub", "asset": {**_DOT, "assetId": 1000}, "address": BOB, "amount": None},
+    ),
     ("delay", {"seconds": 60}),
 )
 SIZES = (5, 40, 500)
@@ -55,7 +59,9 @@ def make_diagram(count: int) -> dict[str, Any]:
 
 async def warm(folder: Path, rounds: int) -> None:
     """Time the handler on an event loop, as a daemon runs it."""
-    settings = Settings(config=folder / "c", store=str(folder / "s.db"), cache=folder / "r", offline=True)
+    settings = Settings(
+        config=folder / "c", store=str(folder / "s.db"), cache=folder / "r", offline=True
+    )
     app = Application(settings, served=True)
     try:
         for count in SIZES:
@@ -80,7 +86,9 @@ def cold(folder: Path, rounds: int) -> None:
 
     async def store() -> str:
         app = Application(
-            Settings(config=folder / "c", store=str(folder / "cold.db"), cache=folder / "r", offline=True)
+            Settings(
+                config=folder / "c", store=str(folder / "cold.db"), cache=folder / "r", offline=True
+            )
         )
         try:
             return await store_document(app, make_diagram(5))
@@ -94,7 +102,7 @@ def cold(folder: Path, rounds: int) -> None:
         "cold, 5 steps, text": [program, "scenario", "preview", id],
     }
     for name, line in lines.items():
-        taken = [seconds(lambda line=line: run(line, environment)) for _ in range(rounds)]  # type: ignore[misc]
+        taken = [seconds(partial(run, line, environment)) for _ in range(rounds)]
         show(name, taken, LIMITS["cold", 5] if "cold" in name else None)
 
 

@@ -1,6 +1,7 @@
 """`make bench`: cold commands, metadata, encoding and the store, as medians and ratios.
 
-Each figure stands beside a yardstick measured in the same run, since machines differ and ratios less so.
+Each figure stands beside a yardstick measured in the same run, since machines differ and ratios
+less so.
 """
 
 import os
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from scenarioctl.model.calls import Call
@@ -51,7 +53,8 @@ def main() -> None:
 
 
 def cold(rounds: int) -> None:
-    """Time whole processes, from exec to exit, taken in turns so that a slow moment hits all of them."""
+    """Time whole processes, from exec to exit, taken in turns so that a slow moment hits all of
+    them."""
     program = str(Path(sys.executable).with_name("scenarioctl"))
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "HOME": home, "SCENARIOCTL_STORE": f"{home}/s.db"}
@@ -59,21 +62,23 @@ def cold(rounds: int) -> None:
             "python -c pass": [sys.executable, "-c", "pass"],
             "scenarioctl --help": [program, "--help"],
             "--offline xcm asset-transfer": [
-                program, "--offline", "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB,
+                program, "--offline", "xcm", "asset-transfer", *TRANSFER, "--destinationaddress",
+                    BOB,
             ],
             "--offline create swap": [
                 program, "--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX",
                 "--amount", "2", "--min-amount-out", "900000000000000",
             ],
             "--offline tx payload --metadata-hash auto": [
-                program, "--offline", "tx", "payload", "0x01001468656c6c6f", "--chain", "hydraDx", "--sender", BOB,
+                program, "--offline", "tx", "payload", "0x01001468656c6c6f", "--chain", "hydraDx",
+                    "--sender", BOB,
                 "--nonce", "0", "--metadata-hash", "auto",
             ],
         }  # fmt: skip
         times: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(rounds):
             for name, command in commands.items():
-                times[name].append(seconds(lambda command=command: run(command, environment)))  # type: ignore[misc]
+                times[name].append(seconds(partial(run, command, environment)))
     yardstick = statistics.median(times["python -c pass"])
     for name, taken in times.items():
         report(f"cold: {name}", statistics.median(taken), yardstick, "python -c pass")
@@ -109,7 +114,7 @@ def tab(rounds: int) -> None:
         times: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(rounds):
             for name, command in commands.items():
-                times[name].append(seconds(lambda command=command: run(*command)))  # type: ignore[misc]
+                times[name].append(seconds(partial(run, *command)))
     yardstick = statistics.median(times["python -c pass"])
     for name, taken in times.items():
         report(f"TAB: {name}", statistics.median(taken), yardstick, "python -c pass")
@@ -118,7 +123,9 @@ def tab(rounds: int) -> None:
 
 
 def run(command: list[str], environment: dict[str, str]) -> None:
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         sys.exit(f"{command} failed: {done.stderr}")
 
@@ -129,14 +136,19 @@ def metadata(rounds: int) -> None:
 
     for path in sorted(METADATA.glob("*.scale")):
         data = path.read_bytes()
-        taken = statistics.median(seconds(lambda data=data: read_metadata(data)) for _ in range(rounds))  # type: ignore[misc]
+        taken = statistics.median(seconds(partial(read_metadata, data)) for _ in range(rounds))
         text = json.dumps(list(data))
-        yardstick = statistics.median(seconds(lambda text=text: json.loads(text)) for _ in range(rounds))  # type: ignore[misc]
-        report(f"read {path.name} ({len(data) // 1000} kB)", taken, yardstick, "json.loads of its bytes")
+        yardstick = statistics.median(seconds(partial(json.loads, text)) for _ in range(rounds))
+        report(
+            f"read {path.name} ({len(data) // 1000} kB)",
+            taken,
+            yardstick,
+            "json.loads of its bytes",
+        )
         table = read_metadata(data)
         if has_digest(table):
             digest = statistics.median(
-                seconds(lambda table=table: metadata_digest(table, ss58_prefix=0, decimals=12, symbol="HDX"))  # type: ignore[misc]
+                seconds(partial(metadata_digest, table, ss58_prefix=0, decimals=12, symbol="HDX"))
                 for _ in range(rounds)
             )
             report(f"digest of {path.name}", digest, taken, "reading it")
@@ -150,7 +162,9 @@ def encoding() -> None:
     if table is None:
         sys.exit("the bundled table of polkadot is missing")
     simple = Call(
-        pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": ACCOUNT}, "value": 12345678900}
+        pallet="Balances",
+        method="transfer_keep_alive",
+        args={"dest": {"Id": ACCOUNT}, "value": 12345678900},
     )
     here: object = "Here"
     location = {"parents": 0, "interior": {"X1": [{"Parachain": 1000}]}}
@@ -160,9 +174,14 @@ def encoding() -> None:
         args={
             "dest": {"V5": location},
             "beneficiary": {
-                "V5": {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": ACCOUNT}}]}}
+                "V5": {
+                    "parents": 0,
+                    "interior": {"X1": [{"AccountId32": {"network": None, "id": ACCOUNT}}]},
+                }
             },
-            "assets": {"V5": [{"id": {"parents": 0, "interior": here}, "fun": {"Fungible": 12345678900}}]},
+            "assets": {
+                "V5": [{"id": {"parents": 0, "interior": here}, "fun": {"Fungible": 12345678900}}]
+            },
             "fee_asset_item": 0,
             "weight_limit": "Unlimited",
         },
@@ -170,9 +189,9 @@ def encoding() -> None:
     for name, call in (("simple call", simple), ("XCM transfer", teleport)):
         text = json.loads(json.dumps(call.args, default=bytes.hex))
         yardstick = each(lambda text=text: json.dumps(text))  # type: ignore[misc]
-        rate(f"encode {name}", each(lambda call=call: table.encode_call(call)), yardstick)  # type: ignore[misc]
+        rate(f"encode {name}", each(partial(table.encode_call, call)), yardstick)
         data = table.encode_call(call)
-        rate(f"decode {name}", each(lambda data=data: table.decode_call(data)), yardstick)  # type: ignore[misc]
+        rate(f"decode {name}", each(partial(table.decode_call, data)), yardstick)
     built(table)
 
 

@@ -1,6 +1,7 @@
 """What reading metadata, loading a table, encoding and decoding cost.
 
-Each function measures one thing and returns it; `benchmarks/run.py` prints them beside their bounds.
+Each function measures one thing and returns it; `benchmarks/run.py` prints them beside their
+bounds.
 """
 
 import os
@@ -22,11 +23,16 @@ BENEFICIARY = bytes.fromhex("8eaf04151687736326c9fea17e25fc5287613693c912909cb22
 
 #: A simple call: `Balances.transfer_keep_alive` on Polkadot.
 SIMPLE = Call(
-    pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": BENEFICIARY}, "value": 12345678900}
+    pallet="Balances",
+    method="transfer_keep_alive",
+    args={"dest": {"Id": BENEFICIARY}, "value": 12345678900},
 )
 
 _HERE = {"parents": 1, "interior": "Here"}
-_ACCOUNT = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": BENEFICIARY}}]}}
+_ACCOUNT = {
+    "parents": 0,
+    "interior": {"X1": [{"AccountId32": {"network": None, "id": BENEFICIARY}}]},
+}
 _ASSET = {"id": _HERE, "fun": {"Fungible": 10000000000}}
 
 #: XCM transfers from Asset Hub: DOT to the relay chain, DOT to Hydration.
@@ -51,7 +57,9 @@ TYPE_AND_THEN = Call(
         "remote_fees_id": {"V5": _HERE},
         "fees_transfer_type": "LocalReserve",
         "custom_xcm_on_dest": {
-            "V5": [{"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": _ACCOUNT}}]
+            "V5": [
+                {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": _ACCOUNT}}
+            ]
         },
         "weight_limit": "Unlimited",
     },
@@ -75,13 +83,15 @@ def read_hydration_metadata() -> float:
 
 
 def load_and_encode(literal: str = "assetHub") -> float:
-    """Return the milliseconds from a bundled table's file to a first XCM transfer, modules imported before."""
+    """Return the milliseconds from a bundled table's file to a first XCM transfer, modules imported
+    before."""
     path = ROOT / "scenarioctl" / "runtime" / "bundled" / f"{literal}.json"
     return milliseconds(lambda: RuntimeTable.load(path.read_bytes()).encode_call(TYPE_AND_THEN))
 
 
 def calls_per_second(chain: str, call: Call, *, decode: bool = False, rounds: int = 2000) -> float:
-    """Return how many times a second *call* is encoded (or decoded) by a table in use, as a median of nine runs."""
+    """Return how many times a second *call* is encoded (or decoded) by a table in use, as a median
+    of nine runs."""
     table = load_bundled(chain)
     if table is None:
         raise LookupError(chain)
@@ -108,9 +118,12 @@ def xcm_transfers_per_second() -> dict[str, float]:
 
 
 def cold_process(code: str, rounds: int = 15) -> float:
-    """Return the milliseconds that a new interpreter takes for *code*; without any, what it takes to start."""
+    """Return the milliseconds that a new interpreter takes for *code*; without any, what it takes
+    to start."""
     # An installed program has its modules compiled; a first run sees to that here.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
 
     def run() -> None:
         subprocess.run([sys.executable, "-c", code or "pass"], check=True, env=environment)
@@ -119,7 +132,8 @@ def cold_process(code: str, rounds: int = 15) -> float:
     return milliseconds(run, rounds)
 
 
-#: A process that loads a bundled table and encodes one XCM transfer; the arguments come as they stand here.
+#: A process that loads a bundled table and encodes one XCM transfer; the arguments come as they
+#: stand here.
 COLD_XCM = f"""
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import load_bundled
@@ -135,7 +149,10 @@ def main() -> None:
     print(f"simple calls             {simple_calls_per_second():8.0f} /s")
     for method, rate in xcm_transfers_per_second().items():
         print(f"{method:<36} {rate:8.0f} /s")
-    print(f"decode type-and-then     {calls_per_second('assetHub', TYPE_AND_THEN, decode=True):8.0f} /s")
+    print(
+        "decode type-and-then     "
+        f"{calls_per_second('assetHub', TYPE_AND_THEN, decode=True):8.0f} /s"
+    )
     bare = cold_process("")
     print(f"bare python              {bare:8.1f} ms")
     print(f"cold, one XCM call       {cold_process(COLD_XCM) - bare:8.1f} ms more")

@@ -2,7 +2,8 @@
 
     python -m benchmarks.served_store [FOLDER]
 
-FOLDER is where the store is made (default: the system's temporary folder): its disk decides how long an fsync takes.
+FOLDER is where the store is made (default: the system's temporary folder): its disk decides how
+long an fsync takes.
 """
 
 import asyncio
@@ -30,13 +31,18 @@ COUNT = 5_000
 
 
 async def measure(path: Path, count: int = COUNT) -> dict[str, float]:
-    """Return how many of each a store at *path* does in a second; writes count once they are on the disk."""
+    """Return how many of each a store at *path* does in a second; writes count once they are on the
+    disk."""
     store = SqliteStore(path)
     scenarios = [make_scenario(number) for number in range(count)]
     figures = {
         "put a scenario": await _rate(count, lambda number: store.put_scenario(scenarios[number])),
-        "get a scenario": await _rate(count, lambda number: store.get_scenario(scenarios[number].id)),
-        "start a job": await _rate(count, lambda number: store.start_job(make_job(scenarios[number].id))),
+        "get a scenario": await _rate(
+            count, lambda number: store.get_scenario(scenarios[number].id)
+        ),
+        "start a job": await _rate(
+            count, lambda number: store.start_job(make_job(scenarios[number].id))
+        ),
         "begin and finish a run": await _run_all(store, count),
         "get a job": await _rate(count, lambda number: store.get_job(scenarios[number].id)),
         "ask whether anything was written": await _rate(count, lambda _: store.change_token()),

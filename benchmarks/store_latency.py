@@ -2,8 +2,8 @@
 
     python -m benchmarks.store_latency [FOLDER]
 
-FOLDER is where the stores are made (default: the system's temporary folder); it decides how long a put takes,
-since each waits for the disk.
+FOLDER is where the stores are made (default: the system's temporary folder); it decides how long a
+put takes, since each waits for the disk.
 """
 
 import asyncio
@@ -39,7 +39,8 @@ class Latency:
 
 
 def make_scenario(number: int) -> StoredScenario:
-    """Return the scenario of this *number*: alike on every run, its blob as long as one of a transfer."""
+    """Return the scenario of this *number*: alike on every run, its blob as long as one of a
+    transfer."""
     dice = random.Random(number)
     source, target = dice.sample(_CHAINS, 2)
     return StoredScenario(
@@ -64,19 +65,24 @@ async def tell_words(store: Store) -> None:
     while found := await store.find_without_words(after=last, limit=1000):
         last = max(found)
         told = [
-            (seq, one.updated, words_of(one.id, one.name, one.summary)) for seq, one in found.items() if one
+            (seq, one.updated, words_of(one.id, one.name, one.summary))
+            for seq, one in found.items()
+            if one
         ]
         await store.add_words(told)
 
 
 def measure(path: Path, held: int, rounds: int = ROUNDS) -> tuple[Latency, ...]:
-    """Ask the store at *path*, which holds the scenarios up to number *held*, everything *rounds* times.
+    """Ask the store at *path*, which holds the scenarios up to number *held*, everything *rounds*
+    times.
 
     What the questions put is deleted again.
     """
     dice = random.Random(held)
     known = [make_scenario(dice.randrange(held)).id for _ in range(rounds)]
-    fresh = [replace(make_scenario(held + number), id=f"fresh-{number}") for number in range(rounds)]
+    fresh = [
+        replace(make_scenario(held + number), id=f"fresh-{number}") for number in range(rounds)
+    ]
     store = open_store(path)
     cursor = _run(store.list_scenarios(limit=min(1000, held // 2), sort="id")).next
 
@@ -99,7 +105,9 @@ def measure(path: Path, held: int, rounds: int = ROUNDS) -> tuple[Latency, ...]:
     }
     # These look at everything that matches; they are here to know the price.
     dear: dict[str, Callable[[int], Coroutine[Any, Any, object]]] = {
-        "list 50, of a chain by summary": lambda _: store.list_scenarios(chain="hydraDx", sort="summary"),
+        "list 50, of a chain by summary": lambda _: store.list_scenarios(
+            chain="hydraDx", sort="summary"
+        ),
         "search": lambda number: store.list_scenarios(search=known[number]),
     }
     latencies = [_time(question, ask, rounds) for question, ask in questions.items()]
@@ -108,7 +116,9 @@ def measure(path: Path, held: int, rounds: int = ROUNDS) -> tuple[Latency, ...]:
     return tuple(latencies)
 
 
-def measure_sizes(folder: Path, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[int, tuple[Latency, ...]]]:
+def measure_sizes(
+    folder: Path, sizes: tuple[int, ...] = SIZES
+) -> Iterator[tuple[int, tuple[Latency, ...]]]:
     """Grow one store in *folder* to each of *sizes* and measure it there."""
     path = folder / "scenarios.db"
     held = 0
@@ -127,7 +137,10 @@ def main() -> None:
         columns = dict(measure_sizes(Path(folder)))
     print(f"{'ms: median / p99':32}" + "".join(f"{size:>20,}" for size in columns))
     for row in zip(*columns.values(), strict=True):
-        print(f"{row[0].question:32}" + "".join(f"{one.median:>11.3f} /{one.p99:>7.3f}" for one in row))
+        print(
+            f"{row[0].question:32}"
+            + "".join(f"{one.median:>11.3f} /{one.p99:>7.3f}" for one in row)
+        )
 
 
 def _time(question: str, ask: Callable[[int], Coroutine[Any, Any, object]], rounds: int) -> Latency:

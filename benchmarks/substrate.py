@@ -1,4 +1,5 @@
-"""The comparison: the same teleport composed with the whole of SubstrateInterface, metadata from loopback.
+"""The comparison: the same teleport composed with the whole of SubstrateInterface, metadata from
+loopback.
 
 It reads metadata up to V14 only, hence an older Polkadot runtime than ours.
 """
@@ -8,7 +9,11 @@ from pathlib import Path
 from tests.node import Node
 
 METADATA = (
-    Path(__file__).resolve().parent.parent / "tests" / "data" / "metadata" / "polkadot-1002005.v14.scale"
+    Path(__file__).resolve().parent.parent
+    / "tests"
+    / "data"
+    / "metadata"
+    / "polkadot-1002005.v14.scale"
 )
 
 
@@ -45,7 +50,14 @@ def main() -> None:
                 "beneficiary": {"V4": {"parents": 0, "interior": {"X1": [junction]}}},
                 "assets": {
                     # scalecodec wants a list around a tuple of one.
-                    "V4": [[{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": 12345678900}}]]
+                    "V4": [
+                        [
+                            {
+                                "id": {"parents": 0, "interior": "Here"},
+                                "fun": {"Fungible": 12345678900},
+                            }
+                        ]
+                    ]
                 },
                 "fee_asset_item": 0,
                 "weight_limit": "Unlimited",

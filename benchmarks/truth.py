@@ -1,6 +1,8 @@
-"""What `tx check` says of hundreds of transactions, beside what real chains then do: is any *ok* wrong?
+"""What `tx check` says of hundreds of transactions, beside what real chains then do: is any *ok*
+wrong?
 
-Needs chains that it may use up, see CONTRIBUTING.md: SCENARIOCTL_RIG names the command that starts them.
+Needs chains that it may use up, see CONTRIBUTING.md: SCENARIOCTL_RIG names the command that starts
+them.
 
     SCENARIOCTL_RIG="path/to/rig" python -m benchmarks.truth --details /tmp/truth.json
 """
@@ -58,29 +60,38 @@ def main(words: list[str]) -> int:
     rig = shlex.split(os.environ.get("SCENARIOCTL_RIG", ""))
     if not rig:
         sys.exit(
-            "SCENARIOCTL_RIG is not set. Set it to the command that starts the chains, see CONTRIBUTING.md"
+            "SCENARIOCTL_RIG is not set. Set it to the command that starts the chains, see "
+            "CONTRIBUTING.md"
         )
     rows: list[Row] = []
     for mode in options.mode or MODES:
         chosen = [
             case
             for case in cases()
-            if case.mode == mode and case.kind in (options.kind or KINDS) and options.only in case.name
+            if case.mode == mode
+            and case.kind in (options.kind or KINDS)
+            and options.only in case.name
         ]
         if chosen:
             rows += _run_mode(mode, chosen[:: options.every], rig)
-            options.details.write_text(json.dumps([asdict(row) for row in rows], indent=1, default=str))
+            options.details.write_text(
+                json.dumps([asdict(row) for row in rows], indent=1, default=str)
+            )
     print(table(rows))
     return int(any(row.judgement.wrong for row in rows))
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare checks with what real chains then do.")
-    parser.add_argument("--mode", action="append", choices=MODES, help="only the cases of this mode")
+    parser.add_argument(
+        "--mode", action="append", choices=MODES, help="only the cases of this mode"
+    )
     parser.add_argument("--kind", action="append", choices=KINDS, help="only these cases")
     parser.add_argument("--only", default="", help="only cases with this text in their name")
     parser.add_argument("--every", type=int, default=1, help="only each Nth case")
-    parser.add_argument("--details", type=Path, default=Path("truth.json"), help="where each case is written")
+    parser.add_argument(
+        "--details", type=Path, default=Path("truth.json"), help="where each case is written"
+    )
     return parser.parse_args(words)
 
 
@@ -92,7 +103,9 @@ def _run_mode(mode: str, chosen: list[Case], rig: list[str]) -> list[Row]:
             settings = load_settings({"config": str(configure(endpoints, Path(folder)))}, {})
             app = Application(settings)
             try:
-                rows = _play(World(app, [CHAINS[variable][0] for variable in endpoints]), mode, chosen)
+                rows = _play(
+                    World(app, [CHAINS[variable][0] for variable in endpoints]), mode, chosen
+                )
             finally:
                 finish(app.close())
     finally:
@@ -138,7 +151,9 @@ def _run(case: Case, world: World, stage: Stage) -> Row:
         row.stated, row.executed = trial.tell()
     except (ScenarioctlError, RuntimeError, KeyError, ValueError) as error:
         row.verdict = row.verdict or "error"
-        row.judgement = Judgement(kind="not run", details=[f"{type(error).__name__}: {error}"[:400]])
+        row.judgement = Judgement(
+            kind="not run", details=[f"{type(error).__name__}: {error}"[:400]]
+        )
     finally:
         case.restore(world, cast)
     row.seconds = round(time.monotonic() - began, 2)
@@ -146,8 +161,13 @@ def _run(case: Case, world: World, stage: Stage) -> Row:
 
 
 def _line(row: Row) -> str:
-    words = f"{row.kind[:4]} {row.chain[4:]:>11} {row.name[:60]:<60} {row.verdict:<8} {row.real:<12}"
-    return f"{words} {row.judgement.kind:<14} {row.seconds:>5} {'; '.join(row.judgement.details)[:200]}"
+    words = (
+        f"{row.kind[:4]} {row.chain[4:]:>11} {row.name[:60]:<60} {row.verdict:<8} {row.real:<12}"
+    )
+    return (
+        f"{words} {row.judgement.kind:<14} {row.seconds:>5} "
+        f"{'; '.join(row.judgement.details)[:200]}"
+    )
 
 
 def table(rows: Iterable[Row]) -> str:

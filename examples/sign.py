@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""sign.py < payload.json: sign what `scenarioctl tx payload --json` printed, and print the signature.
+"""sign.py < payload.json: sign what `scenarioctl tx payload --json` printed, and print the
+signature.
 
 The mnemonic or URI of an sr25519 key is in SIGNER_KEY. Needs: pip install substrate-interface
 """

@@ -9,7 +9,8 @@ _YOUNG = 50_000
 
 def main() -> NoReturn:
     """Run the program; Ctrl-C ends it quietly even while it is still being read."""
-    # What a command makes, it needs until it ends: looking again and again is a twentieth of its time.
+    # What a command makes, it needs until it ends: looking again and again is a twentieth of its
+    # time.
     gc.set_threshold(_YOUNG)
     try:
         from scenarioctl.cli.main import main as run
@@ -18,7 +19,8 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     finally:
-        # Else Python looks through all of it once more before it ends: a sixth of the time of a short command.
+        # Else Python looks through all of it once more before it ends: a sixth of the time of a
+        # short command.
         gc.freeze()
 
 

@@ -65,7 +65,8 @@ async def _sleep(seconds: float) -> None:
 
 
 def _last_change(directory: str) -> int | None:
-    """Return when a file was last added to or removed from *directory*; None if there is no such directory."""
+    """Return when a file was last added to or removed from *directory*; None if there is no such
+    directory."""
     try:
         return os.stat(directory).st_mtime_ns  # noqa: PTH116
     except OSError:
@@ -73,11 +74,13 @@ def _last_change(directory: str) -> int | None:
 
 
 class Resources:
-    """Resources that all sessions of an application share.  Each is opened on first use and closed once."""
+    """Resources that all sessions of an application share.  Each is opened on first use and closed
+    once."""
 
     def __init__(self) -> None:
         self.store: Store | None = None
-        #: HTTP clients of http steps, by the private networks and hosts that they may reach; and those of notifications.
+        #: HTTP clients of http steps, by the private networks and hosts that they may reach; and
+        #: those of notifications.
         self.outgoing: dict[tuple[str, ...], Outgoing] = {}
         self.notifying: dict[tuple[str, ...], Outgoing] = {}
         #: Connection pools.  A chain whose configuration changed gets a new one.
@@ -87,12 +90,13 @@ class Resources:
         #: Pools of chains whose configuration changed.  Sessions may still use them.
         self.retired: list[Pool] = []
         self.executor: ThreadPoolExecutor | None = None
-        #: What keeps a daemon from restarting with other facts about chains that are installed; empty if none are.
+        #: What keeps a daemon from restarting with other facts about chains that are installed;
+        #: empty if none are.
         self.waiting_facts = ""
         #: Held by the one who tells the store what its scenarios are found by.
         self.telling_words: asyncio.Lock | None = None
-        #: Chain -> when its directory in the cache last changed, the newest table in it (a confirmed one if there is any), and
-        #: the version of the newest unconfirmed table.
+        #: Chain -> when its directory in the cache last changed, the newest table in it (a
+        #: confirmed one if there is any), and the version of the newest unconfirmed table.
         self.tables: dict[str, tuple[int, RuntimeTable | None, int]] = {}
 
     async def close(self) -> None:
@@ -123,7 +127,8 @@ class Application:
         self.settings = settings
         #: What a daemon serves, as the store's server shows it: `all`, `api` or `worker`.
         self.role = role
-        #: Whether this is a daemon: it creates its store at once, and draws pictures in a separate process.
+        #: Whether this is a daemon: it creates its store at once, and draws pictures in a separate
+        #: process.
         self.served = served
         #: Waits for a number of seconds.  Tests replace it, and the clock.
         self.sleep = sleep
@@ -134,9 +139,11 @@ class Application:
         self.tell: Callable[[str], None] = _ignore_progress
         #: Wakes the worker of this process, if it has one, because a job may be due.
         self.wake: Callable[[], None] = _wake_no_worker
-        #: Holds a place for costly work, with `async with`: a daemon has few of them for each client.
+        #: Holds a place for costly work, with `async with`: a daemon has few of them for each
+        #: client.
         self.costly: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
-        #: Who acts for another account in what is drafted; None where its signer acts for themselves.
+        #: Who acts for another account in what is drafted; None where its signer acts for
+        #: themselves.
         self.acting: Acting | None = None
         #: Who signs what is drafted, as the request names them; empty where it doesn't.
         self.signer = ""
@@ -172,7 +179,8 @@ class Application:
 
     @property
     def existing_store(self) -> "Store":
-        """The store; NotFound if this command names a file that doesn't exist, which would look like an empty store."""
+        """The store; NotFound if this command names a file that doesn't exist, which would look
+        like an empty store."""
         if not self.served and self.settings.origins.get("store", "default") not in (
             "default",
             "config.toml",
@@ -189,7 +197,8 @@ class Application:
 
     @property
     def notifying(self) -> "Outgoing":
-        """The client of notifications, with the same rules: their receivers use up nothing that runs wait for."""
+        """The client of notifications, with the same rules: their receivers use up nothing that
+        runs wait for."""
         return self._http_client(self.resources.notifying)
 
     def _http_client(self, clients: "dict[tuple[str, ...], Outgoing]") -> "Outgoing":
@@ -204,7 +213,8 @@ class Application:
     async def aside(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run *work* in a thread, because it would block the event loop, and return its result.
 
-        If a daemon has no place for it, NotReady. A client that disconnects keeps its place until the thread has ended.
+        If a daemon has no place for it, NotReady. A client that disconnects keeps its place until
+        the thread has ended.
         """
         import asyncio
 
@@ -225,7 +235,8 @@ class Application:
 
     @asynccontextmanager
     async def long_loop(self, rounds: int) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-        """Give a function for a loop to await in each round, so that a daemon serves other requests in between.
+        """Give a function for a loop to await in each round, so that a daemon serves other requests
+        in between.
 
         A loop of many *rounds* is costly work.
         """
@@ -241,7 +252,8 @@ class Application:
             yield breathe
 
     def session(self) -> "Application":
-        """Return a view of this application for one request or run, with its own chain clients: `async with`."""
+        """Return a view of this application for one request or run, with its own chain clients:
+        `async with`."""
         return self._view(self.settings)
 
     async def __aenter__(self) -> "Application":
@@ -259,7 +271,8 @@ class Application:
         return view
 
     def acting_as(self, acting: "Acting | None", *, signer: str = "") -> "Application":
-        """Return a view of this application in which what is drafted is made as another account, or as the *signer* themselves."""
+        """Return a view of this application in which what is drafted is made as another account, or
+        as the *signer* themselves."""
         if acting == self.acting and signer in ("", self.signer):
             return self
         view = self._view(self.settings)
@@ -273,12 +286,16 @@ class Application:
 
     def chains_up(self) -> dict[str, bool]:
         """Return each chain that was asked, and whether it could be reached the last time."""
-        return {chain.name: not pool.backoff.is_resting for chain, pool in self.resources.pools.items()}
+        return {
+            chain.name: not pool.backoff.is_resting for chain, pool in self.resources.pools.items()
+        }
 
     def renew(self, settings: Settings) -> None:
-        """Use other settings from now on.  Sessions in progress keep theirs, and the store stays open.
+        """Use other settings from now on.  Sessions in progress keep theirs, and the store stays
+        open.
 
-        Call it on the event loop.  Raises InvalidRequest, and changes nothing, if the chains in *settings* are invalid.
+        Call it on the event loop.  Raises InvalidRequest, and changes nothing, if the chains in
+        *settings* are invalid.
         """
         registry = Registry(settings.chains)
         self.settings = settings
@@ -295,7 +312,8 @@ class Application:
         self.resources.second_pools.clear()
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
-        """Return the newest runtime table of *chain* in the cache or the bundle, without asking a node.
+        """Return the newest runtime table of *chain* in the cache or the bundle, without asking a
+        node.
 
         An unconfirmed table, from a single endpoint, is returned only if there is no other.
         """
@@ -304,20 +322,31 @@ class Application:
         bundled = load_bundled(chain.name)
         cached, _ = self._cached_runtime(chain)
         if cached is not None and bundled is not None:
-            return bundled if cached.told_by else max(cached, bundled, key=lambda table: table.spec_version)
+            return (
+                bundled
+                if cached.told_by
+                else max(cached, bundled, key=lambda table: table.spec_version)
+            )
         return cached or bundled
 
     def _cached_runtime(self, chain: Chain) -> "tuple[RuntimeTable | None, int]":
-        """Return the cached table of *chain*, and the version of the newest unconfirmed table (0 if there is none)."""
+        """Return the cached table of *chain*, and the version of the newest unconfirmed table (0 if
+        there is none)."""
         # Joined as text: Path objects took a fifth of the time of building a transaction.
-        changed = _last_change(f"{self.settings.cache}/runtimes/{chain.name}") if chain.genesis else None
+        changed = (
+            _last_change(f"{self.settings.cache}/runtimes/{chain.name}") if chain.genesis else None
+        )
         if changed is None:
             return None, 0
         # Reading a table takes milliseconds, and its encoders are compiled again.
         kept = self.resources.tables.get(chain.name)
         if kept is None or kept[0] != changed:
             from scenarioctl.runtime.table import load_bundled
-            from scenarioctl.runtime.table_cache import load_cached, load_unconfirmed, newest_unconfirmed
+            from scenarioctl.runtime.table_cache import (
+                load_cached,
+                load_unconfirmed,
+                newest_unconfirmed,
+            )
 
             directory = self.runtime_directory(chain)
             table = load_cached(chain.genesis, directory)
@@ -332,30 +361,39 @@ class Application:
         if not self.settings.offline:
             if table.told_by and len(chain.endpoints) > 1:
                 return (
-                    f"Only one endpoint of {chain.title} provided the runtime table of {table}. No second endpoint has confirmed it.",
+                    (
+                        f"Only one endpoint of {chain.title} provided the runtime table of "
+                        f"{table}. No second endpoint has confirmed it."
+                    ),
                 )
             return ()
         if table.told_by:
             return (
-                f"The runtime table of {table} comes from a single endpoint of {chain.title} and is not confirmed. "
+                f"The runtime table of {table} comes from a single endpoint of "
+                f"{chain.title} and is not confirmed. "
                 f"Run `scenarioctl chain refresh {chain.name}` to confirm it.",
             )
         told = self._cached_runtime(chain)[1]
         if told > table.spec_version:
             return (
-                f"This uses {table}, but an endpoint of {chain.title} reported version {told}, which is not confirmed. "
+                f"This uses {table}, but an endpoint of {chain.title} reported version "
+                f"{told}, which is not confirmed. "
                 f"Run `scenarioctl chain refresh {chain.name}` to fetch and confirm it.",
             )
         known = read_facts("runtimes").get(chain.name)
         if known is not None and known["spec_version"] > table.spec_version:
             return (
-                f"This uses {table}, but {chain.title} has had version {known['spec_version']} since {known['read']} or before. "
+                f"This uses {table}, but {chain.title} has had version "
+                f"{known['spec_version']} since {known['read']} or before. "
                 f"Run `scenarioctl chain refresh {chain.name}` to fetch and confirm it.",
             )
         return ()
 
-    def warn_of_old_facts(self, chain: Chain, table: "RuntimeTable", *others: Chain) -> tuple[str, ...]:
-        """Return a warning if *table* is old and used offline, or other facts about *chain* and *others*, if there are any.
+    def warn_of_old_facts(
+        self, chain: Chain, table: "RuntimeTable", *others: Chain
+    ) -> tuple[str, ...]:
+        """Return a warning if *table* is old and used offline, or other facts about *chain* and
+        *others*, if there are any.
 
         InvalidRequest if one is older than a year and `old_facts` is off.
         """
@@ -393,7 +431,8 @@ class Application:
         )
 
     async def runtime(self, chain: Chain) -> "RuntimeTable":
-        """Return the table to build with: the connected chain's current one; offline the newest known."""
+        """Return the table to build with: the connected chain's current one; offline the newest
+        known."""
         if not self.settings.offline:
             try:
                 return await self.client(chain).table()
@@ -409,12 +448,16 @@ class Application:
                 raise ChainUnreachable(NOT_ASKED)
             raise ChainUnreachable(
                 f"no runtime table of {chain.title} is stored, and a node can't be asked offline",
-                advice=f"{self.settings.online_advice}, or run scenarioctl chain refresh {chain.name} once with a connection",
+                advice=(
+                    f"{self.settings.online_advice}, or run scenarioctl chain refresh "
+                    f"{chain.name} once with a connection"
+                ),
             )
         return table
 
     def client(self, chain: Chain) -> "Client":
-        """Return the client of *chain*, which connects on first use; ChainUnreachable with `--offline`."""
+        """Return the client of *chain*, which connects on first use; ChainUnreachable with
+        `--offline`."""
         client = self._clients.get(chain.name)
         if client is None or self.settings.offline:
             from scenarioctl.chains.client import Client
@@ -423,7 +466,8 @@ class Application:
         return client
 
     def pool(self, chain: Chain, endpoints: tuple[str, ...] = ()) -> "Pool":
-        """Return the connections to *chain*, or those to *endpoints* alone; ChainUnreachable with `--offline`."""
+        """Return the connections to *chain*, or those to *endpoints* alone; ChainUnreachable with
+        `--offline`."""
         if self.settings.offline:
             if chain.is_ethereum:
                 raise ChainUnreachable(NOT_ASKED)
@@ -444,11 +488,13 @@ class Application:
         return pool
 
     def runtime_directory(self, chain: Chain) -> Path:
-        """Return the cache directory for the tables of *chain*.  It goes by name, since forks share a genesis."""
+        """Return the cache directory for the tables of *chain*.  It goes by name, since forks share
+        a genesis."""
         return self.settings.cache / "runtimes" / chain.name
 
     def unconnected(self) -> "Application":
-        """Return an offline view of this application, to validate a scenario before it is drafted."""
+        """Return an offline view of this application, to validate a scenario before it is
+        drafted."""
         return self if self.settings.offline else self._view(replace(self.settings, offline=True))
 
     async def close(self) -> None:

@@ -30,7 +30,8 @@ _KINDS: Mapping[Any, str] = {
 
 
 def _setting(default: Any, *, hidden: bool = False, **about: Any) -> Any:
-    """Return a field of Settings that users can set; *about* are fields of Setting, *default* may be a function."""
+    """Return a field of Settings that users can set; *about* are fields of Setting, *default* may
+    be a function."""
     filled = {"default_factory": default} if callable(default) else {"default": default}
     return field(**filled, repr=not hidden, metadata=about)
 
@@ -79,8 +80,12 @@ class Settings:
     old_facts: bool = _setting(
         False, help="build offline from facts that are older than a year", everywhere=True
     )
-    json: bool = _setting(False, help="print the JSON that the HTTP endpoint answers", everywhere=True)
-    strict: bool = _setting(False, help="treat warnings as errors, with exit code 7", everywhere=True)
+    json: bool = _setting(
+        False, help="print the JSON that the HTTP endpoint answers", everywhere=True
+    )
+    strict: bool = _setting(
+        False, help="treat warnings as errors, with exit code 7", everywhere=True
+    )
     url: str = _setting(
         "",
         help="run the commands on the daemon at this URL",
@@ -88,7 +93,11 @@ class Settings:
         sample='"http://127.0.0.1:8080"',
     )
     token: str = _setting(
-        "", hidden=True, kind="secret", help="the bearer token for the daemon at `url`", sample='"sctl_…"'
+        "",
+        hidden=True,
+        kind="secret",
+        help="the bearer token for the daemon at `url`",
+        sample='"sctl_…"',
     )
     listen: tuple[str, ...] = _setting(
         ("127.0.0.1:8080",), help="where the daemon serves the scenario API: HOST:PORT or unix:PATH"
@@ -112,7 +121,10 @@ class Settings:
     connections: int = _setting(2048, least=1, help="open connections; further ones are closed")
     client_connections: int = _setting(
         1024,
-        help="open connections of one client, which is an address or a user of a Unix socket; 0: no limit",
+        help=(
+            "open connections of one client, which is an address or a user of a Unix socket; "
+            "0: no limit"
+        ),
     )
     request_seconds: int = _setting(30, least=1, help="seconds for a client to send its request")
     webhook_rate: int = _setting(20, help="events per second for one webhook; 0: no limit")
@@ -121,7 +133,10 @@ class Settings:
     webhook_days: int = _setting(7, least=1, help="days that a webhook's events are kept")
     run_seconds: int = _setting(
         3600,
-        help="timeout of a run whose job has none, in seconds, without its waits for webhooks and delays; 0: no limit",
+        help=(
+            "timeout of a run whose job has none, in seconds, without its waits for webhooks "
+            "and delays; 0: no limit"
+        ),
     )
     log_lines: int = _setting(10_000, help="log lines kept for each job; 0: all")
     log_days: int = _setting(0, help="days that log lines are kept; 0: forever")
@@ -143,8 +158,14 @@ class Settings:
         (),
         hidden=True,
         kind="targets",
-        help="where notifications of all jobs are sent: URLs, slack+URL, ntfy+URL, or tables with url, format and events",
-        sample='["https://hooks.example.org/jobs", {url = "https://…", format = "slack", events = ["run_failed"]}]',
+        help=(
+            "where notifications of all jobs are sent: URLs, slack+URL, ntfy+URL, or tables "
+            "with url, format and events"
+        ),
+        sample=(
+            '["https://hooks.example.org/jobs", {url = "https://…", format = "slack", events = '
+            '["run_failed"]}]'
+        ),
     )
     notify_secret: str = _setting(
         "",
@@ -176,7 +197,8 @@ class Settings:
         help="what the daemon logs: debug, info, warning or error",
         choices=("debug", "info", "warning", "error"),
     )
-    #: `[tokens.NAME]` of config.toml: who may call the daemon, and for what; `server/access.py` judges them.
+    #: `[tokens.NAME]` of config.toml: who may call the daemon, and for what; `server/access.py`
+    #: judges them.
     tokens: Mapping[str, Any] = field(default_factory=dict, repr=False)
     #: `[chains.NAME]` of config.toml, as read; `chains/registry.py` judges them.
     chains: Mapping[str, Any] = field(default_factory=dict)
@@ -189,7 +211,11 @@ class Settings:
         origin = self.origins.get("offline", "flag")
         if origin == "flag":
             return ": omit --offline"
-        place = f"{origin} is set" if origin.startswith("SCENARIOCTL_") else f"offline is set in {origin}"
+        place = (
+            f"{origin} is set"
+            if origin.startswith("SCENARIOCTL_")
+            else f"offline is set in {origin}"
+        )
         return f": {place}, pass --no-offline"
 
 
@@ -218,7 +244,9 @@ class Setting:
     @property
     def example(self) -> str:
         """Return a value in TOML."""
-        return self.sample or json.dumps(f"/path/to/{self.name}" if self.default is None else self.default)
+        return self.sample or json.dumps(
+            f"/path/to/{self.name}" if self.default is None else self.default
+        )
 
 
 SETTINGS = tuple(
@@ -241,11 +269,15 @@ _CONFIG_LIMIT = 4 * 1024 * 1024
 _TABLES = ("chains", "tokens")
 
 
-def load_settings(flags: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> Settings:
+def load_settings(
+    flags: Mapping[str, Any], environment: Mapping[str, str] | None = None
+) -> Settings:
     """Return the settings in force; *flags* are those of the command line, None if not given."""
     environment = os.environ if environment is None else environment
     config = config_path(flags.get("config"), environment)
-    written = read_config(config, required=bool(flags.get("config") or environment.get("SCENARIOCTL_CONFIG")))
+    written = read_config(
+        config, required=bool(flags.get("config") or environment.get("SCENARIOCTL_CONFIG"))
+    )
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for setting in SETTINGS:
@@ -277,13 +309,18 @@ def read_config(path: Path, *, required: bool = False) -> dict[str, Any]:
     except FileNotFoundError:
         if required:
             raise InvalidRequest(
-                f"config {shorten(str(path), 200)} does not exist. Create it with scenarioctl config init"
+                f"config {shorten(str(path), 200)} does not exist. Create it with "
+                "scenarioctl config init"
             ) from None
         return {}
     except OSError as error:
-        raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be read: {error.strerror}") from None
+        raise InvalidRequest(
+            f"config {shorten(str(path), 200)} cannot be read: {error.strerror}"
+        ) from None
     if len(text) > _CONFIG_LIMIT:
-        raise InvalidRequest(f"config {shorten(str(path), 200)} is larger than {_CONFIG_LIMIT} bytes")
+        raise InvalidRequest(
+            f"config {shorten(str(path), 200)} is larger than {_CONFIG_LIMIT} bytes"
+        )
     written = parse_config(text, path)
     known = [*(setting.name for setting in SETTINGS), *_TABLES]
     for key in written:
@@ -314,7 +351,9 @@ def parse_config(text: bytes, path: Path) -> dict[str, Any]:
     try:
         return parse_toml(text.decode("utf-8"), field=f"config {path}")
     except UnicodeDecodeError as error:
-        raise InvalidRequest(f"config {path} is not UTF-8 text: byte {error.start} is wrong") from None
+        raise InvalidRequest(
+            f"config {path} is not UTF-8 text: byte {error.start} is wrong"
+        ) from None
     except RecursionError:
         raise InvalidRequest(f"config {path} nests too deep") from None
     except ValueError as error:
@@ -355,12 +394,17 @@ def _read_text(setting: Setting, value: object, origin: str) -> str:
 def _read_path(setting: Setting, value: object, origin: str) -> Path:
     text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
     if not text:
-        raise _refused(setting, value, origin, f"is not a path, expected one like /path/to/{setting.name}")
+        raise _refused(
+            setting, value, origin, f"is not a path, expected one like /path/to/{setting.name}"
+        )
     if "://" in text:
         # Path() would drop a slash.  Don't show the rest of the URL, which may contain a password.
         scheme = text.partition("://")[0]
         raise _refused(
-            setting, f"{scheme}://…", origin, f"is a URL, expected a path like /path/to/{setting.name}"
+            setting,
+            f"{scheme}://…",
+            origin,
+            f"is a URL, expected a path like /path/to/{setting.name}",
         )
     if "\0" in text:
         raise _refused(setting, value, origin, "contains a NUL character, which no path can")
@@ -370,7 +414,11 @@ def _read_path(setting: Setting, value: object, origin: str) -> Path:
 def _read_store(setting: Setting, value: object, origin: str) -> str:
     if origin == "flag" and isinstance(value, str):
         refuse_password(value, "--store", instead="the URL into SCENARIOCTL_STORE or config.toml")
-    return value if isinstance(value, str) and "://" in value else str(_read_path(setting, value, origin))
+    return (
+        value
+        if isinstance(value, str) and "://" in value
+        else str(_read_path(setting, value, origin))
+    )
 
 
 def _read_server(setting: Setting, value: object, origin: str) -> str:
@@ -390,7 +438,8 @@ def is_server(location: str) -> bool:
 
 
 def without_password(store: str) -> str:
-    """Return *store* as it may be shown: of a URL, neither the password nor the query, which may hold one too."""
+    """Return *store* as it may be shown: of a URL, neither the password nor the query, which may
+    hold one too."""
     scheme, separator, rest = store.partition("://")
     if not separator:
         return store
@@ -400,13 +449,17 @@ def without_password(store: str) -> str:
 
 
 def refuse_password(location: str, field: str, *, instead: str) -> None:
-    """Refuse a store on the command line whose URL has a password; *instead* says where it belongs, beside ~/.pgpass."""
+    """Refuse a store on the command line whose URL has a password; *instead* says where it belongs,
+    beside ~/.pgpass."""
     if has_password(location):
         raise InvalidRequest(
             field=field,
             value=without_password(location),
             limit=200,
-            problem=f"has a password, which other users can read in the list of processes. Put the password into ~/.pgpass, or {instead}",
+            problem=(
+                "has a password, which other users can read in the list of processes. Put the "
+                f"password into ~/.pgpass, or {instead}"
+            ),
         )
 
 
@@ -431,17 +484,25 @@ def secrets_in(values: Mapping[str, Any]) -> list[str]:
         if (value := values.get(setting.name))
         and (
             setting.kind in SECRET_KINDS
-            or (setting.kind in ("store", "server") and isinstance(value, str) and has_password(value))
+            or (
+                setting.kind in ("store", "server")
+                and isinstance(value, str)
+                and has_password(value)
+            )
         )
     ]
 
 
 def _read_number(setting: Setting, value: object, origin: str) -> int:
-    text = "" if isinstance(value, bool) or not isinstance(value, (int, str)) else str(value).strip()
+    text = (
+        "" if isinstance(value, bool) or not isinstance(value, (int, str)) else str(value).strip()
+    )
     number = read_digits(text, longest=15)
     if number is None:
         example = setting.default or 100
-        raise _refused(setting, value, origin, f"is not a whole number, expected one like {example}")
+        raise _refused(
+            setting, value, origin, f"is not a whole number, expected one like {example}"
+        )
     if number < setting.least:
         raise _refused(setting, value, origin, f"is too small, expected at least {setting.least}")
     return number
@@ -453,7 +514,9 @@ def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
         value = [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, (list, tuple)) and all(isinstance(part, str) and part for part in value):
         return tuple(value)
-    raise _refused(setting, value, origin, f"is not a list of texts, expected one like {setting.example}")
+    raise _refused(
+        setting, value, origin, f"is not a list of texts, expected one like {setting.example}"
+    )
 
 
 def _read_keys(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
@@ -469,7 +532,9 @@ def _read_keys(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
 def _read_notify(setting: Setting, value: object, origin: str) -> "tuple[NotificationTarget, ...]":
     from scenarioctl.model.notifications import read_targets
 
-    return read_targets([value] if isinstance(value, Mapping) else value, field=f"{setting.name} ({origin})")
+    return read_targets(
+        [value] if isinstance(value, Mapping) else value, field=f"{setting.name} ({origin})"
+    )
 
 
 def _read_signing_secret(_setting: Setting, value: object, _origin: str) -> str:
@@ -492,7 +557,10 @@ def _read_address(setting: Setting, value: object, origin: str) -> str:
         is_sound = False
     if text and (not is_sound or parts.query or parts.fragment or " " in text):
         raise _refused(
-            setting, value, origin, f"is not the address of a page, expected one like {setting.example}"
+            setting,
+            value,
+            origin,
+            f"is not the address of a page, expected one like {setting.example}",
         )
     return text
 
@@ -514,7 +582,10 @@ _READERS: Mapping[str, Callable[[Setting, object, str], Any]] = {
 
 
 def _first_given(
-    setting: Setting, flags: Mapping[str, Any], environment: Mapping[str, str], written: Mapping[str, Any]
+    setting: Setting,
+    flags: Mapping[str, Any],
+    environment: Mapping[str, str],
+    written: Mapping[str, Any],
 ) -> tuple[Any, str]:
     if flags.get(setting.name) is not None:
         return flags[setting.name], "flag"

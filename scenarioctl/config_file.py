@@ -22,7 +22,10 @@ def template() -> str:
         '# role = "asset_hub"          # relay, asset_hub, system, dex, contracts or parachain',
         '# relay = "kusama"            # the chain its messages go through',
         "# para_id = 1000",
-        '# genesis = "0x…"             # 64 hex digits; an endpoint that serves another chain is refused',
+        (
+            '# genesis = "0x…"             # 64 hex digits; an endpoint that serves another '
+            "chain is refused"
+        ),
         "# ss58_prefix = 2",
         '# symbol = "KSM"',
         "# decimals = 12",
@@ -32,7 +35,10 @@ def template() -> str:
         '# symbol = "USDT"',
         "# decimals = 6",
         "",
-        "# Who may call the daemon, and for what: read, create, broadcast, jobs. It keeps hashes of tokens; each is",
+        (
+            "# Who may call the daemon, and for what: read, create, broadcast, jobs. It keeps "
+            "hashes of tokens; each is"
+        ),
         "# made, and shown once, by: scenarioctl config token NAME --scopes read,create",
         "# [tokens.ops]",
         '# sha256 = "…"',
@@ -43,15 +49,20 @@ def template() -> str:
 
 
 def write_config(path: Path, text: str, *, is_secret: bool = False) -> None:
-    """Write config.toml whole or not at all; only its owner can read a new one, or one that *is_secret*."""
+    """Write config.toml whole or not at all; only its owner can read a new one, or one that
+    *is_secret*."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, text.encode(), mode=0o600, is_secret=is_secret)
     except OSError as error:
         reason = (
-            "a file is where its folder should be" if isinstance(error, FileExistsError) else error.strerror
+            "a file is where its folder should be"
+            if isinstance(error, FileExistsError)
+            else error.strerror
         )
-        raise InvalidRequest(f"config {shorten(str(path), 200)} cannot be written: {reason}") from None
+        raise InvalidRequest(
+            f"config {shorten(str(path), 200)} cannot be written: {reason}"
+        ) from None
 
 
 def set_value(
@@ -64,7 +75,8 @@ def set_value(
 ) -> list[str]:
     """Set *key* to *value* in config.toml, keeping the rest of the file with its comments.
 
-    *chain_keys* says in words of what kind each setting of a chain is. *judge* gets the whole new document and raises if it is invalid.  Return what `write_value` returns.
+    *chain_keys* says in words of what kind each setting of a chain is. *judge* gets the whole new
+    document and raises if it is invalid.  Return what `write_value` returns.
     """
     names = key.split(".")
     settings = {setting.name: setting for setting in SETTINGS}
@@ -84,12 +96,17 @@ def set_value(
                 field="key",
                 value=key,
                 problem="is not a setting of a chain",
-                expected="chains.NAME.SETTING, or chains.NAME and a table like {role = 'relay', symbol = 'UNIT', decimals = 12}",
+                expected=(
+                    "chains.NAME.SETTING, or chains.NAME and a table like {role = 'relay', "
+                    "symbol = 'UNIT', decimals = 12}"
+                ),
             )
     elif key in settings:
         kind = settings[key].kind
         is_list = kind in ("list", "keys")
-        parsed = _parse_value(value) if is_list or kind in ("switch", "number", "targets") else value
+        parsed = (
+            _parse_value(value) if is_list or kind in ("switch", "number", "targets") else value
+        )
         if is_list and not isinstance(parsed, list):
             # Separated by commas, as in a variable.
             parsed = value
@@ -114,9 +131,11 @@ def set_value(
 def write_value(
     path: Path, names: Sequence[str], value: Any, *, judge: Callable[[Mapping[str, Any]], object]
 ) -> list[str]:
-    """Set the key *names* of config.toml to *value*, or remove it if that is None, keeping the rest of the file.
+    """Set the key *names* of config.toml to *value*, or remove it if that is None, keeping the rest
+    of the file.
 
-    Return the names of the secrets for which the file was closed to others, who could read it before.
+    Return the names of the secrets for which the file was closed to others, who could read it
+    before.
     """
     document = read_config(path)
     try:
@@ -128,7 +147,9 @@ def write_value(
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
             raise InvalidRequest(
-                field="key", value=".".join(names), problem=f"cannot be set, {name} is not a table in {path}"
+                field="key",
+                value=".".join(names),
+                problem=f"cannot be set, {name} is not a table in {path}",
             )
     if value is None:
         table.pop(names[-1], None)
@@ -151,7 +172,8 @@ def _parse_value(value: str) -> Any:
 
 
 def _edit(text: str, names: list[str], value: Any, document: dict[str, Any]) -> str:
-    """Return *text* with one line or table changed; the whole *document* written anew if that fails."""
+    """Return *text* with one line or table changed; the whole *document* written anew if that
+    fails."""
     import tomllib
 
     import tomli_w
@@ -177,7 +199,11 @@ def _edit_table(lines: list[str], names: list[str], value: Any) -> list[str]:
     first = next((number for number, each in enumerate(lines) if each.strip() == header), None)
     if first is not None:
         last = next(
-            (number for number in range(first + 1, len(lines)) if lines[number].lstrip().startswith("[")),
+            (
+                number
+                for number in range(first + 1, len(lines))
+                if lines[number].lstrip().startswith("[")
+            ),
             len(lines),
         )
         while last > first + 1 and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
@@ -192,7 +218,8 @@ def _edit_table(lines: list[str], names: list[str], value: Any) -> list[str]:
 
 
 def _add_table(lines: list[str], table: list[str]) -> list[str]:
-    """Return *lines* with *table* after others of its kind, else after their example, else at the end."""
+    """Return *lines* with *table* after others of its kind, else after their example, else at the
+    end."""
     kind = table[0].partition(".")[0].lstrip("[") + "."
     starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
     others = [number for number in starts if lines[number].lstrip(" \t[").startswith(kind)]
@@ -201,7 +228,10 @@ def _add_table(lines: list[str], table: list[str]) -> list[str]:
         while not lines[at - 1].strip() or lines[at - 1].lstrip().startswith("#"):
             at -= 1
     else:
-        at = next((number for number, each in enumerate(lines) if each.startswith(f"# [{kind}")), len(lines))
+        at = next(
+            (number for number, each in enumerate(lines) if each.startswith(f"# [{kind}")),
+            len(lines),
+        )
         while at < len(lines) and lines[at].startswith("#"):
             at += 1
         if any(number < at for number in starts):

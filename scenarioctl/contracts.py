@@ -1,7 +1,8 @@
-"""The messages of an ink! contract, read from its metadata (ABI) of version 3, 4, 5 or 6, and whether one is at an address.
+"""The messages of an ink! contract, read from its metadata (ABI) of version 3, 4, 5 or 6, and
+whether one is at an address.
 
-Version 3 lies nested under `V3`, the later ones at the top with their number under `version`.  In all of them the
-types are a list of `{id, type}`, and whatever has a type names it by that id.
+Version 3 lies nested under `V3`, the later ones at the top with their number under `version`.  In
+all of them the types are a list of `{id, type}`, and whatever has a type names it by that id.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,10 +33,21 @@ _PRIMITIVES = frozenset(
 )
 #: Written names that say less than the type itself.
 _NOT_ALIASES = _PRIMITIVES | {
-    *("Vec", "VecDeque", "BinaryHeap", "LinkedList", "BTreeMap", "BTreeSet", "Option", "Result", "Compact"),
+    *(
+        "Vec",
+        "VecDeque",
+        "BinaryHeap",
+        "LinkedList",
+        "BTreeMap",
+        "BTreeSet",
+        "Option",
+        "Result",
+        "Compact",
+    ),
     *("Box", "Rc", "Arc", "Cow", "String", "Self"),
 }
-#: The names of a chain's own types.  Block number and timestamp are left out: a u32 within another type is seldom one.
+#: The names of a chain's own types.  Block number and timestamp are left out: a u32 within another
+#: type is seldom one.
 _CHAIN_TYPES = ("accountId", "balance", "hash")
 _WIDELY_KNOWN = frozenset(("AccountId", "Balance", "Hash", "BlockNumber", "Timestamp"))
 
@@ -65,7 +77,9 @@ def describe_contract(abi: object) -> tuple[ContractMessage, ...]:
     where += " spec"
     messages = _member(spec, "messages", list, where)
     if not messages:
-        raise InvalidRequest(field=where, problem="messages is empty", expected="at least one message")
+        raise InvalidRequest(
+            field=where, problem="messages is empty", expected="at least one message"
+        )
     types = _Types(_member(body, "types", list, where.removesuffix(" spec")), spec)
     return tuple(
         _describe_message(message, f"{where} message {number}", types)
@@ -74,10 +88,13 @@ def describe_contract(abi: object) -> tuple[ContractMessage, ...]:
 
 
 def _locate(abi: object) -> tuple[int, Mapping[str, object], str]:
-    """Return the version, the object that holds spec and types, and how to call that in an error."""
+    """Return the version, the object that holds spec and types, and how to call that in an
+    error."""
     if not isinstance(abi, dict):
         raise InvalidRequest(
-            field="abiJson", problem=f"is {name_of(abi)}", expected="an object: a contract's metadata file"
+            field="abiJson",
+            problem=f"is {name_of(abi)}",
+            expected="an object: a contract's metadata file",
         )
     expected = "ink! metadata version 3 (under V3), 4, 5 or 6"
     if "version" in abi:
@@ -93,7 +110,9 @@ def _locate(abi: object) -> tuple[int, Mapping[str, object], str]:
         return 3, _member(abi, "V3", dict, "abiJson"), "abiJson V3"
     for name in abi:
         if isinstance(name, str) and name[:1] == "V" and name[1:].isdecimal() and len(name) < 6:
-            raise InvalidRequest(field="abiJson", problem=f"version {name} cannot be read", expected=expected)
+            raise InvalidRequest(
+                field="abiJson", problem=f"version {name} cannot be read", expected=expected
+            )
     if "metadataVersion" in abi:
         raise InvalidRequest(
             field="abiJson",
@@ -124,7 +143,9 @@ def _describe_message(message: object, where: str, types: "_Types") -> ContractM
         name = _label(arg, place)
         args.append(f"{name}: {types.print_written(arg, f'{where} argument {name_of(name)}')}")
         types.count(len(args[-1]))
-    return ContractMessage(function_name=label, selector=selector.lower(), mutates=mutates, args=tuple(args))
+    return ContractMessage(
+        function_name=label, selector=selector.lower(), mutates=mutates, args=tuple(args)
+    )
 
 
 class _Types:
@@ -136,7 +157,9 @@ class _Types:
             where = f"abiJson types entry {number}"
             if not isinstance(entry, dict):
                 raise InvalidRequest(
-                    field=where, problem=f"is {name_of(entry)}", expected="an object with id and type"
+                    field=where,
+                    problem=f"is {name_of(entry)}",
+                    expected="an object with id and type",
                 )
             self._types[_id(entry, "id", where)] = _member(entry, "type", dict, where)
         self._printed: dict[int, str] = {}
@@ -148,14 +171,17 @@ class _Types:
         self._room -= length
         if self._room < 0:
             raise TooLarge(
-                field="abiJson", problem=f"has arguments of more than {DESCRIPTION_MAX} characters in all"
+                field="abiJson",
+                problem=f"has arguments of more than {DESCRIPTION_MAX} characters in all",
             )
 
     def print_written(self, holder: Mapping[str, object], where: str) -> str:
-        """Return the type of an argument: as its author wrote it where that says as much, else as it is."""
+        """Return the type of an argument: as its author wrote it where that says as much, else as
+        it is."""
         written = _member(holder, "type", dict, where)
         id = _id(written, "type", f"{where} type")
-        # The type is looked at in any case: an id that leads nowhere is an error, whatever its name.
+        # The type is looked at in any case: an id that leads nowhere is an error, whatever its
+        # name.
         text = self.print(id, where)
         alias = _alias(written)
         return alias if alias and text.partition("<")[0] != alias else text
@@ -165,9 +191,13 @@ class _Types:
         if id in self._printed:
             return self._printed[id]
         if id not in self._types:
-            raise InvalidRequest(field=where, problem=f"has the type id {id}, which is not in abiJson types")
+            raise InvalidRequest(
+                field=where, problem=f"has the type id {id}, which is not in abiJson types"
+            )
         if id in within:
-            raise InvalidRequest(field=where, problem=f"has a recursive type: type {id} holds itself")
+            raise InvalidRequest(
+                field=where, problem=f"has a recursive type: type {id} holds itself"
+            )
         if len(within) == DEPTH_MAX:
             raise InvalidRequest(
                 field=where, problem=f"has types more than {DEPTH_MAX} deep inside one another"
@@ -183,20 +213,26 @@ class _Types:
         place = f"abiJson type {id}"
         path = type_.get("path") or []
         if not isinstance(path, list) or not all(isinstance(part, str) for part in path):
-            raise InvalidRequest(field=place, problem=f"path is {name_of(path)}", expected="a list of names")
+            raise InvalidRequest(
+                field=place, problem=f"path is {name_of(path)}", expected="a list of names"
+            )
         if path:
             return str(path[-1]) + self._print_parameters(type_, place, where, within)
         definition = _member(type_, "def", dict, place)
         for kind, content in definition.items():
             return self._print_shape(kind, content, place, where, within)
-        raise InvalidRequest(field=place, problem="def is empty", expected="one like {'primitive': 'u32'}")
+        raise InvalidRequest(
+            field=place, problem="def is empty", expected="one like {'primitive': 'u32'}"
+        )
 
     def _print_parameters(
         self, type_: Mapping[str, object], place: str, where: str, within: tuple[int, ...]
     ) -> str:
         parameters = type_.get("params") or []
         if not isinstance(parameters, list):
-            raise InvalidRequest(field=place, problem=f"params is {name_of(parameters)}", expected="a list")
+            raise InvalidRequest(
+                field=place, problem=f"params is {name_of(parameters)}", expected="a list"
+            )
 
         def print_one(parameter: object) -> str:
             if not isinstance(parameter, dict):
@@ -220,19 +256,29 @@ class _Types:
             # Only an owned string can be an argument.
             return "String" if content == "str" else content
         if kind == "tuple" and isinstance(content, list):
-            text = _join((self.print(_check_id(part, place), where, within) for part in content), where)
+            text = _join(
+                (self.print(_check_id(part, place), where, within) for part in content), where
+            )
             return f"({text},)" if len(content) == 1 else f"({text})"
         if not isinstance(content, dict):
-            raise InvalidRequest(field=place, problem=f"is {name_of(content)}", expected="a definition")
+            raise InvalidRequest(
+                field=place, problem=f"is {name_of(content)}", expected="a definition"
+            )
         if kind in ("sequence", "compact"):
             inner = self.print(_id(content, "type", place), where, within)
             return f"Vec<{inner}>" if kind == "sequence" else f"Compact<{inner}>"
         if kind == "array":
-            return f"[{self.print(_id(content, 'type', place), where, within)}; {_id(content, 'len', place)}]"
+            return (
+                f"[{self.print(_id(content, 'type', place), where, within)}; "
+                f"{_id(content, 'len', place)}]"
+            )
         if kind.lower() == "bitsequence":
             parts = [
                 self.print(_id(content, key if key in content else other, place), where, within)
-                for key, other in (("bit_store_type", "bitStoreType"), ("bit_order_type", "bitOrderType"))
+                for key, other in (
+                    ("bit_store_type", "bitStoreType"),
+                    ("bit_order_type", "bitOrderType"),
+                )
             ]
             return f"BitVec<{', '.join(parts)}>"
         if kind == "composite":
@@ -243,7 +289,9 @@ class _Types:
                 return f"({_join(texts, where)})"
         if kind == "variant":
             variants = content.get("variants") or []
-            if isinstance(variants, list) and all(isinstance(variant, dict) for variant in variants):
+            if isinstance(variants, list) and all(
+                isinstance(variant, dict) for variant in variants
+            ):
                 names = (_member(variant, "name", str, place) for variant in variants)
                 return _join(names, where, by=" | ") or "!"
         raise InvalidRequest(field=place, problem="is not a definition that ink! metadata knows")
@@ -266,7 +314,8 @@ def _too_long(where: str) -> InvalidRequest:
 
 
 def _chain_aliases(spec: Mapping[str, object]) -> dict[int, str]:
-    """Return the names of the chain's own types, for those ids that the contract never calls otherwise."""
+    """Return the names of the chain's own types, for those ids that the contract never calls
+    otherwise."""
     names: dict[int, set[str]] = {}
     certain: dict[int, str] = {}
     environment = spec.get("environment")
@@ -294,7 +343,12 @@ def _written_names(part: object) -> Iterator[tuple[int, str]]:
             waiting += part
         elif isinstance(part, dict):
             id, path = part.get("type"), part.get("displayName")
-            if type(id) is int and isinstance(path, list) and len(path) == 1 and isinstance(path[0], str):
+            if (
+                type(id) is int
+                and isinstance(path, list)
+                and len(path) == 1
+                and isinstance(path[0], str)
+            ):
                 yield id, path[0]
             waiting += part.values()
 
@@ -304,8 +358,13 @@ def _alias(written: Mapping[str, object]) -> str:
     if not isinstance(path, list) or not path or not isinstance(path[-1], str):
         return ""
     name = path[-1]
-    # A path of several words is mostly a macro's: `psp22_external::TransferInput1` tells nobody anything.
-    if name in _NOT_ALIASES or not name.isidentifier() or (len(path) > 1 and name not in _WIDELY_KNOWN):
+    # A path of several words is mostly a macro's: `psp22_external::TransferInput1` tells nobody
+    # anything.
+    if (
+        name in _NOT_ALIASES
+        or not name.isidentifier()
+        or (len(path) > 1 and name not in _WIDELY_KNOWN)
+    ):
         return ""
     return name
 
@@ -319,7 +378,9 @@ def _member(holder: Mapping[str, object], key: str, kind: type[T], where: str) -
         raise InvalidRequest(field=where, problem=f"has no {key}", expected=_KINDS[kind])
     value = holder[key]
     if not isinstance(value, kind):
-        raise InvalidRequest(field=where, problem=f"{key} is {name_of(value)}", expected=_KINDS[kind])
+        raise InvalidRequest(
+            field=where, problem=f"{key} is {name_of(value)}", expected=_KINDS[kind]
+        )
     return value
 
 
@@ -349,7 +410,8 @@ H160 = 20
 
 
 async def is_contract(client: "Client", address: bytes) -> bool:
-    """Return whether a contract exists at *address*: 20 bytes for pallet-revive, 32 for pallet-contracts."""
+    """Return whether a contract exists at *address*: 20 bytes for pallet-revive, 32 for
+    pallet-contracts."""
     table = await client.table()
     name = client.chain.title
     needed, other = ("Revive", "Contracts") if len(address) == H160 else ("Contracts", "Revive")
@@ -357,7 +419,10 @@ async def is_contract(client: "Client", address: bytes) -> bool:
         if other not in table.pallets:
             raise InvalidRequest(
                 field="chain",
-                problem=f"{name} has no contracts, {table} has neither pallet-contracts nor pallet-revive",
+                problem=(
+                    f"{name} has no contracts, {table} has neither pallet-contracts nor "
+                    "pallet-revive"
+                ),
                 expected="one like assetHub",
             )
         known = (
@@ -366,7 +431,8 @@ async def is_contract(client: "Client", address: bytes) -> bool:
             else "by 20 bytes, expected the contract's 0x address and ink! metadata of version 6"
         )
         raise InvalidRequest(
-            field="chain", problem=f"{name} has pallet-{other.lower()}, which knows contracts {known}"
+            field="chain",
+            problem=f"{name} has pallet-{other.lower()}, which knows contracts {known}",
         )
     if "AccountInfoOf" in table.storage_entries(needed):
         # One map has contracts and other accounts.

@@ -1,4 +1,5 @@
-"""What can go wrong, by name.  Exit codes and HTTP statuses stand in one table: `operations/outcomes.py`.
+"""What can go wrong, by name.  Exit codes and HTTP statuses stand in one table:
+`operations/outcomes.py`.
 
 Every message is one sentence that names the field, the value, and what would have worked.
 """
@@ -19,8 +20,8 @@ class _Unsaid(Enum):
 class ScenarioctlError(Exception):
     """Anything a user can mend or wait out.  All else is a bug.
 
-    Where one field is at fault, its error says which, its value, what is wrong with it, and what would have worked. The
-    sentence is made of these, and so is what a JSON answer has beside it.
+    Where one field is at fault, its error says which, its value, what is wrong with it, and what
+    would have worked. The sentence is made of these, and so is what a JSON answer has beside it.
     """
 
     code = "bug"
@@ -39,9 +40,11 @@ class ScenarioctlError(Exception):
         advice: str = "",
         details: Mapping[str, object] | None = None,
     ) -> None:
-        """Say *sentence*, or what is wrong with *field*; behind it *advice* about options of a command.
+        """Say *sentence*, or what is wrong with *field*; behind it *advice* about options of a
+        command.
 
-        *value* is shown in at most *limit* characters, or as *shown*. Of *known* names those are suggested that it may mean.
+        *value* is shown in at most *limit* characters, or as *shown*. Of *known* names those are
+        suggested that it may mean.
         """
         #: The field at fault as who asks calls it, or the path to it; empty if it isn't one field.
         self.field = field
@@ -50,7 +53,9 @@ class ScenarioctlError(Exception):
             expected = f"one of: {', '.join(known)}"
         #: What would have worked; empty if the sentence doesn't say.
         self.expected = likely or expected
-        tail = f", did you mean {likely}?" if likely else f", expected {expected}" if expected else ""
+        tail = (
+            f", did you mean {likely}?" if likely else f", expected {expected}" if expected else ""
+        )
         self._value = value
         if not isinstance(value, _Unsaid):
             shown = shown or shorten(value, limit)
@@ -58,20 +63,24 @@ class ScenarioctlError(Exception):
             shown = f" {shown}"
         #: The sentence behind the name of the field.
         self._rest = (
-            f"{shown}{problem if problem[:1] in ('', ':') else f' {problem}'}{tail}" if field else sentence
+            f"{shown}{problem if problem[:1] in ('', ':') else f' {problem}'}{tail}"
+            if field
+            else sentence
         )
-        #: The end of the sentence: options of a command, and other commands, which a page leaves out.
+        #: The end of the sentence: options of a command, and other commands, which a page leaves
+        #: out.
         self.advice = advice
         self._sent_as = ""
-        #: The sentence for the log of a run: without the advice, since no command line is at hand there, and without the address
-        #: of the store.
+        #: The sentence for the log of a run: without the advice, since no command line is at hand
+        #: there, and without the address of the store.
         self.statement = field + self._rest
         super().__init__(self.statement + advice)
         self._details = dict(details or {})
 
     @property
     def details(self) -> Mapping[str, object]:
-        """What a JSON answer has beside sentence and code: the field at fault, or of a transaction that was sent, its hash."""
+        """What a JSON answer has beside sentence and code: the field at fault, or of a transaction
+        that was sent, its hash."""
         said: dict[str, object] = {}
         # A name with a space is that of a thing, like a stored scenario.
         field = self._sent_as or ("" if " " in self.field else self.field)
@@ -88,7 +97,8 @@ class ScenarioctlError(Exception):
         self._details |= details
 
     def blame(self, field: str, value: object = _Unsaid.UNSAID) -> Self:
-        """Let a JSON answer name *field* as the one at fault, whatever the sentence calls what is in it; return this error.
+        """Let a JSON answer name *field* as the one at fault, whatever the sentence calls what is
+        in it; return this error.
 
         Its *value* is said too, if the error has none and it is short.
         """
@@ -112,7 +122,9 @@ class ScenarioctlError(Exception):
     def _copy(self, field: str, rest: str) -> Self:
         statement = field + rest
         other = type(self).__new__(type(self), statement + self.advice)
-        other.__dict__.update(self.__dict__, field=field, _rest=rest, statement=statement, _sent_as="")
+        other.__dict__.update(
+            self.__dict__, field=field, _rest=rest, statement=statement, _sent_as=""
+        )
         return other
 
 
@@ -169,13 +181,15 @@ class StoreBusy(ScenarioctlError):
 
 
 class StoreFailed(ScenarioctlError):
-    """The store cannot be read or written: no room, no permission, damaged, or gone.  Nobody's request is to blame."""
+    """The store cannot be read or written: no room, no permission, damaged, or gone.  Nobody's
+    request is to blame."""
 
     code = "store_failed"
 
 
 class StoreUnavailable(ScenarioctlError):
-    """The server that keeps the store can't be reached; `details["retry_after"]` has the seconds to wait."""
+    """The server that keeps the store can't be reached; `details["retry_after"]` has the seconds to
+    wait."""
 
     code = "store_unavailable"
 
@@ -247,7 +261,8 @@ class DaemonUnreachable(ScenarioctlError):
 
 
 class RequestFailed(ScenarioctlError):
-    """A web server of an http step was not reached, may not be reached, or did not answer as it should."""
+    """A web server of an http step was not reached, may not be reached, or did not answer as it
+    should."""
 
     code = "request_failed"
 
@@ -265,7 +280,8 @@ class ChainUnreachable(ScenarioctlError):
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """Return *value* quoted for an error sentence, cut so that a 50 MB value does not flood a terminal."""
+    """Return *value* quoted for an error sentence, cut so that a 50 MB value does not flood a
+    terminal."""
     if isinstance(value, (bytes, bytearray)):
         text = "0x" + bytes(value[:limit]).hex()
     elif isinstance(value, str):
@@ -322,10 +338,11 @@ def fold(name: str) -> str:
 
 
 def closest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 0.6) -> list[str]:
-    """Return the *count* names of *known* that are most like *word*; fewer if others are less like it than *cutoff*.
+    """Return the *count* names of *known* that are most like *word*; fewer if others are less like
+    it than *cutoff*.
 
-    Two letters that changed places and other obvious slips come first, then the names that begin with *word*, if it has
-    four letters or more.
+    Two letters that changed places and other obvious slips come first, then the names that begin
+    with *word*, if it has four letters or more.
     """
     from difflib import get_close_matches
 
@@ -334,12 +351,19 @@ def closest(word: str, known: Iterable[str], *, count: int = 1, cutoff: float = 
         folded.setdefault(fold(each), each)
     wanted = fold(word[:80])
     pairs = range(len(wanted) - 1)
-    swapped = {wanted[:place] + wanted[place + 1] + wanted[place] + wanted[place + 2 :] for place in pairs}
+    swapped = {
+        wanted[:place] + wanted[place + 1] + wanted[place] + wanted[place + 2 :] for place in pairs
+    }
     close = get_close_matches(wanted, folded, n=count, cutoff=cutoff)
     slips = get_close_matches(wanted, close, n=count, cutoff=_SLIP)
-    begun = sorted((each for each in folded if each.startswith(wanted)), key=len) if len(wanted) > 3 else []
+    begun = (
+        sorted((each for each in folded if each.startswith(wanted)), key=len)
+        if len(wanted) > 3
+        else []
+    )
     return [
-        folded[each] for each in dict.fromkeys([*sorted(swapped & folded.keys()), *slips, *begun, *close])
+        folded[each]
+        for each in dict.fromkeys([*sorted(swapped & folded.keys()), *slips, *begun, *close])
     ][:count]
 
 
@@ -351,16 +375,18 @@ def suggest(
     count: int = 1,
     cutoff: float = 0.6,
 ) -> str:
-    """Return a question for the names of *known* that *word* may mean; without one *otherwise*, or the whole list.
+    """Return a question for the names of *known* that *word* may mean; without one *otherwise*, or
+    the whole list.
 
-    A mapping has spellings, and what each is a spelling of, which is suggested.  All suggestions of the program are
-    made here; they stand behind what is wrong, after a comma.
+    A mapping has spellings, and what each is a spelling of, which is suggested.  All suggestions of
+    the program are made here; they stand behind what is wrong, after a comma.
     """
     return question(meant(word, known, count=count, cutoff=cutoff), known, otherwise=otherwise)
 
 
 def question(likely: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
-    """Return the question for what is *likely* meant; if that is empty, *otherwise*, or the whole list of what is *known*."""
+    """Return the question for what is *likely* meant; if that is empty, *otherwise*, or the whole
+    list of what is *known*."""
     if likely:
         return f"did you mean {likely}?"
     return f"expected one of: {', '.join(known)}" if otherwise is None else otherwise

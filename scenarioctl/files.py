@@ -1,4 +1,5 @@
-"""Files that users name: read within a limit, and replaced whole or not at all.  Files of facts beside the modules that use them.
+"""Files that users name: read within a limit, and replaced whole or not at all.  Files of facts
+beside the modules that use them.
 
 Those are JSON objects, in which a key and its value may have a line of their own.
 """
@@ -25,7 +26,8 @@ def reason_of(error: OSError | ValueError) -> str:
 
 
 def read_file(path: Path, *, limit: int) -> bytes:
-    """Return what is in the file *path*, or its first *limit* + 1 bytes; OSError says why it can't be read.
+    """Return what is in the file *path*, or its first *limit* + 1 bytes; OSError says why it can't
+    be read.
 
     A pipe, as shells make it of `<(…)`, must have something within a minute.
     """
@@ -35,17 +37,20 @@ def read_file(path: Path, *, limit: int) -> bytes:
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             if not select.select([file], (), (), _PIPE_SECONDS)[0]:
                 raise OSError(
-                    errno.ETIMEDOUT, f"nothing was written to this pipe for {_PIPE_SECONDS:g} seconds"
+                    errno.ETIMEDOUT,
+                    f"nothing was written to this pipe for {_PIPE_SECONDS:g} seconds",
                 )
             os.set_blocking(descriptor, True)
         return file.read(limit + 1)
 
 
 def atomic_write(path: Path, data: bytes, *, mode: int, is_secret: bool = False) -> None:
-    """Replace the file *path*, or leave it as it is if anything fails, even the power; OSError says what.
+    """Replace the file *path*, or leave it as it is if anything fails, even the power; OSError says
+    what.
 
-    A file that is there keeps its permissions and, if this process may set it, its owner; a new one gets *mode*, less
-    the umask.  If *is_secret* and everybody could read the file, only its owner can read it from now on.
+    A file that is there keeps its permissions and, if this process may set it, its owner; a new one
+    gets *mode*, less the umask.  If *is_secret* and everybody could read the file, only its owner
+    can read it from now on.
     """
     is_closed = is_secret and is_open(path)
     with replacing(path, mode=mode) as (_, descriptor), os.fdopen(os.dup(descriptor), "wb") as file:
@@ -57,7 +62,8 @@ def atomic_write(path: Path, data: bytes, *, mode: int, is_secret: bool = False)
 
 @contextmanager
 def replacing(path: Path, *, mode: int) -> Iterator[tuple[Path, int]]:
-    """Give a new file with *mode*, open for writing, that replaces *path* at the end; if anything fails, it is removed.
+    """Give a new file with *mode*, open for writing, that replaces *path* at the end; if anything
+    fails, it is removed.
 
     It has its content on the disk before it gets the name.
     """
@@ -81,7 +87,8 @@ def replacing(path: Path, *, mode: int) -> Iterator[tuple[Path, int]]:
 
 
 def is_open(path: Path) -> bool:
-    """Return whether users who are neither the owner of the file nor in its group can read or write it."""
+    """Return whether users who are neither the owner of the file nor in its group can read or write
+    it."""
     try:
         return bool(path.stat().st_mode & 0o006)
     except OSError:
@@ -89,7 +96,8 @@ def is_open(path: Path) -> bool:
 
 
 def keep_access(path: Path, descriptor: int) -> None:
-    """Give the open file the permissions and the owner of *path*, as far as that exists and this process may."""
+    """Give the open file the permissions and the owner of *path*, as far as that exists and this
+    process may."""
     try:
         before = path.stat()
         os.fchmod(descriptor, before.st_mode & 0o7777)
@@ -101,7 +109,8 @@ def keep_access(path: Path, descriptor: int) -> None:
 
 @cache
 def read_text(file: Path) -> str:
-    """Return a file as it was when it was first read: a program that was upgraded meanwhile may not know the new one."""
+    """Return a file as it was when it was first read: a program that was upgraded meanwhile may not
+    know the new one."""
     return file.read_text(encoding="utf-8")
 
 

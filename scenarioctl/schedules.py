@@ -1,8 +1,8 @@
 """When a job runs: parse durations and cron lines, compute the next time.
 
-All planned times of a job lie on a grid: `planned + k * every`, or the times that a cron line names.  A run begins at
-its planned time, up to `jitter` later; what the clock, a slow run or a downtime does to that is decided here and
-nowhere else.  Times are nanoseconds since 1970, UTC.
+All planned times of a job lie on a grid: `planned + k * every`, or the times that a cron line
+names.  A run begins at its planned time, up to `jitter` later; what the clock, a slow run or a
+downtime does to that is decided here and nowhere else.  Times are nanoseconds since 1970, UTC.
 """
 
 import re
@@ -23,12 +23,14 @@ DAY = 24 * HOUR
 LONGEST = 366 * DAY
 #: The largest `pause_after`: failed runs in a row.
 PAUSE_MAX = 1_000_000
-#: Times of a cron line that passed unused are counted up to here: a year of them would take seconds, and thousands of
-#: jobs are late together.
+#: Times of a cron line that passed unused are counted up to here: a year of them would take
+#: seconds, and thousands of jobs are late together.
 COUNTED = 100
 
 _UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND}
-_DURATION = re.compile(r"(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?", re.ASCII)
+_DURATION = re.compile(
+    r"(?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?", re.ASCII
+)
 _EXPECTED = "one like 90s, 5m, 12h or 1h30m, or a number of seconds"
 _CRON_MAX = 200
 _CRON_EXPECTED = "five fields like '*/5 * * * *' (minute, hour, day of month, month, day of week)"
@@ -44,7 +46,8 @@ _NICKNAMES = {
 
 
 def read_schedule(**fields: object) -> Schedule:
-    """Return the schedule that these fields describe; an empty one is its default.  InvalidRequest names the field."""
+    """Return the schedule that these fields describe; an empty one is its default.  InvalidRequest
+    names the field."""
     given = {name: value for name, value in fields.items() if value is not None and value != ""}
     every, cron = given.get("every"), given.get("cron")
     if every is not None and cron is not None:
@@ -64,7 +67,10 @@ def read_schedule(**fields: object) -> Schedule:
     schedule = replace(default, **{name: _READERS[name](value) for name, value in given.items()})
     if schedule.cron and next(_ticks(schedule.cron, schedule.timezone, 0), None) is None:
         raise InvalidRequest(
-            field="cron", value=cron, problem="names a time that never occurs", expected=_CRON_EXPECTED
+            field="cron",
+            value=cron,
+            problem="names a time that never occurs",
+            expected=_CRON_EXPECTED,
         )
     if schedule.every and schedule.jitter >= schedule.every:
         raise InvalidRequest(
@@ -77,13 +83,17 @@ def read_schedule(**fields: object) -> Schedule:
 
 
 def changed_schedule(schedule: Schedule, given: Mapping[str, object]) -> Schedule:
-    """Return *schedule* with the fields that are *given*; InvalidRequest names the one that is wrong, also of *schedule*.
+    """Return *schedule* with the fields that are *given*; InvalidRequest names the one that is
+    wrong, also of *schedule*.
 
     `every` takes the place of `cron` and its `timezone`, and vice versa.
     """
     fields: dict[str, object] = {
         **asdict(schedule),
-        **{name: write_duration(getattr(schedule, name)) for name in ("jitter", "catchup", "timeout")},
+        **{
+            name: write_duration(getattr(schedule, name))
+            for name in ("jitter", "catchup", "timeout")
+        },
     }
     if schedule.cron and "every" not in given:
         del fields["every"]
@@ -99,7 +109,8 @@ def changed_schedule(schedule: Schedule, given: Mapping[str, object]) -> Schedul
 
 
 def read_duration(value: object, *, field: str, least: int = 0) -> int:
-    """Return *value* in nanoseconds: `90s`, `5m`, `1h30m`, or a number of seconds; from *least* to 366 days."""
+    """Return *value* in nanoseconds: `90s`, `5m`, `1h30m`, or a number of seconds; from *least* to
+    366 days."""
     text = ""
     if isinstance(value, str):
         text = "".join(value.split()).lower()
@@ -111,9 +122,13 @@ def read_duration(value: object, *, field: str, least: int = 0) -> int:
     else:
         found = _DURATION.fullmatch(text) if text else None
         if found is None:
-            raise InvalidRequest(field=field, value=value, problem="is not a duration", expected=_EXPECTED)
+            raise InvalidRequest(
+                field=field, value=value, problem="is not a duration", expected=_EXPECTED
+            )
         duration = sum(
-            int(digits) * unit for digits, unit in zip(found.groups(), _UNITS.values(), strict=True) if digits
+            int(digits) * unit
+            for digits, unit in zip(found.groups(), _UNITS.values(), strict=True)
+            if digits
         )
     if not least <= duration <= LONGEST:
         word = "short" if duration < least else "long"
@@ -138,17 +153,21 @@ def write_duration(nanoseconds: int) -> str:
 
 
 def describe_schedule(schedule: Schedule) -> str:
-    """Return the schedule in words: `every 12h, as one transaction, at most 10 DOT per draft`, `cron 0 9 * * 1-5 (Europe/Berlin)`."""
+    """Return the schedule in words: `every 12h, as one transaction, at most 10 DOT per draft`,
+    `cron 0 9 * * 1-5 (Europe/Berlin)`."""
     times = (
         f"cron {schedule.cron} ({schedule.timezone})"
         if schedule.cron
         else f"every {write_duration(schedule.every)}"
     )
-    return ", ".join(filter(None, (times, "as one transaction" * schedule.batch, describe_bounds(schedule))))
+    return ", ".join(
+        filter(None, (times, "as one transaction" * schedule.batch, describe_bounds(schedule)))
+    )
 
 
 def describe_bounds(schedule: Schedule) -> str:
-    """Return what drafts may move, in words: `at most 10 DOT per draft and 50 DOT in 24 h`; empty for anything."""
+    """Return what drafts may move, in words: `at most 10 DOT per draft and 50 DOT in 24 h`; empty
+    for anything."""
     bounds = (
         schedule.max_amount and f"{schedule.max_amount} per draft",
         schedule.max_per_day and f"{schedule.max_per_day} in 24 h",
@@ -169,7 +188,8 @@ class Times:
 
 
 def first_times(schedule: Schedule, now: int, *, pick: Callable[[int], int] | None = None) -> Times:
-    """Return when a job that is started *now* runs first: at once, or at the cron line's next time."""
+    """Return when a job that is started *now* runs first: at once, or at the cron line's next
+    time."""
     if schedule.cron:
         return _with_jitter(schedule, _next_cron(schedule, now), pick)
     return Times(planned=now, due=now)
@@ -178,9 +198,11 @@ def first_times(schedule: Schedule, now: int, *, pick: Callable[[int], int] | No
 def next_times(
     schedule: Schedule, planned: int, now: int, *, pick: Callable[[int], int] | None = None
 ) -> Times:
-    """Return when a job runs next whose run, planned for *planned*, has ended *now*: always after *planned*.
+    """Return when a job runs next whose run, planned for *planned*, has ended *now*: always after
+    *planned*.
 
-    Times that came meanwhile are skipped, or with `queue` the latest of them is made up for at once.
+    Times that came meanwhile are skipped, or with `queue` the latest of them is made up for at
+    once.
     """
     latest, passed = _latest(schedule, planned, now)
     if passed and schedule.overlap is Overlap.QUEUE:
@@ -192,9 +214,11 @@ def next_times(
 def following_times(
     schedule: Schedule, planned: int | None, now: int, *, pick: Callable[[int], int] | None = None
 ) -> Times:
-    """Return when a job runs next that is resumed or gets another *schedule* now: the first time after *now*.
+    """Return when a job runs next that is resumed or gets another *schedule* now: the first time
+    after *now*.
 
-    An interval goes on from *planned*, a planned time before or after *now*; from *now* if there is none.
+    An interval goes on from *planned*, a planned time before or after *now*; from *now* if there is
+    none.
     """
     return _with_jitter(schedule, _after(schedule, now if planned is None else planned, now), pick)
 
@@ -202,10 +226,11 @@ def following_times(
 def caught_up(
     schedule: Schedule, planned: int, due: int, now: int, *, first: bool = False
 ) -> tuple[int | None, int]:
-    """Return for which planned time a job that was *due* runs *now*, and how many others were missed.
+    """Return for which planned time a job that was *due* runs *now*, and how many others were
+    missed.
 
-    That is the latest one that has come, unless it is longer ago than the catch-up window: None then.  The *first* run
-    at an interval comes however late it is: it was to be at once.
+    That is the latest one that has come, unless it is longer ago than the catch-up window: None
+    then.  The *first* run at an interval comes however late it is: it was to be at once.
     """
     latest, passed = _latest(schedule, planned, now)
     late = now - (latest if passed else due)
@@ -222,7 +247,8 @@ def _after(schedule: Schedule, planned: int, now: int) -> int:
 
 
 def _latest(schedule: Schedule, planned: int, now: int) -> tuple[int, int]:
-    """Return the last planned time up to *now*, *planned* at the earliest, and how many came after *planned*."""
+    """Return the last planned time up to *now*, *planned* at the earliest, and how many came after
+    *planned*."""
     if not schedule.cron:
         passed = max(0, (now - planned) // schedule.every)
         return planned + passed * schedule.every, passed
@@ -266,8 +292,9 @@ def _next_cron(schedule: Schedule, now: int) -> int:
 def _ticks(line: str, timezone: str, now: int) -> Iterator[int]:
     """Return the times after *now* that a cron line names.
 
-    On the day the clocks go forward, a time of day that does not exist runs when they have gone; on the day they go
-    back, one that comes twice runs the first time.  Lines with `*` in minute or hour go by the time that passes.
+    On the day the clocks go forward, a time of day that does not exist runs when they have gone; on
+    the day they go back, one that comes twice runs the first time.  Lines with `*` in minute or
+    hour go by the time that passes.
     """
     from datetime import UTC, datetime, timedelta
 
@@ -281,9 +308,11 @@ def _ticks(line: str, timezone: str, now: int) -> Iterator[int]:
         for each in CronSim(line, begin):
             moment = each.astimezone(UTC)
             tick = (moment - epoch) // timedelta(seconds=1) * SECOND
-            # Where the clocks go back, the line's hour is found again, before *now*; and a `*` may find an hour
-            # that the clocks leave out.
-            if tick > last and moment.astimezone(zone).replace(tzinfo=None) == each.replace(tzinfo=None):
+            # Where the clocks go back, the line's hour is found again, before *now*; and a `*` may
+            # find an hour that the clocks leave out.
+            if tick > last and moment.astimezone(zone).replace(tzinfo=None) == each.replace(
+                tzinfo=None
+            ):
                 last = tick
                 yield tick
     except OverflowError:
@@ -301,7 +330,9 @@ def _read_cron(value: object) -> str:
     text = " ".join(value.split()) if isinstance(value, str) and len(value) <= _CRON_MAX else ""
     text = _NICKNAMES.get(text.lower(), text)
     if len(text.split(" ")) != 5:
-        raise InvalidRequest(field="cron", value=value, problem="is not a cron line", expected=_CRON_EXPECTED)
+        raise InvalidRequest(
+            field="cron", value=value, problem="is not a cron line", expected=_CRON_EXPECTED
+        )
     from datetime import UTC, datetime
 
     from cronsim import CronSim, CronSimError
@@ -327,13 +358,17 @@ def _read_zone(value: object) -> str:
         meant = suggest(
             text, sorted(available_timezones()), otherwise="expected one like UTC or Europe/Berlin"
         )
-        raise InvalidRequest(field="timezone", value=value, problem=f"is not known, {meant}") from None
+        raise InvalidRequest(
+            field="timezone", value=value, problem=f"is not known, {meant}"
+        ) from None
     return text
 
 
 def _read_overlap(value: object) -> Overlap:
     return Overlap(
-        read_choice(value, field="overlap", choices=list(Overlap), fold=lambda text: text.strip().lower())
+        read_choice(
+            value, field="overlap", choices=list(Overlap), fold=lambda text: text.strip().lower()
+        )
     )
 
 

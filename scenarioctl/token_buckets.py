@@ -19,8 +19,8 @@ class TokenBuckets:
     def take(self, key: str, rate: int, now: float, *, count: int = 1) -> float:
         """Return the seconds that *key* has to wait, or 0 and take *count* tokens.
 
-        *rate* is in tokens per second, 0 for no limit; *now* is in seconds.  A clock that was set back counts as no time,
-        one that jumped ahead as a second.
+        *rate* is in tokens per second, 0 for no limit; *now* is in seconds.  A clock that was set
+        back counts as no time, one that jumped ahead as a second.
         """
         if not rate:
             return 0.0

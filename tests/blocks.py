@@ -1,4 +1,5 @@
-"""Blocks as a node tells of them: headers that hash to the hashes of their blocks, over the extrinsics that these hold."""
+"""Blocks as a node tells of them: headers that hash to the hashes of their blocks, over the
+extrinsics that these hold."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -20,7 +21,9 @@ def block_hash(number: int, extrinsics: Sequence[str] = (), *, fork: int = 0) ->
     body = b"".join(bytes.fromhex(each[2:]) for each in extrinsics)
     # As Chopsticks has it, which writes no trie.
     root = _hash(body)
-    encoded = bytes.fromhex(parent) + encode_compact(number) + bytes(32) + bytes.fromhex(root[2:]) + b"\0"
+    encoded = (
+        bytes.fromhex(parent) + encode_compact(number) + bytes(32) + bytes.fromhex(root[2:]) + b"\0"
+    )
     found = _hash(encoded)
     _made[found] = {
         "parentHash": "0x" + parent,

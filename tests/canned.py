@@ -50,12 +50,17 @@ def u128(number: int) -> bytes:
 
 
 def account_info(free: int, nonce: int = 0) -> str:
-    """Return `AccountInfo`: nonce, consumers, providers, sufficients, then free, reserved, frozen, flags."""
-    return "0x" + (u32(nonce) + u32(0) + u32(1) + u32(0) + u128(free) + u128(0) * 2 + u128(2**127)).hex()
+    """Return `AccountInfo`: nonce, consumers, providers, sufficients, then free, reserved, frozen,
+    flags."""
+    return (
+        "0x"
+        + (u32(nonce) + u32(0) + u32(1) + u32(0) + u128(free) + u128(0) * 2 + u128(2**127)).hex()
+    )
 
 
 def answers(chain: str, storage: Mapping[str, str] | None = None, **changes: Any) -> dict[str, Any]:
-    """Return a node of *chain* that runs the bundled runtime and holds *storage*, key to value, in every block."""
+    """Return a node of *chain* that runs the bundled runtime and holds *storage*, key to value, in
+    every block."""
     kept = dict(storage or {})
     hashes = {0: GENESIS[chain], 5: FIVE, 20: HEAD}
 
@@ -66,7 +71,9 @@ def answers(chain: str, storage: Mapping[str, str] | None = None, **changes: Any
         return {"number": "0x0"} if at == GENESIS[chain] else header_of(at)
 
     def keys(start: str, count: int, after: str | None, _at: str) -> list[str]:
-        return [key for key in sorted(kept) if key.startswith(start) and (not after or key > after)][:count]
+        return [
+            key for key in sorted(kept) if key.startswith(start) and (not after or key > after)
+        ][:count]
 
     return {
         "chain_getBlockHash": known,

@@ -1,4 +1,5 @@
-"""What the tests of the check's rules share: a fake relay chain, Asset Hub and exchange, and calls of Alice."""
+"""What the tests of the check's rules share: a fake relay chain, Asset Hub and exchange, and calls
+of Alice."""
 
 import json
 from typing import Any
@@ -20,7 +21,8 @@ WEIGHT = {"ref_time": 10**9, "proof_size": 10**5}
 
 
 def checker(network: FakeNetwork, scenarioctl: Run) -> Check:
-    """Return what runs `tx check --json` for Alice, and gives its answer with the exit code in it."""
+    """Return what runs `tx check --json` for Alice, and gives its answer with the exit code in
+    it."""
 
     def run(*words: str) -> dict[str, Any]:
         ended = scenarioctl(
@@ -46,7 +48,13 @@ def trial(chain: str = "polkadot", **fields: Any) -> Trial:
     """Return a trial of a remark of Alice on *chain*, of which a rule reads *fields*."""
     registry = Registry()
     remark = Call(pallet="System", method="remark", args={"remark": b"hi"})
-    known = {"clients": Offline, "assets": Assets(registry), "sender": ALICE_KEY, "call": remark, **fields}
+    known = {
+        "clients": Offline,
+        "assets": Assets(registry),
+        "sender": ALICE_KEY,
+        "call": remark,
+        **fields,
+    }
     return Trial(chain=registry.find(chain), **known)
 
 
@@ -55,7 +63,9 @@ def inner(call: Call) -> dict[str, Any]:
 
 
 def pay(to: bytes = BOB_KEY, amount: int = DOT) -> Call:
-    return Call(pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": to}, "value": amount})
+    return Call(
+        pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": to}, "value": amount}
+    )
 
 
 def batch(*calls: Call, method: str = "batch_all") -> Call:
@@ -80,9 +90,15 @@ def withdraw(amount: int) -> dict[str, Any]:
 
 
 def judge(
-    network: FakeNetwork, check: Check, call: Call, *events: Any, forwarded: Any = (), words: Any = ()
+    network: FakeNetwork,
+    check: Check,
+    call: Call,
+    *events: Any,
+    forwarded: Any = (),
+    words: Any = (),
 ) -> Any:
-    """Return the check of *call* on polkadot, whose dry run tells of *events* and sends what is *forwarded*."""
+    """Return the check of *call* on polkadot, whose dry run tells of *events* and sends what is
+    *forwarded*."""
     relay = network.chains["polkadot"]
     relay.api["DryRunApi_dry_run_call"] = call_effects(*forwarded, events=events)
     return check("0x" + relay.table.encode_call(call).hex(), "--chain", "polkadot", *words)

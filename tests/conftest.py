@@ -25,21 +25,25 @@ from tests.new_stores import copy_new_stores
 if TYPE_CHECKING:
     from scenarioctl.server.endpoints import Endpoint
 
-# An example that takes long, to make or to test, on a busy machine is no wrong answer.  `make soak` names the long profile.
+# An example that takes long, to make or to test, on a busy machine is no wrong answer.  `make soak`
+# names the long profile.
 settings.register_profile("soak", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# The short one tries the same examples each time: what nobody tried before is found by `make soak`, not on the day of a release.
+# The short one tries the same examples each time: what nobody tried before is found by `make soak`,
+# not on the day of a release.
 settings.register_profile("short", settings.get_profile("soak"), max_examples=50, derandomize=True)
 settings.load_profile("short")
 
 
 def examples(soak: int) -> int:
-    """Return how many examples a test tries that tries *soak* of them in `make soak`: else a quarter."""
+    """Return how many examples a test tries that tries *soak* of them in `make soak`: else a
+    quarter."""
     return soak if settings.default is settings.get_profile("soak") else soak // 4
 
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
-#: Real inputs that may not be committed; the tests over them run where the folder stands beside the checkout.
+#: Real inputs that may not be committed; the tests over them run where the folder stands beside the
+#: checkout.
 SHARED = ROOT.parent / "shared"
 
 BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
@@ -56,7 +60,9 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(autouse=True)
 def _home_of_its_own(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the tests away from the settings and the store of whoever runs them."""
-    for name in [name for name in os.environ if name.startswith(("SCENARIOCTL_", "_SCENARIOCTL_", "XDG_"))]:
+    for name in [
+        name for name in os.environ if name.startswith(("SCENARIOCTL_", "_SCENARIOCTL_", "XDG_"))
+    ]:
         monkeypatch.delenv(name)
     home = next(_homes)
     home.mkdir()
@@ -79,7 +85,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def validate_answers() -> None:
-    """Have every handler, of a command, over HTTP or in a test, validate its answers by the schema in /openapi.json."""
+    """Have every handler, of a command, over HTTP or in a test, validate its answers by the schema
+    in /openapi.json."""
     from scenarioctl.operations import find_handler
     from scenarioctl.server.endpoints import ENDPOINTS
 
@@ -89,7 +96,9 @@ def validate_answers() -> None:
         setattr(import_module(f"scenarioctl.operations.{module}"), name, _validated(handler, row))
 
 
-def _validated(handler: Callable[[Any, Any], Awaitable[Any]], row: "Endpoint") -> Callable[[Any, Any], Any]:
+def _validated(
+    handler: Callable[[Any, Any], Awaitable[Any]], row: "Endpoint"
+) -> Callable[[Any, Any], Any]:
     @wraps(handler)
     async def validated(app: Any, request: Any) -> Any:
         result = await handler(app, request)
@@ -119,7 +128,8 @@ STAGGER = 2.0
 
 
 def trust_nodes() -> None:
-    """Let a pause of this process cause no further question to a node, or to another one: tests say who is asked what."""
+    """Let a pause of this process cause no further question to a node, or to another one: tests say
+    who is asked what."""
     from scenarioctl.chains import node_client, pool
     from scenarioctl.chains.connection import TIMEOUTS, Timeouts
 
@@ -143,7 +153,8 @@ class Ended:
 
 
 def without_echo(err: str) -> str:
-    """Return stderr without its first line if that says which scenario was created, or repeats a raw amount."""
+    """Return stderr without its first line if that says which scenario was created, or repeats a
+    raw amount."""
     return re.sub(r"\A(Created [A-Za-z0-9_-]+: |amount \S+ = ).+\n", "", err)
 
 
@@ -152,7 +163,8 @@ Run = Callable[..., Ended]
 
 @pytest.fixture
 def scenarioctl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the program in this process, `scenarioctl("--offline", "info", id)`; `stdin` is a path to read."""
+    """Run the program in this process, `scenarioctl("--offline", "info", id)`; `stdin` is a path to
+    read."""
     from scenarioctl.cli.main import main
 
     def run(*arguments: str, stdin: Path | None = None) -> Ended:
@@ -189,7 +201,8 @@ def pytest_configure(config: pytest.Config) -> None:
     trust_nodes()
 
 
-#: Files that spend most of their time waiting: for leases, for processes that start, for servers that come back.
+#: Files that spend most of their time waiting: for leases, for processes that start, for servers
+#: that come back.
 WAITING = (
     "dispatch",
     "many_workers",
@@ -203,7 +216,8 @@ WAITING = (
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Start two workers per core for `make test`, one more than cores with browsers: tests wait half of their time."""
+    """Start two workers per core for `make test`, one more than cores with browsers: tests wait
+    half of their time."""
     cores = os.cpu_count() or 1
     return 2 * cores if "not acceptance" in config.option.markexpr else cores + 1
 
@@ -233,7 +247,8 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 class Messages:
-    """Tell the recorder which test runs; update the snapshot of the messages, or fail where it has more than is seen."""
+    """Tell the recorder which test runs; update the snapshot of the messages, or fail where it has
+    more than is seen."""
 
     def __init__(self) -> None:
         self.passed: set[Key] = set()
@@ -241,7 +256,9 @@ class Messages:
         self.unused: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
         # A file of which the command line picks single tests says nothing about the others.
         picked = {key_of(argument)[0] for argument in config.args if "::" in argument}
         keys = {key_of(item.nodeid) for item in items}
@@ -267,9 +284,14 @@ class Messages:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output["messages"] = [(key, sorted(sentences)) for key, sentences in recorder.seen.items()]
+            output["messages"] = [
+                (key, sorted(sentences)) for key, sentences in recorder.seen.items()
+            ]
             output["collected"] = sorted(self.collected)
-        elif recorder.updating and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        elif recorder.updating and session.exitstatus in (
+            pytest.ExitCode.OK,
+            pytest.ExitCode.TESTS_FAILED,
+        ):
             # Not of a run that was interrupted: it did not see the rest.
             write(PATH, merge(read(PATH), recorder.seen, self.passed, self.collected))
         else:
@@ -279,6 +301,8 @@ class Messages:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.unused:
-            terminalreporter.section(f"{PATH.name} has what no test sees; see --update-messages", red=True)
+            terminalreporter.section(
+                f"{PATH.name} has what no test sees; see --update-messages", red=True
+            )
             for line in self.unused:
                 terminalreporter.line(line)

@@ -67,9 +67,9 @@ class Daemon:
 
     def address(self, server: str = "scenario API") -> str:
         """Return what follows `on ` where the daemon says where it listens."""
-        return next(line for line in self.log.splitlines() if line.startswith(f"{server} on ")).partition(
-            " on "
-        )[2]
+        return next(
+            line for line in self.log.splitlines() if line.startswith(f"{server} on ")
+        ).partition(" on ")[2]
 
     def port(self, server: str = "scenario API") -> int:
         return int(self.address(server).rpartition(":")[2])
@@ -91,11 +91,16 @@ class Daemon:
                 method or ("GET" if body is None else "POST"),
                 path,
                 None if body is None else json.dumps(body),
-                ({} if body is None else {"Content-Type": "application/json"}) | dict(headers or {}),
+                ({} if body is None else {"Content-Type": "application/json"})
+                | dict(headers or {}),
             )
             answer = connection.getresponse()
             text = answer.read()
-            return answer.status, json.loads(text) if text and as_json else text, dict(answer.getheaders())
+            return (
+                answer.status,
+                json.loads(text) if text and as_json else text,
+                dict(answer.getheaders()),
+            )
         finally:
             connection.close()
 
@@ -112,13 +117,16 @@ class Daemon:
 def start(
     home: Path, *line: str, variables: Mapping[str, str] | None = None, **more: Any
 ) -> "tuple[subprocess.Popen[bytes], Path]":
-    """Start the program with a home of its own; return the process, and the file that has its stderr."""
+    """Start the program with a home of its own; return the process, and the file that has its
+    stderr."""
     home.mkdir(exist_ok=True)
     stderr = home / "stderr"
     environment = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("SCENARIOCTL_", "XDG_", "NOTIFY_", "LISTEN_", "WATCHDOG_", "JOURNAL_"))
+        if not name.startswith(
+            ("SCENARIOCTL_", "XDG_", "NOTIFY_", "LISTEN_", "WATCHDOG_", "JOURNAL_")
+        )
     }
     with stderr.open("wb") as file:
         process = subprocess.Popen(
@@ -156,7 +164,8 @@ def daemon(
 
 
 class NotifySocket:
-    """The end of `NOTIFY_SOCKET` that systemd has.  It reads all the while: a message that finds the queue full is lost."""
+    """The end of `NOTIFY_SOCKET` that systemd has.  It reads all the while: a message that finds
+    the queue full is lost."""
 
     def __init__(self, address: str) -> None:
         self.address = address

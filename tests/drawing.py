@@ -50,4 +50,6 @@ def picture_of(app: Application, raw: Any) -> Picture:
     whole = read_diagram(raw)
     shown = first_part(whole)
     found = finish(find_problems(app, shown))
-    return read_picture(app, shown, found, summary=summarise(whole, app.registry), total=len(whole.nodes))
+    return read_picture(
+        app, shown, found, summary=summarise(whole, app.registry), total=len(whole.nodes)
+    )

@@ -1,4 +1,5 @@
-"""Daemons on one PostgreSQL: workers and APIs that are killed, frozen and cut off from it, and restarted as systemd would."""
+"""Daemons on one PostgreSQL: workers and APIs that are killed, frozen and cut off from it, and
+restarted as systemd would."""
 
 import http.client
 import json
@@ -66,7 +67,9 @@ def environment(
     home: Path, store: str, *, lease: float = 0.0, clock: float = 0.0, migrations: Migrations = ()
 ) -> dict[str, str]:
     """Return the variables of a process of the program; without a *lease*, with that of users."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SCENARIOCTL_")}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("SCENARIOCTL_")
+    }
     return inherited | {
         "HOME": str(home),
         "SCENARIOCTL_STORE": store,
@@ -112,7 +115,11 @@ class Member:
                 *(listen, f"127.0.0.1:{self.port}"),
             ],
             env=environment(
-                self._home, self.store, lease=self._lease, clock=self.clock, migrations=self._migrations
+                self._home,
+                self.store,
+                lease=self._lease,
+                clock=self.clock,
+                migrations=self._migrations,
             ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -164,7 +171,8 @@ class Member:
 
 
 class Proxy:
-    """A network between a client and a server, on loopback, that can be cut: connections stay open, and nothing arrives."""
+    """A network between a client and a server, on loopback, that can be cut: connections stay open,
+    and nothing arrives."""
 
     def __init__(self, port: int) -> None:
         self._target = port
@@ -202,7 +210,9 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._connect, args=(client, self._generation), daemon=True).start()
+            threading.Thread(
+                target=self._connect, args=(client, self._generation), daemon=True
+            ).start()
 
     def _connect(self, client: socket.socket, generation: int) -> None:
         self._open.wait()
@@ -260,15 +270,20 @@ class Fleet:
         far: Callable[[int], str],
         port: int,
     ) -> None:
-        """*far* returns the address of the store on another port than *port*, which is the server's."""
+        """*far* returns the address of the store on another port than *port*, which is the
+        server's."""
         self.lease = lease or 10.0
         self.proxies = [Proxy(port) for _ in range(workers // 2)]
-        stores = [far(proxy.port) for proxy in self.proxies] + [store] * (workers - len(self.proxies))
+        stores = [far(proxy.port) for proxy in self.proxies] + [store] * (
+            workers - len(self.proxies)
+        )
         self.workers = [
             Member(home / f"worker-{number}", "worker", each, lease=lease, clock=clock)
             for number, (each, clock) in enumerate(zip(stores, cycle(CLOCKS), strict=False))
         ]
-        self.apis = [Member(home / f"api-{number}", "api", store, lease=lease) for number in range(apis)]
+        self.apis = [
+            Member(home / f"api-{number}", "api", store, lease=lease) for number in range(apis)
+        ]
         #: What was done to it, and how often.
         self.faults: Counter[str] = Counter()
         #: Called with a worker that was just killed.
@@ -309,7 +324,11 @@ class Fleet:
 
     def _able(self) -> list[Member]:
         """Return the workers that serve and reach the server."""
-        cut = [worker for worker, proxy in zip(self.workers, self.proxies, strict=False) if proxy.cut_until]
+        cut = [
+            worker
+            for worker, proxy in zip(self.workers, self.proxies, strict=False)
+            if proxy.cut_until
+        ]
         return [
             worker
             for worker in self.workers
@@ -340,7 +359,11 @@ class Fleet:
 
     def _cut_off(self) -> bool:
         able = self._able()
-        far = [proxy for worker, proxy in zip(self.workers, self.proxies, strict=False) if worker in able]
+        far = [
+            proxy
+            for worker, proxy in zip(self.workers, self.proxies, strict=False)
+            if worker in able
+        ]
         if not far or len(able) <= _LEFT:
             return False
         self.dice.choice(far).cut(self.dice.uniform(1.2, 2.5) * self.lease)
@@ -381,4 +404,6 @@ def _exit_code(member: Member) -> int:
     try:
         return member.process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
-        raise AssertionError(f"a daemon of role {member.role} doesn't stop:\n{member.log[-5000:]}") from None
+        raise AssertionError(
+            f"a daemon of role {member.role} doesn't stop:\n{member.log[-5000:]}"
+        ) from None

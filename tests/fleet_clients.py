@@ -1,4 +1,5 @@
-"""Who uses a fleet of daemons in a test: clients that create and start, streams that are followed, a watch on takeovers."""
+"""Who uses a fleet of daemons in a test: clients that create and start, streams that are followed,
+a watch on takeovers."""
 
 import http.client
 import json
@@ -52,7 +53,9 @@ class Client:
     def _ask(self, port: int, path: str, fields: Any) -> tuple[int, http.client.HTTPMessage, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=self._patience)
         try:
-            connection.request("POST", path, json.dumps(fields), {"Content-Type": "application/json"})
+            connection.request(
+                "POST", path, json.dumps(fields), {"Content-Type": "application/json"}
+            )
             answer = connection.getresponse()
             return answer.status, answer.headers, json.loads(answer.read())
         finally:
@@ -83,7 +86,8 @@ class Client:
 
 
 class Stream:
-    """Follows all jobs from the beginning, on another daemon whenever one ends the stream or falls silent."""
+    """Follows all jobs from the beginning, on another daemon whenever one ends the stream or falls
+    silent."""
 
     def __init__(self, ports: Sequence[int]) -> None:
         self._ports = list(ports)
@@ -162,7 +166,9 @@ class Takeovers:
         """Return the one of some workers that has most runs, once one has any."""
         while True:
             with psycopg.connect(self._url, autocommit=True) as connection:
-                owners = [owner for (owner,) in connection.execute("SELECT owner FROM jobs").fetchall()]
+                owners = [
+                    owner for (owner,) in connection.execute("SELECT owner FROM jobs").fetchall()
+                ]
             held = {pid: sum(f":{pid}:" in owner for owner in owners) for pid in pids}
             most = max(held, key=lambda pid: held[pid])
             if held[most]:
@@ -179,7 +185,9 @@ class Takeovers:
             time.sleep(0.1)
             second = connection.execute(owned, (f"%:{pid}:%",)).fetchall()
             with self._lock:
-                self._held |= {id: (epoch, runs, killed) for id, epoch, runs in set(first) & set(second)}
+                self._held |= {
+                    id: (epoch, runs, killed) for id, epoch, runs in set(first) & set(second)
+                }
 
     def _watch(self) -> None:
         while not self._closed:

@@ -1,4 +1,5 @@
-"""Jobs on a private PostgreSQL that keep a fleet of daemons busy, and what must be there in the end."""
+"""Jobs on a private PostgreSQL that keep a fleet of daemons busy, and what must be there in the
+end."""
 
 import re
 import threading
@@ -26,7 +27,8 @@ _LEFT_OUT = re.compile(r"(\d+) planned runs? (?:was|were) (?:missed while|skippe
 
 @contextmanager
 def killable_server() -> Iterator[tuple[postgres.Server, str]]:
-    """Start a server that keeps what it acknowledges, with our tables; yield it with the address for daemons."""
+    """Start a server that keeps what it acknowledges, with our tables; yield it with the address
+    for daemons."""
     server = postgres.start_server(durable=True)
     try:
         owner = server.create_database("fleet")
@@ -37,7 +39,8 @@ def killable_server() -> Iterator[tuple[postgres.Server, str]]:
 
 
 class Load:
-    """Jobs that run again and again, and clients that create and start more of them all the time."""
+    """Jobs that run again and again, and clients that create and start more of them all the
+    time."""
 
     def __init__(self, apis: Sequence[Member], **client: float) -> None:
         self.client = Client([api.port for api in apis], **client)
@@ -58,7 +61,9 @@ class Load:
             self.repeated.append(self._start(number, every))
 
     def _start(self, number: int, every: str) -> str:
-        id = self.client.create(REMARK, node("d", "delay", seconds="0.1"), slow_step(0.5), number=number)
+        id = self.client.create(
+            REMARK, node("d", "delay", seconds="0.1"), slow_step(0.5), number=number
+        )
         self.client.start(id, every)
         return id
 
@@ -90,15 +95,18 @@ def wait_for_daemons(members: Sequence[Member]) -> None:
 def wait_until_all_ran(
     url: str, load: Load, *, longest: float, meanwhile: Callable[[], None] = lambda: None
 ) -> float:
-    """Wait until each job has run, and each repeated one after this call; return how long that took."""
+    """Wait until each job has run, and each repeated one after this call; return how long that
+    took."""
     begun, since = time.monotonic(), time.time_ns()
     with psycopg.connect(url, options="-c search_path=scenarioctl", autocommit=True) as connection:
         while True:
             meanwhile()
             # What is stuck, and what the engine has of it.
             left = connection.execute(
-                "SELECT j.id, j.state, j.due, j.owner, j.epoch, j.leg, j.rung, p.status, p.worker_id FROM jobs j"
-                " LEFT JOIN procrastinate_jobs p ON p.args->>'job' = j.id AND (p.args->>'leg')::bigint = j.leg"
+                "SELECT j.id, j.state, j.due, j.owner, j.epoch, j.leg, j.rung, p.status, "
+                "p.worker_id FROM jobs j"
+                " LEFT JOIN procrastinate_jobs p ON p.args->>'job' = j.id AND "
+                "(p.args->>'leg')::bigint = j.leg"
                 " WHERE j.id = ANY(%s) AND coalesce(j.last_finished, 0) < %s"
                 " OR j.id = ANY(%s) AND j.last_finished IS NULL ORDER BY j.due",
                 (load.repeated, since, load.once),
@@ -116,9 +124,12 @@ class Findings:
 
 
 def check(url: str, load: Load, every: str) -> Findings:
-    """Say that each occurrence is kept once or listed as left out, and that nothing acknowledged is lost."""
+    """Say that each occurrence is kept once or listed as left out, and that nothing acknowledged is
+    lost."""
     with psycopg.connect(url, options="-c search_path=scenarioctl") as connection:
-        runs = connection.execute("SELECT job, planned, drafts, failure FROM runs ORDER BY seq").fetchall()
+        runs = connection.execute(
+            "SELECT job, planned, drafts, failure FROM runs ORDER BY seq"
+        ).fetchall()
         texts = connection.execute("SELECT job, text FROM log_lines ORDER BY seq").fetchall()
         drafts = Counter(job for (job,) in connection.execute("SELECT job FROM mempool").fetchall())
         jobs = {
@@ -129,11 +140,14 @@ def check(url: str, load: Load, every: str) -> Findings:
         }
         tallies = {
             job: tuple(counts)
-            for job, *counts in connection.execute("SELECT job, lines, entries, runs FROM tallies").fetchall()
+            for job, *counts in connection.execute(
+                "SELECT job, lines, entries, runs FROM tallies"
+            ).fetchall()
         }
         # Nobody's leg is in progress, and for each that is due a bell was rung.
         stuck = connection.execute(
-            "SELECT id, owner, due FROM jobs WHERE owner <> '' OR (rung = 0 AND due < %s)", (time.time_ns(),)
+            "SELECT id, owner, due FROM jobs WHERE owner <> '' OR (rung = 0 AND due < %s)",
+            (time.time_ns(),),
         ).fetchall()
     lines = Counter(texts)
     total = Counter(job for job, _ in texts)
@@ -146,7 +160,9 @@ def check(url: str, load: Load, every: str) -> Findings:
     odd = [run for run in runs if run[-1] or run[-2] != 1]
     assert odd == [], [text for job, text in texts if job == odd[0][0]]
     assert [
-        each for each, number in Counter((job, planned) for job, planned, *_ in runs).items() if number > 1
+        each
+        for each, number in Counter((job, planned) for job, planned, *_ in runs).items()
+        if number > 1
     ] == []
     for ids, step in (
         (load.repeated, read_duration(every, field="every")),

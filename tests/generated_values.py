@@ -49,7 +49,8 @@ class Generator:
             return [self.value(inner, depth + 1) for inner in definition] or None
         if kind == "bits":
             return "".join(
-                self.random.choice("01") for _ in range(self.random.choice((0, 1, 7, 8, 9, 31, 64, 65, 130)))
+                self.random.choice("01")
+                for _ in range(self.random.choice((0, 1, 7, 8, 9, 31, 64, 65, 130)))
             )
         if kind == "sequence":
             return self.repeated(definition, self.length(definition, depth), depth)
@@ -118,7 +119,9 @@ class Generator:
         if not all(self.has_values(field.type_id) for field in fields):
             return None
         return Call(
-            pallet=pallet, method=method, args={field.name: self.value(field.type_id, 1) for field in fields}
+            pallet=pallet,
+            method=method,
+            args={field.name: self.value(field.type_id, 1) for field in fields},
         )
 
     def height_of_fields(self, fields: list[Any]) -> int | None:
@@ -156,7 +159,8 @@ class Generator:
 
 
 def random_types(random: Random, count: int) -> TypeTable:
-    """Return a table of the primitives, bit orders and compacts, and *count* types made of any of its types.
+    """Return a table of the primitives, bit orders and compacts, and *count* types made of any of
+    its types.
 
     Types may contain themselves, and some have no values.
     """

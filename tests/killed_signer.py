@@ -1,6 +1,8 @@
-"""killed_signer.py STEP ARGUMENT…: run examples/signer/signer.py, and kill -9 it right after its STEPth step.
+"""killed_signer.py STEP ARGUMENT…: run examples/signer/signer.py, and kill -9 it right after its
+STEPth step.
 
-A step is a request to the daemon, a line of the journal, a signature, or a transaction for the node.
+A step is a request to the daemon, a line of the journal, a signature, or a transaction for the
+node.
 """
 
 import os

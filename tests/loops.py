@@ -8,7 +8,9 @@ import pytest
 from scenarioctl.server.daemon import run_served
 
 
-@pytest.fixture(scope="module", autouse=True, params=[asyncio.run, run_served], ids=["asyncio", "uvloop"])
+@pytest.fixture(
+    scope="module", autouse=True, params=[asyncio.run, run_served], ids=["asyncio", "uvloop"]
+)
 def each_loop(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let the tests of the module that imports this run on both."""
     with pytest.MonkeyPatch.context() as patch:

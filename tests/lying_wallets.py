@@ -23,7 +23,8 @@ def pays(table: RuntimeTable, tokens: int, address: str) -> str:
 
 
 def lies(table: RuntimeTable, genesis: str) -> dict[str, dict[str, Any]]:
-    """Return what each wallet changes in a payload that pays something to Bob, with an era and a metadata hash.
+    """Return what each wallet changes in a payload that pays something to Bob, with an era and a
+    metadata hash.
 
     All of it stands in the signed transaction, where it can be named.
     """
@@ -43,15 +44,19 @@ def lies(table: RuntimeTable, genesis: str) -> dict[str, dict[str, Any]]:
     return changes
 
 
-#: What is signed and doesn't stand in the transaction: only the signature tells that it is not the payload's.
+#: What is signed and doesn't stand in the transaction: only the signature tells that it is not the
+#: payload's.
 UNSEEN: dict[str, dict[str, Any]] = {
     "metadata of another chain": {"metadataHash": "0x" + "99" * 32},
     "an era of another fork": {"blockHash": "0x" + "99" * 32},
 }
 
 
-def sign(payload: dict[str, Any], table: RuntimeTable, chain: Chain, *, uri: str = "") -> tuple[str, str]:
-    """Return the signature of *payload*, and the whole signed transaction, by the key of its account or that of *uri*."""
+def sign(
+    payload: dict[str, Any], table: RuntimeTable, chain: Chain, *, uri: str = ""
+) -> tuple[str, str]:
+    """Return the signature of *payload*, and the whole signed transaction, by the key of its
+    account or that of *uri*."""
     wanted = read_wallet_payload(table, chain, payload)
     key = dev_key(uri or ("//Bob" if payload["address"] == BOB else "//Alice"))
     signature = key.sign(bytes_to_sign(wanted.payload))

@@ -12,7 +12,8 @@ _PAGE = 500
 async def read_entries(
     client: Client, pallet: str, entry: str, *partial: Any, limit: int = 1000
 ) -> list[tuple[list[Any], Any]]:
-    """Return keys and values of a map that begin with *partial*; a part of a key that is only hashed is None."""
+    """Return keys and values of a map that begin with *partial*; a part of a key that is only
+    hashed is None."""
     table = await client.table()
     prefix = storage_key(table, pallet, entry, partial, partial=True)
     _, block = await client.head()

@@ -4,9 +4,10 @@ A test says which words a sentence must hold, like the field and the value it is
 
     with raises(InvalidRequest, says("amount", "1e400")):
 
-The sentence itself stands in `tests/data/messages.toml`, under the test that sees it, so that it can be improved
-without touching tests: `pytest --update-messages` writes the file anew for the tests that run, and its diff is read as
-prose.  A sentence that the file does not have under that test fails the test.
+The sentence itself stands in `tests/data/messages.toml`, under the test that sees it, so that it
+can be improved without touching tests: `pytest --update-messages` writes the file anew for the
+tests that run, and its diff is read as prose.  A sentence that the file does not have under that
+test fails the test.
 """
 
 import json
@@ -60,9 +61,11 @@ recorder = Recorder()
 
 
 class Says:
-    """Equal to the text that holds all *words* and *values*, and stands in the snapshot for the running test.
+    """Equal to the text that holds all *words* and *values*, and stands in the snapshot for the
+    running test.
 
-    The text of a value in *values* varies from run to run: in the snapshot its name stands for it, in braces.
+    The text of a value in *values* varies from run to run: in the snapshot its name stands for it,
+    in braces.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -114,7 +117,9 @@ class Says:
             return f"the text is not {self._frame!r}"
         sentence = text.removeprefix(self._before).removesuffix(self._after)
         missing = [
-            word for word in self.words if word not in sentence and TITLES.get(word, word) not in sentence
+            word
+            for word in self.words
+            if word not in sentence and TITLES.get(word, word) not in sentence
         ]
         if missing:
             return f"the sentence lacks {missing}"
@@ -130,7 +135,9 @@ class Says:
         return ""
 
     def __repr__(self) -> str:
-        return f"says({', '.join(map(repr, self.words))})" + (f" <{self._why}>" if self._why else "")
+        return f"says({', '.join(map(repr, self.words))})" + (
+            f" <{self._why}>" if self._why else ""
+        )
 
 
 def says(*words: object, **values: object) -> Any:
@@ -160,7 +167,9 @@ def read(path: Path) -> Snapshot:
     for file, tests in tomllib.loads(path.read_text()).items() if path.exists() else ():
         for test, entry in tests.items():
             rows = (
-                {f"[{key}]": said for key, said in entry.items()} if isinstance(entry, dict) else {"": entry}
+                {f"[{key}]": said for key, said in entry.items()}
+                if isinstance(entry, dict)
+                else {"": entry}
             )
             for parameters, said in rows.items():
                 snapshot[file, test, parameters] = {said} if isinstance(said, str) else set(said)
@@ -183,7 +192,9 @@ def write(path: Path, snapshot: Snapshot) -> None:
             lines += ["", name]
             section = name
         said = sorted(map(_text, sentences))
-        value = said[0] if len(said) == 1 else "\n".join(["[", *(f"  {text}," for text in said), "]"])
+        value = (
+            said[0] if len(said) == 1 else "\n".join(["[", *(f"  {text}," for text in said), "]"])
+        )
         lines.append(f"{_key(parameters[1:-1] if parameters else test)} = {value}")
     path.write_text("\n".join(lines) + "\n")
 
@@ -198,17 +209,25 @@ def _key(name: str) -> str:
 
 
 def find_gone(snapshot: Snapshot, collected: set[Key]) -> set[Key]:
-    """Return the tests of *snapshot* that do not exist: their file is gone, or *collected* has only others of it."""
+    """Return the tests of *snapshot* that do not exist: their file is gone, or *collected* has only
+    others of it."""
     files = {file for file, _, _ in collected}
     missing = {key for key in snapshot if key not in collected}
     return {key for key in missing if key[0] in files or not (TESTS / key[0]).is_file()}
 
 
-def find_unused(snapshot: Snapshot, seen: Snapshot, passed: set[Key], collected: set[Key]) -> list[str]:
-    """Return the lines of *snapshot* that no test sees: of tests that *passed* without, or that do not exist."""
+def find_unused(
+    snapshot: Snapshot, seen: Snapshot, passed: set[Key], collected: set[Key]
+) -> list[str]:
+    """Return the lines of *snapshot* that no test sees: of tests that *passed* without, or that do
+    not exist."""
     unused = {key: snapshot[key] - seen.get(key, set()) for key in passed & snapshot.keys()}
     unused |= {key: snapshot[key] for key in find_gone(snapshot, collected)}
-    return [f"{key[0]}::{key[1]}{key[2]}: {text}" for key in sorted(unused) for text in sorted(unused[key])]
+    return [
+        f"{key[0]}::{key[1]}{key[2]}: {text}"
+        for key in sorted(unused)
+        for text in sorted(unused[key])
+    ]
 
 
 def merge(snapshot: Snapshot, seen: Snapshot, passed: set[Key], collected: set[Key]) -> Snapshot:

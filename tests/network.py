@@ -1,4 +1,5 @@
-"""Three chains for tests: nodes on loopback that answer runtime APIs and storage with what a test says, encoded by the bundled runtimes."""
+"""Three chains for tests: nodes on loopback that answer runtime APIs and storage with what a test
+says, encoded by the bundled runtimes."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -42,12 +43,14 @@ def table_of(chain: str) -> RuntimeTable:
 
 
 def made_by_root(arguments: bytes) -> bool:
-    """Tell whether a dry run's *arguments* begin with root as the origin, after the number of the system pallet."""
+    """Tell whether a dry run's *arguments* begin with root as the origin, after the number of the
+    system pallet."""
     return arguments[1] == 0
 
 
 def call_tried(table: RuntimeTable, arguments: bytes) -> Call:
-    """Return the call that a dry run's *arguments* try: root's batch ends in it, dispatched as the sender."""
+    """Return the call that a dry run's *arguments* try: root's batch ends in it, dispatched as the
+    sender."""
     origin_type, call_type, _ = table.api_method("DryRunApi", "dry_run_call").inputs
     assert call_type.name == "call"
     _, start = table.decode_at(origin_type.type_id, arguments, 0)
@@ -68,7 +71,8 @@ def _fee_steps(table: RuntimeTable, arguments: bytes) -> int:
 
 
 def _charged(value: Any, *, steps: int) -> Any:
-    """Return the effects of a call, made by root once the fee is taken in *steps*: between what root's batch tells."""
+    """Return the effects of a call, made by root once the fee is taken in *steps*: between what
+    root's batch tells."""
     if not isinstance(value, Mapping) or "Ok" not in value:
         return value
     effects = value["Ok"]
@@ -76,7 +80,11 @@ def _charged(value: Any, *, steps: int) -> Any:
     taken = {"Utility": {"DispatchedAs": {"result": {"Ok": None}}}}
     done = {"Ok": None} if "Ok" in result else {"Err": result["Err"]["error"]}
     events = [*[ITEM_COMPLETED] * (steps - 1), taken, ITEM_COMPLETED, *effects["emitted_events"]]
-    events += [{"Utility": {"DispatchedAs": {"result": done}}}, ITEM_COMPLETED, {"Utility": "BatchCompleted"}]
+    events += [
+        {"Utility": {"DispatchedAs": {"result": done}}},
+        ITEM_COMPLETED,
+        {"Utility": "BatchCompleted"},
+    ]
     succeeded = {"Ok": {"actual_weight": None, "pays_fee": "Yes"}}
     return {"Ok": {**effects, "execution_result": succeeded, "emitted_events": events}}
 
@@ -84,8 +92,8 @@ def _charged(value: Any, *, steps: int) -> Any:
 class FakeChain:
     """What one chain answers.
 
-    `api` maps `DryRunApi_dry_run_call` to a value, or to a function of the argument bytes that gives one; bytes are
-    sent as they are.
+    `api` maps `DryRunApi_dry_run_call` to a value, or to a function of the argument bytes that
+    gives one; bytes are sent as they are.
     """
 
     def __init__(self, name: str) -> None:
@@ -134,9 +142,11 @@ class FakeChain:
 
 
 class FakeNetwork:
-    """polkadot, assetHub and hydraDx, or other built-in chains; `config` is a config.toml that points at them.
+    """polkadot, assetHub and hydraDx, or other built-in chains; `config` is a config.toml that
+    points at them.
 
-    All other chains are where nobody listens: a test that asks every chain goes no further than this machine.
+    All other chains are where nobody listens: a test that asks every chain goes no further than
+    this machine.
     """
 
     def __init__(self, folder: Path, names: tuple[str, ...] = CHAINS) -> None:
@@ -154,12 +164,17 @@ class FakeNetwork:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._stack.close()
 
     def write(self, chains: Mapping[str, Any]) -> None:
-        others = {chain.name: {"endpoints": [CLOSED]} for chain in Registry().all() if chain.endpoints}
+        others = {
+            chain.name: {"endpoints": [CLOSED]} for chain in Registry().all() if chain.endpoints
+        }
         document = {
             "store": str(self.config.with_name("scenarios.db")),
             "cache": str(self.config.with_name("cache")),

@@ -1,4 +1,5 @@
-"""New stores are copies of one that was migrated once: most tests make one, and few are about how."""
+"""New stores are copies of one that was migrated once: most tests make one, and few are about
+how."""
 
 import os
 import sqlite3

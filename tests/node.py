@@ -1,7 +1,8 @@
 """A node for tests: JSON-RPC over a WebSocket on loopback, with the answers that a test gives it.
 
-An answer that is a function may raise `Refusal` for a JSON-RPC error, `Gone` to cut the connection, or `Silent` to say
-nothing; one that is a `Feed` begins a subscription, and a `Last` is given before the connection is closed.
+An answer that is a function may raise `Refusal` for a JSON-RPC error, `Gone` to cut the connection,
+or `Silent` to say nothing; one that is a `Feed` begins a subscription, and a `Last` is given before
+the connection is closed.
 """
 
 import json
@@ -41,7 +42,8 @@ class Feed(list[Any]):
 
 
 class Node(Server):
-    """A WebSocket server in a thread; `answers` maps a method to a value or to a function of its parameters.
+    """A WebSocket server in a thread; `answers` maps a method to a value or to a function of its
+    parameters.
 
     A method without an answer gets JSON-RPC's "method not found".
     """
@@ -77,7 +79,9 @@ class Node(Server):
                     await socket.close()
                     return
                 params = {"subscription": "subscription", "result": notice}
-                await socket.send_str(json.dumps({"jsonrpc": "2.0", "method": "notice", "params": params}))
+                await socket.send_str(
+                    json.dumps({"jsonrpc": "2.0", "method": "notice", "params": params})
+                )
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         method: str = request["method"]

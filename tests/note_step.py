@@ -1,4 +1,5 @@
-"""A step type of its own, for test_step_kind.py: all that the program knows of it is in this module."""
+"""A step type of its own, for test_step_kind.py: all that the program knows of it is in this
+module."""
 
 from typing import Any
 
@@ -50,7 +51,11 @@ STEP = StepKind(
     look=Look(name="note", color="rose", icon="M5 5h14v10"),
     tell=tell,
     flow=FlowKeys(
-        required=("words",), optional=("loud",), fields={"formWords": "words"}, draw=draw, read=read_keys
+        required=("words",),
+        optional=("loud",),
+        fields={"formWords": "words"},
+        draw=draw,
+        read=read_keys,
     ),
     tx_type="Note",
     draft=draft,

@@ -1,4 +1,5 @@
-"""An Omnipool for tests: storage of our own making, encoded with the bundled runtime, answered by `tests/node.py`."""
+"""An Omnipool for tests: storage of our own making, encoded with the bundled runtime, answered by
+`tests/node.py`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,7 +26,8 @@ def table() -> RuntimeTable:
 
 
 def subpool(asset: int, *, reserve: int, hub: int, tradable: int = 15) -> State:
-    """Return an asset of the Omnipool: what the pool holds of it, and of the hub asset against it."""
+    """Return an asset of the Omnipool: what the pool holds of it, and of the hub asset against
+    it."""
     state: State = {
         ("Omnipool", "Assets", asset): {
             "hub_reserve": hub,
@@ -63,11 +65,17 @@ def registered(kind: str) -> dict[str, Any]:
 
 
 def oracle(asset: int, *, amount_in: int, amount_out: int, liquidity: int) -> State:
-    """Return what the oracle keeps of an asset's last trades; those of the hub asset are of no matter."""
+    """Return what the oracle keeps of an asset's last trades; those of the hub asset are of no
+    matter."""
     own, other = ("a", "b") if asset < LRNA else ("b", "a")
     entry = {
         "price": {"n": 1, "d": 1},
-        "volume": {f"{own}_in": amount_in, f"{own}_out": amount_out, f"{other}_in": 7, f"{other}_out": 8},
+        "volume": {
+            f"{own}_in": amount_in,
+            f"{own}_out": amount_out,
+            f"{other}_in": 7,
+            f"{other}_out": 8,
+        },
         "liquidity": {own: liquidity, other: 9},
         "shares_issuance": None,
         "updated_at": BLOCK - 3,
@@ -82,7 +90,8 @@ def fees(asset: int, asset_fee: int, protocol_fee: int, block: int) -> State:
 
 
 def pool(*changes: State) -> State:
-    """Return 100 million HDX at 0.02, a million DOT at 20 and 5 million USDT at 0.5 of the hub asset, and *changes*."""
+    """Return 100 million HDX at 0.02, a million DOT at 20 and 5 million USDT at 0.5 of the hub
+    asset, and *changes*."""
     state = {
         **subpool(HDX, reserve=100_000_000 * 10**12, hub=2_000_000 * 10**12),
         **subpool(DOT, reserve=1_000_000 * 10**10, hub=20_000_000 * 10**12),
@@ -94,14 +103,17 @@ def pool(*changes: State) -> State:
 
 
 class Chain:
-    """Answers of a node of hydraDx that has this *state*; dry runs give what *dry_run* makes of their call."""
+    """Answers of a node of hydraDx that has this *state*; dry runs give what *dry_run* makes of
+    their call."""
 
     def __init__(self, state: State, *, dry_run: Callable[[Any, Any], Any] | None = None) -> None:
         self.table = table()
         self.dry_run = dry_run
         self.genesis = Registry({}).find("hydraDx").genesis
         #: Hash of the block -> key -> value.
-        self.storage = {self._key(*place): self._value(place, value) for place, value in state.items()}
+        self.storage = {
+            self._key(*place): self._value(place, value) for place, value in state.items()
+        }
         self.storage[self._key("System", "Number")] = "0x" + BLOCK.to_bytes(4, "little").hex()
         #: Contract token -> the pool's balance.
         self.contract_balances: dict[int, int] = {}
@@ -111,7 +123,10 @@ class Chain:
     def answers(self) -> dict[str, Any]:
         return {
             "chain_getBlockHash": lambda *number: self.genesis if number else HEAD,
-            "state_getRuntimeVersion": {"specName": "hydradx", "specVersion": self.table.spec_version},
+            "state_getRuntimeVersion": {
+                "specName": "hydradx",
+                "specVersion": self.table.spec_version,
+            },
             "state_getStorage": self._storage,
             "state_call": self._call,
         }
@@ -163,7 +178,12 @@ def executed(
     amount_in: int, amount_out: int, *, asset_in: int = SHARE, asset_out: int = USDT
 ) -> dict[str, Any]:
     """Return the router's event of a trade."""
-    trade = {"asset_in": asset_in, "asset_out": asset_out, "amount_in": amount_in, "amount_out": amount_out}
+    trade = {
+        "asset_in": asset_in,
+        "asset_out": asset_out,
+        "amount_in": amount_in,
+        "amount_out": amount_out,
+    }
     return {"Router": {"Executed": {**trade, "event_id": 1}}}
 
 
@@ -171,7 +191,9 @@ def application(path: Path, node: Node, **settings: Any) -> Application:
     """Return an application whose hydraDx is *node*."""
     chains = {"hydraDx": {"endpoints": [node.url], "trusted": True}}
     return Application(
-        Settings(config=path / "c", store=str(path / "s"), cache=path / "r", chains=chains, **settings)
+        Settings(
+            config=path / "c", store=str(path / "s"), cache=path / "r", chains=chains, **settings
+        )
     )
 
 
@@ -179,6 +201,7 @@ def write_config(path: Path, node: Node) -> str:
     """Write a config.toml whose hydraDx is *node*, and return its path."""
     config = path / "config.toml"
     config.write_text(
-        f'store = "{path / "s.db"}"\ncache = "{path / "r"}"\n[chains.hydraDx]\nendpoints = ["{node.url}"]\ntrusted = true\n'
+        f'store = "{path / "s.db"}"\ncache = "{path / "r"}"\n[chains.hydraDx]\nendpoints = '
+        f'["{node.url}"]\ntrusted = true\n'
     )
     return str(config)

@@ -1,7 +1,7 @@
 """A private PostgreSQL for the tests: one server per pytest process, in a temporary folder.
 
-Debian's `postgresql` package has the programs.  Where they are missing, the tests skip and say so; with POSTGRES_REQUIRED in
-the environment, as `.ci/run` sets it, they fail.
+Debian's `postgresql` package has the programs.  Where they are missing, the tests skip and say so;
+with POSTGRES_REQUIRED in the environment, as `.ci/run` sets it, they fail.
 """
 
 import atexit
@@ -45,7 +45,9 @@ _LARGE = 4_000_000
 
 def find_programs() -> Path | None:
     """Return the folder of the newest installed `initdb` and `postgres`; None if there is none."""
-    found = [path for path in Path("/usr/lib/postgresql").glob("*/bin/initdb") if path.parts[4].isdigit()]
+    found = [
+        path for path in Path("/usr/lib/postgresql").glob("*/bin/initdb") if path.parts[4].isdigit()
+    ]
     if found:
         return max(found, key=lambda path: int(path.parts[4])).parent
     program = shutil.which("initdb")
@@ -53,7 +55,8 @@ def find_programs() -> Path | None:
 
 
 def need_programs() -> Path:
-    """Return the folder of the programs; skip the test if there is none, or fail where CI must run it."""
+    """Return the folder of the programs; skip the test if there is none, or fail where CI must run
+    it."""
     folder = find_programs()
     if folder is None:
         reason = "no PostgreSQL server is installed (Debian: apt install postgresql)"
@@ -69,7 +72,8 @@ class Server:
 
     folder: Path
     port: int
-    #: Whether a commit is on the disk before it is acknowledged: only tests that kill the server need that.
+    #: Whether a commit is on the disk before it is acknowledged: only tests that kill the server
+    #: need that.
     durable: bool = False
     #: The password of every role over TCP; over the socket, everybody is trusted.
     password: str = ""
@@ -96,9 +100,19 @@ class Server:
                 secret,
                 "--no-sync",
             ]
-            make += ["--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8"]
+            make += [
+                "--auth-local=trust",
+                "--auth-host=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C.UTF-8",
+            ]
             subprocess.run(
-                make, user=owner, cwd=self.folder, check=True, stdout=subprocess.DEVNULL, extra_groups=[]
+                make,
+                user=owner,
+                cwd=self.folder,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                extra_groups=[],
             )
         options = {
             "listen_addresses": "127.0.0.1",
@@ -127,7 +141,9 @@ class Server:
             try:
                 psycopg.connect(self.url("postgres", user=_USER)).close()
             except psycopg.OperationalError:
-                if time.monotonic() > deadline or (self.process and self.process.poll() is not None):
+                if time.monotonic() > deadline or (
+                    self.process and self.process.poll() is not None
+                ):
                     log = (self.folder / "log").read_text(errors="replace")
                     pytest.fail(f"PostgreSQL did not start: {log[-2000:]}")
                 time.sleep(0.02)
@@ -188,7 +204,9 @@ def start_server(*, durable: bool = False) -> Server:
 def start_standby(primary: Server) -> Server:
     """Return a new server that follows *primary* asynchronously; it runs until the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="scenarioctl-standby-"))
-    standby = Server(folder=folder, port=free_port(), durable=primary.durable, password=primary.password)
+    standby = Server(
+        folder=folder, port=free_port(), durable=primary.durable, password=primary.password
+    )
     pid = os.getpid()
     atexit.register(lambda: standby.remove() if os.getpid() == pid else None)
     owner = _USER if os.geteuid() == 0 else None
@@ -223,7 +241,8 @@ def shared_server() -> Server:
 
 @cache
 def shared_database() -> str:
-    """Return the owner's address of a database with our tables, which all tests of this process share."""
+    """Return the owner's address of a database with our tables, which all tests of this process
+    share."""
     url = shared_server().create_database("shared")
     run(initialize(ServerSettings(url=url), grant=RUNTIME))
     return url
@@ -252,11 +271,13 @@ def open_store(folder: Path) -> PostgresStore:
 def empty_tables(url: str) -> None:
     """Delete all rows, and let numbers start at 1 again.
 
-    TRUNCATE makes new files for each table and index: 60 ms, so that only large tables are worth it.
+    TRUNCATE makes new files for each table and index: 60 ms, so that only large tables are worth
+    it.
     """
     with psycopg.connect(url, user=_USER) as connection:
         found = connection.execute(
-            "SELECT format('scenarioctl.%I', tablename), pg_total_relation_size(format('scenarioctl.%I', tablename))"
+            "SELECT format('scenarioctl.%I', tablename), "
+            "pg_total_relation_size(format('scenarioctl.%I', tablename))"
             " FROM pg_tables WHERE schemaname = 'scenarioctl' AND tablename <> 'meta'"
         ).fetchall()
         names = [name for name, _ in found]

@@ -3,8 +3,9 @@
     with pressed_daemon(home) as running, under_probe(running):
         assert send(running, "/api/create/flow", body)[0] == 422
 
-On leaving, `under_probe` fails where an answer of `/healthz` took longer than `ANSWER`, or where the daemon grew by more
-than its bound.  Each attack is a test of two sizes, `sizes(small, full)`: the full one is for `make soak`.
+On leaving, `under_probe` fails where an answer of `/healthz` took longer than `ANSWER`, or where
+the daemon grew by more than its bound.  Each attack is a test of two sizes, `sizes(small, full)`:
+the full one is for `make soak`.
 """
 
 import http.client
@@ -34,7 +35,8 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 def sizes(small: Any, full: Any) -> pytest.MarkDecorator:
     """Parametrize a test with *size*: the small one always, the full one in `make soak`."""
     return pytest.mark.parametrize(
-        "size", [pytest.param(small, id="small"), pytest.param(full, id="full", marks=pytest.mark.soak)]
+        "size",
+        [pytest.param(small, id="small"), pytest.param(full, id="full", marks=pytest.mark.soak)],
     )
 
 
@@ -53,7 +55,8 @@ def pressed_daemon(home: Path, *line: str, memory: int = MEMORY, **more: Any) ->
 def under_probe(
     running: Daemon, *, grown: int = 300 * 1024 * 1024, server: str = "scenario API"
 ) -> Iterator[None]:
-    """Ask /healthz all the while, and fail on leaving where the daemon kept it waiting or grew by more than *grown* bytes."""
+    """Ask /healthz all the while, and fail on leaving where the daemon kept it waiting or grew by
+    more than *grown* bytes."""
     before = peak_memory(running)
     probe = _Probe(running, running.port(server))
     probe.start()
@@ -64,7 +67,9 @@ def under_probe(
         probe.stop()
     assert not probe.failures, f"{probe.failures[0]}\n{running.log[-2000:]}"
     assert probe.count, "the probe never asked"
-    assert probe.longest <= ANSWER, f"an answer of /healthz took {probe.longest:.2f} s of the daemon's work"
+    assert probe.longest <= ANSWER, (
+        f"an answer of /healthz took {probe.longest:.2f} s of the daemon's work"
+    )
     grew = peak_memory(running) - before
     assert grew <= grown, f"the daemon grew by {grew // 2**20} MiB, the bound is {grown // 2**20}"
 
@@ -78,12 +83,15 @@ def send(
     server: str = "scenario API",
     seconds: float = PATIENCE,
 ) -> tuple[int, Any]:
-    """Return status and JSON of the answer to a POST of *body*: JSON as bytes, or what is written as such."""
+    """Return status and JSON of the answer to a POST of *body*: JSON as bytes, or what is written
+    as such."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     connection = http.client.HTTPConnection("127.0.0.1", running.port(server), timeout=seconds)
     try:
         try:
-            connection.request("POST", path, data, {"Content-Type": "application/json"} | dict(headers or {}))
+            connection.request(
+                "POST", path, data, {"Content-Type": "application/json"} | dict(headers or {})
+            )
         except (BrokenPipeError, ConnectionResetError):
             # Refused by its header; the answer is there already.
             pass
@@ -111,8 +119,9 @@ def work_of(running: Daemon) -> float:
 class _Probe(threading.Thread):
     """Asks /healthz again and again.
 
-    What counts of an answer is the time that the daemon worked while it was waited for: on a machine that is busy with
-    other things an answer comes late for want of a processor, and that says nothing about the event loop.
+    What counts of an answer is the time that the daemon worked while it was waited for: on a
+    machine that is busy with other things an answer comes late for want of a processor, and that
+    says nothing about the event loop.
     """
 
     def __init__(self, running: Daemon, port: int) -> None:

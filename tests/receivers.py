@@ -1,4 +1,5 @@
-"""A web server on loopback that receives notifications, and an independent check of their signatures."""
+"""A web server on loopback that receives notifications, and an independent check of their
+signatures."""
 
 import asyncio
 import base64
@@ -24,7 +25,11 @@ def is_signed(headers: Mapping[str, str], body: bytes, secret: str = SECRET) -> 
     key = base64.b64decode(secret.split("_")[1])
     id, moment = headers["webhook-id"], headers["webhook-timestamp"]
     mac = hmac.digest(key, f"{id}.{moment}.".encode() + body, hashlib.sha256)
-    given = [each.split(",", 1)[1] for each in headers["webhook-signature"].split(" ") if each[:3] == "v1,"]
+    given = [
+        each.split(",", 1)[1]
+        for each in headers["webhook-signature"].split(" ")
+        if each[:3] == "v1,"
+    ]
     is_fresh = abs(time.time() - int(moment)) < 300
     return is_fresh and any(hmac.compare_digest(mac, base64.b64decode(each)) for each in given)
 

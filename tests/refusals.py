@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 
 def fields_of(answer: Mapping[str, object]) -> dict[str, object]:
-    """Return the field at fault in an error's *answer*, its value and what would work, which its sentence has to say.
+    """Return the field at fault in an error's *answer*, its value and what would work, which its
+    sentence has to say.
 
     The sentence may call what is in the field by another name.
     """

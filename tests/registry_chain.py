@@ -64,7 +64,9 @@ def fund(*addresses: str, amount: int = 1000 * ROC) -> None:
 def read_account(account: bytes) -> tuple[int, int]:
     """Return how many transactions an account has sent, and its free tokens, raw."""
     prefix = "0x26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9"
-    value = ask("state_getStorage", prefix + blake2b(account, digest_size=16).hexdigest() + account.hex())
+    value = ask(
+        "state_getStorage", prefix + blake2b(account, digest_size=16).hexdigest() + account.hex()
+    )
     data = bytes.fromhex((value or "0x" + "00" * 32)[2:])
     # AccountInfo: four u32 (the nonce is the first), then the free balance, a u128.
     return int.from_bytes(data[:4], "little"), int.from_bytes(data[16:32], "little")

@@ -1,4 +1,5 @@
-"""One event loop for all that a test awaits: what is opened on it can be asked again, and closed."""
+"""One event loop for all that a test awaits: what is opened on it can be asked again, and
+closed."""
 
 import asyncio
 import atexit
@@ -25,7 +26,9 @@ class BlockingConnection:
 
     def __init__(self, url: str, **chain: Any) -> None:
         plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [url], **chain}
-        self._connection = finish(NodeConnection.open(Registry({"probe": plain}).find("probe"), url))
+        self._connection = finish(
+            NodeConnection.open(Registry({"probe": plain}).find("probe"), url)
+        )
 
     def call(self, method: str, *params: Any) -> Any:
         return self.call_many([(method, params)])[0]

@@ -16,7 +16,13 @@ BOB_ADDRESS = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 #: A network of three chains under names of its own, as on the rig.
 RIG: dict[str, Any] = {
     "rigrelay": {"role": "relay", "symbol": "KSM", "decimals": 12},
-    "righub": {"role": "asset_hub", "relay": "rigrelay", "para_id": 1000, "symbol": "KSM", "decimals": 12},
+    "righub": {
+        "role": "asset_hub",
+        "relay": "rigrelay",
+        "para_id": 1000,
+        "symbol": "KSM",
+        "decimals": 12,
+    },
     "rigdex": {
         "role": "dex",
         "relay": "rigrelay",
@@ -40,8 +46,20 @@ RIG: dict[str, Any] = {
             {"id": 7, "symbol": "ODD", "decimals": 6},
         ],
     },
-    "rigpeople": {"role": "system", "relay": "rigrelay", "para_id": 1004, "symbol": "KSM", "decimals": 12},
-    "rigcoretime": {"role": "system", "relay": "rigrelay", "para_id": 1005, "symbol": "KSM", "decimals": 12},
+    "rigpeople": {
+        "role": "system",
+        "relay": "rigrelay",
+        "para_id": 1004,
+        "symbol": "KSM",
+        "decimals": 12,
+    },
+    "rigcoretime": {
+        "role": "system",
+        "relay": "rigrelay",
+        "para_id": 1005,
+        "symbol": "KSM",
+        "decimals": 12,
+    },
     "rigcontracts": {
         "role": "contracts",
         "relay": "rigrelay",
@@ -82,5 +100,7 @@ def unhex(text: str) -> bytes:
 def find_type(table: RuntimeTable, path: str) -> int:
     """Return the first type whose path ends in *path*."""
     return next(
-        type_id for type_id in range(len(table.types)) if f"::{table.types[type_id][0]}".endswith(f"::{path}")
+        type_id
+        for type_id in range(len(table.types))
+        if f"::{table.types[type_id][0]}".endswith(f"::{path}")
     )

@@ -1,4 +1,5 @@
-"""Both HTTP servers over real sockets, in a thread of their own, and a client that says what came back."""
+"""Both HTTP servers over real sockets, in a thread of their own, and a client that says what came
+back."""
 
 import asyncio
 import http.client
@@ -39,7 +40,8 @@ class Reply:
 
 
 class Serving:
-    """Started by `with`; `api` and `worker` are ports on loopback, 0 where the role has no such server."""
+    """Started by `with`; `api` and `worker` are ports on loopback, 0 where the role has no such
+    server."""
 
     def __init__(
         self,
@@ -82,7 +84,10 @@ class Serving:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
@@ -103,7 +108,9 @@ class Serving:
     def post(self, path: str, fields: Any = None, *, port: int = 0, **headers: str) -> Reply:
         """Send *fields* as JSON; bytes go as they are."""
         body = fields if isinstance(fields, bytes) else json.dumps(fields).encode()
-        return self.send("POST", path, body, {"Content-Type": "application/json", **headers}, port=port)
+        return self.send(
+            "POST", path, body, {"Content-Type": "application/json", **headers}, port=port
+        )
 
     def send(
         self,

@@ -1,4 +1,5 @@
-"""The reference signer at a chain, a node and a daemon that tests make honest, late or malicious."""
+"""The reference signer at a chain, a node and a daemon that tests make honest, late or
+malicious."""
 
 import json
 import sys
@@ -98,7 +99,8 @@ TABLE_OF_POLICY: dict[str, Any] = {
     },
     "allow": [
         {
-            "chain": "polkadot", "kind": "transfer", "assets": ["native"], "decimals": 10, "max": "1",
+            "chain": "polkadot", "kind": "transfer", "assets": ["native"], "decimals": 10,
+                "max": "1",
             "max_per_day": "1.5", "receivers": [BOB],
         }
     ],
@@ -117,7 +119,8 @@ def rule(**changes: Any) -> dict[str, Any]:
 
 
 class Ledger:
-    """A chain of one account, //Alice. It includes what is signed for it, each transaction in a block of its own."""
+    """A chain of one account, //Alice. It includes what is signed for it, each transaction in a
+    block of its own."""
 
     def __init__(self) -> None:
         self.blocks: list[list[str]] = [[] for _ in range(101)]
@@ -171,7 +174,8 @@ def hash_of(number: int) -> str:
 
 
 class OwnNode(chain.Node):
-    """The signer's node. It may be `behind` the chain by some blocks, of which the newest `unfinal` ones aren't final."""
+    """The signer's node. It may be `behind` the chain by some blocks, of which the newest `unfinal`
+    ones aren't final."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__("ws://own", GENESIS)
@@ -208,7 +212,11 @@ class OwnNode(chain.Node):
     def _state_getStorage(self, key: str, block: str = "") -> str:
         assert key.endswith(dev_key().public_key.hex())
         last = int(block, 16) if block else self._best
-        return "0x" + sum(map(len, self.ledger.blocks[: last + 1])).to_bytes(4, "little").hex() + "00" * 76
+        return (
+            "0x"
+            + sum(map(len, self.ledger.blocks[: last + 1])).to_bytes(4, "little").hex()
+            + "00" * 76
+        )
 
     def _state_getRuntimeVersion(self) -> Any:
         return {"specVersion": RUNTIME.spec, "transactionVersion": RUNTIME.transaction}
@@ -216,7 +224,10 @@ class OwnNode(chain.Node):
     def _state_call(self, method: str, given: str) -> str:
         assert method == "TransactionPaymentApi_query_info"
         tx, length = bytes.fromhex(given[2:-8]), int.from_bytes(bytes.fromhex(given[-8:]), "little")
-        assert (decode_signed_extrinsic(TABLE, tx).account, length) == (dev_key().public_key, len(tx))
+        assert (decode_signed_extrinsic(TABLE, tx).account, length) == (
+            dev_key().public_key,
+            len(tx),
+        )
         return "0x0284ce00" + fee_of(length).to_bytes(16, "little").hex()
 
     def _author_submitExtrinsic(self, tx: str) -> str:

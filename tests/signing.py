@@ -26,7 +26,8 @@ def ed25519_key(seed: bytes = b"\x11" * 32) -> Any:
 
 
 def ecdsa_signature(message: bytes, seed: bytes = b"\x07" * 32) -> tuple[bytes, bytes]:
-    """Return the account of an ecdsa key, and its signature under *message* as Substrate makes it."""
+    """Return the account of an ecdsa key, and its signature under *message* as Substrate makes
+    it."""
     from eth_keys.datatypes import PrivateKey
 
     key = PrivateKey(seed)
@@ -43,7 +44,8 @@ def sign(
     scheme: str = "sr25519",
     message: bytes | None = None,
 ) -> bytes:
-    """Return *call* signed by a dev account; a test of bad signatures says what is signed in place of the payload."""
+    """Return *call* signed by a dev account; a test of bad signatures says what is signed in place
+    of the payload."""
     data = table.encode_call(call)
     payload: SigningPayload = signing_payload(table, data, options)
     key = dev_key(uri)

@@ -105,7 +105,9 @@ def test_one_client_cannot_take_the_connections_of_all(
             await opened(limits, 2)
             beyond = [await ask(port) for _ in range(3)]
             # Somebody else: of another address, and on a Unix socket.
-            reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", port, local_addr=("127.0.0.2", 0)
+            )
             writer.write(GET)
             other = await reader.read(15)
             writer.close()
@@ -122,7 +124,9 @@ def test_one_client_cannot_take_the_connections_of_all(
 
     assert asyncio.run(play()) == ([b"", b"", b""], b"HTTP/1.1 200 OK" * 2, b"HTTP/1.1 200 OK")
     # Said once, however often it comes again.
-    assert [each.getMessage() for each in caplog.records] == [says("127.0.0.1", "client_connections=")]
+    assert [each.getMessage() for each in caplog.records] == [
+        says("127.0.0.1", "client_connections=")
+    ]
 
 
 def test_a_proxy_may_be_let_have_all_connections() -> None:
@@ -210,9 +214,20 @@ def test_who_reads_a_large_answer_slowly_gets_it_whole() -> None:
         b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
     ],
-    ids=["TLS", "no path", "long header", "long path", "many headers", "space", "length", "smuggling"],
+    ids=[
+        "TLS",
+        "no path",
+        "long header",
+        "long path",
+        "many headers",
+        "space",
+        "length",
+        "smuggling",
+    ],
 )
-def test_what_is_no_http_is_refused_and_not_logged(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_no_http_is_refused_and_not_logged(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     async def play() -> bytes:
         async with served(Limits(SETTINGS)) as port:
             return await ask(port, sent)

@@ -20,7 +20,10 @@ from tests.messages import Says, says
 
 OPS, PHONE = "sctl_ops", "sctl_phone"
 TOKENS = {
-    "ops": {"sha256": sha256(OPS.encode()).hexdigest(), "scopes": ["read", "create", "broadcast", "jobs"]},
+    "ops": {
+        "sha256": sha256(OPS.encode()).hexdigest(),
+        "scopes": ["read", "create", "broadcast", "jobs"],
+    },
     "phone": {"sha256": sha256(PHONE.encode()).hexdigest(), "scopes": ["read"]},
 }
 SETTINGS = Settings(config=Path("c.toml"), store="s.db", cache=Path("cache"))
@@ -74,7 +77,9 @@ def test_without_tokens_everybody_on_this_machine_may_call() -> None:
 def test_a_token_is_good_for_its_scopes() -> None:
     access = Access(replace(SETTINGS, tokens=TOKENS))
 
-    assert [access.admit(call(bearer(OPS)), each) for each in (READ, CREATE, JOBS, BROADCAST)] == ["ops"] * 4
+    assert [access.admit(call(bearer(OPS)), each) for each in (READ, CREATE, JOBS, BROADCAST)] == [
+        "ops"
+    ] * 4
     assert access.admit(call({"authorization": f"bearer  {PHONE} "}), READ) == "phone"
     assert refusal(access, call(bearer(PHONE)), CREATE) == (
         Forbidden,
@@ -124,7 +129,13 @@ def test_every_token_is_compared_whichever_fits(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_endpoint_names_a_scope_that_tokens_can_have() -> None:
-    assert {endpoint.scope for endpoint in ENDPOINTS} == {"read", "create", "broadcast", "jobs", "open"}
+    assert {endpoint.scope for endpoint in ENDPOINTS} == {
+        "read",
+        "create",
+        "broadcast",
+        "jobs",
+        "open",
+    }
 
 
 @pytest.mark.parametrize(
@@ -168,7 +179,9 @@ def test_a_host_is_one_of_the_daemons_names(host: str, reached: Any) -> None:
         ({"Host": "evil.example", "Sec-Fetch-Site": "same-origin"}, "/run/scenarioctl.sock"),
     ],
 )
-def test_a_name_that_an_attacker_made_lead_here_is_refused(headers: Mapping[str, str], reached: Any) -> None:
+def test_a_name_that_an_attacker_made_lead_here_is_refused(
+    headers: Mapping[str, str], reached: Any
+) -> None:
     access = Access(replace(SETTINGS, hosts=("daemon.example.org",)))
 
     kind, sentence = refusal(access, call(headers, reached=reached, method="GET"))
@@ -197,7 +210,9 @@ def test_a_token_does_not_make_up_for_a_foreign_host() -> None:
         ("GET", {"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"}),
     ],
 )
-def test_the_daemons_own_page_and_those_of_cors_may_call(method: str, headers: Mapping[str, str]) -> None:
+def test_the_daemons_own_page_and_those_of_cors_may_call(
+    method: str, headers: Mapping[str, str]
+) -> None:
     access = Access(replace(SETTINGS, cors=("https://app.example.org",)))
 
     assert access.admit(call(headers, method=method), READ) == "127.0.0.1"
@@ -227,7 +242,8 @@ def test_pages_of_others_may_not_call(method: str, headers: Mapping[str, str]) -
 
     assert kind is Forbidden
     assert sentence.endswith(
-        "is not allowed to call this daemon, expected none, the daemon's own, or one in the setting cors"
+        "is not allowed to call this daemon, expected none, the daemon's own, or one in "
+        "the setting cors"
     )
 
 
@@ -309,7 +325,9 @@ def test_a_change_that_cannot_be_used_changes_nothing() -> None:
         ),
     ],
 )
-def test_tokens_that_cannot_be_used_are_named_and_not_shown(tables: dict[str, Any], sentence: Says) -> None:
+def test_tokens_that_cannot_be_used_are_named_and_not_shown(
+    tables: dict[str, Any], sentence: Says
+) -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_tokens(tables)
 
@@ -322,9 +340,9 @@ def test_a_new_token_is_long_and_its_hash_is_what_is_configured() -> None:
 
     assert token.startswith("sctl_")
     assert len(token) == 48
-    assert Access(replace(SETTINGS, tokens={"new": {"sha256": digest.upper(), "scopes": ["read"]}})).admit(
-        call(bearer(token)), READ
-    )
+    assert Access(
+        replace(SETTINGS, tokens={"new": {"sha256": digest.upper(), "scopes": ["read"]}})
+    ).admit(call(bearer(token)), READ)
     assert new_token()[0] != token
 
 
@@ -337,7 +355,9 @@ def test_other_machines_are_not_let_in_without_a_token_unless_forced() -> None:
     check_binding(open_to_all, ["http://0.0.0.0:8080"], force=True)
     check_binding(Access(replace(SETTINGS, tokens=TOKENS)), ["http://0.0.0.0:8080"], force=False)
 
-    assert str(refused.value) == says("listen", "http://0.0.0.0:8080", "NAME", "127.0.0.1", "--force")
+    assert str(refused.value) == says(
+        "listen", "http://0.0.0.0:8080", "NAME", "127.0.0.1", "--force"
+    )
 
 
 def test_a_client_without_a_token_goes_by_its_address_network_or_user() -> None:

@@ -1,4 +1,5 @@
-"""Transactions that one account makes as another: `--as NAME`, of a multisig or an account that has proxies."""
+"""Transactions that one account makes as another: `--as NAME`, of a multisig or an account that has
+proxies."""
 
 import json
 import sys
@@ -41,8 +42,8 @@ ALICE, BOB, CHARLIE = (
 #: As polkadot.js Apps shows it for two of the three.
 COUNCIL = "5DjYJStmdZ2rcqXbXGX7TW85JsrW6uG4y9MUcLq2BoPMpRA7"
 VAULT = "0x" + "5c" * 31 + "01"
-#: What a runtime made as Alice in the extrinsic 2 of that block: the type by its number, the index, the account. It is that of
-#: Rococo's Asset Hub, version 900 (`tools/registry_node`).
+#: What a runtime made as Alice in the extrinsic 2 of that block: the type by its number, the index,
+#: the account. It is that of Rococo's Asset Hub, version 900 (`tools/registry_node`).
 PURE = [
     (2, 0, 0, "d969376cc4b91a593871526e0d76f57a40f1dfb524ae22a2a74b232c53acf5aa"),
     (4, 1, 0, "654040a89040c1fa7deb9038aad02949719db9ef2efdd28fb56eeb7bc1d110d1"),
@@ -65,7 +66,8 @@ TRANSFER = (
 
 @pytest.fixture
 def book(scenarioctl: Run) -> Run:
-    """A command line whose address book has Alice, Bob, their council with Charlie, and the treasury that it is the proxy of."""
+    """A command line whose address book has Alice, Bob, their council with Charlie, and the
+    treasury that it is the proxy of."""
     for line in (
         ("Alice", ALICE),
         ("Bob", BOB),
@@ -84,7 +86,9 @@ def layers_of(call: dict[str, Any]) -> list[str]:
 
 
 def decoded(run: Run, tx: str) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(run("--offline", "tx", "decode", tx, "--chain", "assetHub").out)
+    answer: dict[str, Any] = json.loads(
+        run("--offline", "tx", "decode", tx, "--chain", "assetHub").out
+    )
     return answer
 
 
@@ -98,14 +102,22 @@ class TestAddressBook:
         shown = json.loads(book("address", "show", "council", "--json").out)
 
         assert COUNCIL in {each["address"] for each in shown["addresses"]}
-        again = multisig([Keypair(ss58_address=each).public_key for each in (CHARLIE, BOB, ALICE)], 2)
+        again = multisig(
+            [Keypair(ss58_address=each).public_key for each in (CHARLIE, BOB, ALICE)], 2
+        )
         assert "0x" + again.account.hex() == shown["account"]
 
     def test_who_acts_is_listed_in_words_and_as_data(self, book: Run) -> None:
-        rows = {each["name"]: each for each in json.loads(book("address", "list", "--json").out)["addresses"]}
+        rows = {
+            each["name"]: each
+            for each in json.loads(book("address", "list", "--json").out)["addresses"]
+        }
 
         assert rows["council"]["acting"] == f"2 of Bob, {polkadot(CHARLIE)}, Alice"
-        assert rows["treasury"]["acting"] == f"a proxy of the type Any, through {rows['council']['acting']}"
+        assert (
+            rows["treasury"]["acting"]
+            == f"a proxy of the type Any, through {rows['council']['acting']}"
+        )
         assert [sorted(each) for each in rows["treasury"]["layers"]] == [
             ["proxy_of", "type"],
             ["signatories", "threshold"],
@@ -114,13 +126,15 @@ class TestAddressBook:
 
     def test_an_account_that_is_watched_from_now_on_keeps_who_acts(self, book: Run) -> None:
         before = {
-            each["name"]: each for each in json.loads(book("address", "list", "--json").out)["addresses"]
+            each["name"]: each
+            for each in json.loads(book("address", "list", "--json").out)["addresses"]
         }
 
         assert book("address", "add", "council", COUNCIL, "--watch").code == 0
 
         after = {
-            each["name"]: each for each in json.loads(book("address", "list", "--json").out)["addresses"]
+            each["name"]: each
+            for each in json.loads(book("address", "list", "--json").out)["addresses"]
         }
         assert after["council"] == {**before["council"], "watched": True, "address": COUNCIL}
 
@@ -140,7 +154,8 @@ class TestAddressBook:
         row = json.loads(ended.out)
         assert (row["account"], row["layers"][0]["proxy_of"]) == ("0x" + account, "0x" + account)
         assert row["acting"].startswith("a proxy")
-        # On an Asset Hub another block counts than the one that the transaction is in: nobody may trust it unseen.
+        # On an Asset Hub another block counts than the one that the transaction is in: nobody may
+        # trust it unseen.
         assert ended.err.splitlines()[-1] == says("computed", "Asset Hub", "relay chain")
 
     @pytest.mark.parametrize(
@@ -151,7 +166,10 @@ class TestAddressBook:
             (("--pure-of", "Alice", "--at", "4294967296-0"), ("at", "4294967296-0")),
             (("--pure-of", "Alice", "--at", "2-2", "--index", "65536"), ("index", "65536")),
             (("--pure-of", "Alice", "--at", "2-2", "--proxy-of", VAULT), ("pure_of", "proxy_of")),
-            (("--pure-of", "Alice", "--at", "2-2", "--type", "NonTransfer"), ("chain", "NonTransfer")),
+            (
+                ("--pure-of", "Alice", "--at", "2-2", "--type", "NonTransfer"),
+                ("chain", "NonTransfer"),
+            ),
             (
                 ("--pure-of", "Alice", "--at", "2-2", "--type", "Anny", "--chain", "polkadot"),
                 ("type", "Anny", "Any"),
@@ -166,7 +184,10 @@ class TestAddressBook:
             (("--multisig", "2", "Alice,Bub"), ("signatories", "Bub", "Bob")),
             (("--multisig", "2", "Alice,Bob", "--proxy-of", VAULT), ("proxy_of", "signatories")),
             (("--multisig", "2", "Alice,Bob", "--type", "Any"), ("type", "proxy_of")),
-            (("--multisig", "2", "Alice,Bob", "--through", "council"), ("through", "council", "signatory")),
+            (
+                ("--multisig", "2", "Alice,Bob", "--through", "council"),
+                ("through", "council", "signatory"),
+            ),
             (("--proxy-of", VAULT, "--through", "Alice"), ("through", "Alice")),
             (("--type", "Any"), ("type", "proxy_of")),
             ((), ("address", "missing")),
@@ -190,7 +211,15 @@ def polkadot(address: str) -> str:
 class TestBuilding:
     def test_a_transfer_is_wrapped_in_order(self, book: Run) -> None:
         ended = book(
-            "--offline", "--json", "tx", "transfer", *TRANSFER, "--as", "treasury", "--sender", "Alice"
+            "--offline",
+            "--json",
+            "tx",
+            "transfer",
+            *TRANSFER,
+            "--as",
+            "treasury",
+            "--sender",
+            "Alice",
         )
 
         answer = json.loads(ended.out)
@@ -234,7 +263,17 @@ class TestBuilding:
 
     def test_a_payload_wraps_the_transaction_that_it_is_given(self, book: Run) -> None:
         note = book("--offline", "tx", "call", "assetHub", "System", "remark", "hi").out.strip()
-        line = ("--offline", "--json", "tx", "payload", note, "--chain", "assetHub", "--as", "council")
+        line = (
+            "--offline",
+            "--json",
+            "tx",
+            "payload",
+            note,
+            "--chain",
+            "assetHub",
+            "--as",
+            "council",
+        )
 
         answer = json.loads(book(*line, "--sender", "Alice", "--nonce", "0").out)
 
@@ -287,7 +326,8 @@ class TestBuilding:
 
 
 class TestOpenOperations:
-    """A board whose signatories are the council, Bob and Dave, and which has a remark open on Asset Hub."""
+    """A board whose signatories are the council, Bob and Dave, and which has a remark open on Asset
+    Hub."""
 
     CALL = Call(pallet="System", method="remark", args={"remark": b"hello"})
     DAVE = bytes([4] * 32)
@@ -309,7 +349,12 @@ class TestOpenOperations:
         finish(app.close())
 
     def open(
-        self, app: Application, chain: FakeChain, *approvals: bytes, name: str = "board", hashed: bytes = b""
+        self,
+        app: Application,
+        chain: FakeChain,
+        *approvals: bytes,
+        name: str = "board",
+        hashed: bytes = b"",
     ) -> str:
         """Let a remark of the board, or a call of that hash, be open, and return its hash."""
         layer = finish(find_acting(app, name, field="as")).layers[0]
@@ -366,7 +411,10 @@ class TestOpenOperations:
 
         listed = self.listed(app, "assetHub")
 
-        assert (len(listed.answer["operations"]), *listed.warnings) == (200, says("more than 200", "council"))
+        assert (len(listed.answer["operations"]), *listed.warnings) == (
+            200,
+            says("more than 200", "council"),
+        )
 
     @pytest.mark.parametrize(
         ("more", "error", "words"),
@@ -383,16 +431,21 @@ class TestOpenOperations:
         error: type[ScenarioctlError],
         words: tuple[str, ...],
     ) -> None:
-        finish(add_address(app, AddAddress(name="all", threshold=3, signatories=(ALICE, BOB, CHARLIE))))
+        finish(
+            add_address(app, AddAddress(name="all", threshold=3, signatories=(ALICE, BOB, CHARLIE)))
+        )
         call_hash = self.open(app, network.chains["assetHub"], ALICE_KEY, name="all")
-        request = ApproveOperation(acting="all", call_hash=call_hash, chain="assetHub", sender=ALICE, **more)
+        request = ApproveOperation(
+            acting="all", call_hash=call_hash, chain="assetHub", sender=ALICE, **more
+        )
 
         with raises(error, says(*words)):
             finish(perform(app, approve_operation, request))
 
 
 class Vault:
-    """An account on Asset Hub, and what its chain does with calls of its proxies: as pallet-proxy, which takes the first that fits."""
+    """An account on Asset Hub, and what its chain does with calls of its proxies: as pallet-proxy,
+    which takes the first that fits."""
 
     def __init__(self, network: FakeNetwork, *proxies: tuple[str, int]) -> None:
         self.hub = network.chains["assetHub"]
@@ -411,9 +464,13 @@ class Vault:
         if chosen["delay"]:
             # Proxy.Unannounced
             error = {"Module": {"index": 42, "error": bytes([6, 0, 0, 0])}}
-            return {"Ok": {**effects, "execution_result": {"Err": {"post_info": info, "error": error}}}}
+            return {
+                "Ok": {**effects, "execution_result": {"Err": {"post_info": info, "error": error}}}
+            }
         filtered = {"Module": {"index": 0, "error": bytes([5, 0, 0, 0])}}
-        result = {"Ok": None} if chosen["proxy_type"] in ("Any", "Governance") else {"Err": filtered}
+        result = (
+            {"Ok": None} if chosen["proxy_type"] in ("Any", "Governance") else {"Err": filtered}
+        )
         effects["emitted_events"] = [{"Proxy": {"ProxyExecuted": {"result": result}}}]
         return {"Ok": {**effects, "execution_result": {"Ok": info}}}
 
@@ -435,7 +492,9 @@ class Vault:
                 built = (await perform(app, build_call, request)).answer
                 return str(built["tx"])
 
-        return self.hub.table.decode_call(bytes.fromhex(finish(build())[2:])).args["force_proxy_type"]
+        return self.hub.table.decode_call(bytes.fromhex(finish(build())[2:])).args[
+            "force_proxy_type"
+        ]
 
 
 class TestSeveralProxies:
@@ -499,7 +558,9 @@ class TestScenarios:
 
     def test_another_signatory_signs_another_call(self, book: Run, id: str) -> None:
         mine = decoded(book, book("--offline", "scenario", "build", id).out.strip())
-        theirs = decoded(book, book("--offline", "scenario", "build", id, "--sender", "Bob").out.strip())
+        theirs = decoded(
+            book, book("--offline", "scenario", "build", id, "--sender", "Bob").out.strip()
+        )
 
         others = [each["call"]["args"]["other_signatories"] for each in (mine, theirs)]
         assert others == [[polkadot(BOB), polkadot(CHARLIE)], [polkadot(CHARLIE), polkadot(ALICE)]]
@@ -516,10 +577,16 @@ class TestScenarios:
         again = book("create", "flow", str(tmp_path / "treasury.toml")).out.strip()
 
         assert tomllib.loads(flow)["as"]["name"] == "treasury"
-        assert book("--offline", "scenario", "build", again) == book("--offline", "scenario", "build", id)
+        assert book("--offline", "scenario", "build", again) == book(
+            "--offline", "scenario", "build", id
+        )
 
-    def test_a_flow_file_names_who_acts_by_the_address_book(self, book: Run, id: str, tmp_path: Any) -> None:
-        flow = tomllib.loads(book("scenario", "export", id, "--as", "flow").out) | {"as": "treasury"}
+    def test_a_flow_file_names_who_acts_by_the_address_book(
+        self, book: Run, id: str, tmp_path: Any
+    ) -> None:
+        flow = tomllib.loads(book("scenario", "export", id, "--as", "flow").out) | {
+            "as": "treasury"
+        }
         (tmp_path / "treasury.json").write_text(json.dumps(flow))
 
         missing = book("create", "flow", str(tmp_path / "treasury.json"))
@@ -531,7 +598,9 @@ class TestScenarios:
             == book("--offline", "scenario", "build", id).out
         )
 
-    def test_an_editor_that_does_not_know_of_it_leaves_it(self, book: Run, id: str, tmp_path: Any) -> None:
+    def test_an_editor_that_does_not_know_of_it_leaves_it(
+        self, book: Run, id: str, tmp_path: Any
+    ) -> None:
         diagram = json.loads(book("scenario", "export", id, "--as", "json").out)
         kept = diagram.pop("actingAs")
         (tmp_path / "edited.json").write_text(json.dumps(diagram | {"name": "Edited"}))
@@ -544,7 +613,9 @@ class TestScenarios:
         self, book: Run, id: str, tmp_path: Any
     ) -> None:
         flow = tomllib.loads(book("scenario", "export", id, "--as", "flow").out)
-        (tmp_path / "edited.json").write_text(json.dumps(flow | {"as": {**flow["as"], "signer": BOB}}))
+        (tmp_path / "edited.json").write_text(
+            json.dumps(flow | {"as": {**flow["as"], "signer": BOB}})
+        )
         (tmp_path / "plain.json").write_text(json.dumps(flow | {"as": ""}))
 
         assert book("scenario", "edit", id, "--file", str(tmp_path / "edited.json")).code == 0
@@ -560,10 +631,14 @@ class TestScenarios:
 
         (draft,) = json.loads(book("job", "drafts", id, "--json").out)["mempool"]
         assert layers_of(decoded(book, draft["tx"])["call"]) == WRAPPED
-        refused = book("--offline", "tx", "payload", "--job", id, "--as", "council", "--sender", "Alice")
+        refused = book(
+            "--offline", "tx", "payload", "--job", id, "--as", "council", "--sender", "Alice"
+        )
         assert (refused.code, refused.err) == (2, says("as", "job"))
 
-    def test_a_batch_of_its_steps_is_made_as_the_account(self, book: Run, id: str, tmp_path: Any) -> None:
+    def test_a_batch_of_its_steps_is_made_as_the_account(
+        self, book: Run, id: str, tmp_path: Any
+    ) -> None:
         flow = tomllib.loads(book("scenario", "export", id, "--as", "flow").out)
         flow["steps"] = [*flow["steps"], *flow["steps"]]
         (tmp_path / "two.json").write_text(json.dumps(flow))

@@ -56,7 +56,8 @@ UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 
 
 def resolve(value: Any, content: Any, *, field: str) -> Any:
-    """Return *value* filled with the event *content*; InvalidRequest names the place that it could not fill."""
+    """Return *value* filled with the event *content*; InvalidRequest names the place that it could
+    not fill."""
     data = Data(("webhook",))
     data.add(webhook.DATA, content, node="webhook")
     filled = fill(value, data)
@@ -72,7 +73,12 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Application:
 
 def application(path: Path, **settings: Any) -> Application:
     return Application(
-        Settings(config=path / "c", store=str(path / "s"), cache=path / "r", **{"offline": True, **settings})
+        Settings(
+            config=path / "c",
+            store=str(path / "s"),
+            cache=path / "r",
+            **{"offline": True, **settings},
+        )
     )
 
 
@@ -90,7 +96,8 @@ def diagram(*nodes: tuple[str, Any], edges: str = "") -> Diagram:
     return read_diagram(
         {
             "nodes": [
-                {"id": "abcdefgh"[n], "type": kind, "formData": form} for n, (kind, form) in enumerate(nodes)
+                {"id": "abcdefgh"[n], "type": kind, "formData": form}
+                for n, (kind, form) in enumerate(nodes)
             ],
             "edges": [{"source": pair[0], "target": pair[1]} for pair in edges.split()],
         }
@@ -98,9 +105,16 @@ def diagram(*nodes: tuple[str, Any], edges: str = "") -> Diagram:
 
 
 def transfer_form(**changes: Any) -> dict[str, Any]:
-    """Return the form of 1.5 DOT to Asset Hub; `source_amount="2"` changes a value, None takes it away."""
+    """Return the form of 1.5 DOT to Asset Hub; `source_amount="2"` changes a value, None takes it
+    away."""
     sides: dict[str, dict[str, Any]] = {
-        "source": {"chain": "polkadot", "assetId": 0, "address": None, "amount": "1.5", "symbol": "DOT"},
+        "source": {
+            "chain": "polkadot",
+            "assetId": 0,
+            "address": None,
+            "amount": "1.5",
+            "symbol": "DOT",
+        },
         "target": {"chain": "assetHub", "assetId": 1000, "address": BOB, "symbol": "DOT"},
     }
     for name, value in changes.items():
@@ -167,7 +181,9 @@ class TestPills:
             (12, 12),
         ],
     )
-    def test_pills_become_the_webhooks_data_in_its_own_type(self, value: Any, resolved: Any) -> None:
+    def test_pills_become_the_webhooks_data_in_its_own_type(
+        self, value: Any, resolved: Any
+    ) -> None:
         content = {
             "address": "5Abc",
             "amount": 7,
@@ -179,7 +195,16 @@ class TestPills:
 
     @pytest.mark.parametrize(
         "path",
-        ["address", "user.tags", "items.2", "items.-1", "items.²", "items.0.x", "'x'.upper()", "__class__"],
+        [
+            "address",
+            "user.tags",
+            "items.2",
+            "items.-1",
+            "items.²",
+            "items.0.x",
+            "'x'.upper()",
+            "__class__",
+        ],
     )
     def test_a_path_that_the_data_does_not_have_is_named(self, path: str) -> None:
         with pytest.raises(InvalidRequest) as refused:
@@ -262,7 +287,11 @@ class TestSummary:
             ([("action", {"action": "xtransfer"})], "", "xTransfer"),
             ([("action", {"action": "remark"}), ("action", {"action": "stake"})], "", "Remark"),
             ([("action", {}), ("action", {"action": None}), ("action", {"action": []})], "", ""),
-            ([("chainTx", {"selectedChain": "polkadot"}), ("chainTx", {})], "", "tx(polkadot) > tx"),
+            (
+                [("chainTx", {"selectedChain": "polkadot"}), ("chainTx", {})],
+                "",
+                "tx(polkadot) > tx",
+            ),
             (
                 [("chainQuery", {"selectedChain": "Polkadot"}), ("chainQuery", {})],
                 "",
@@ -299,14 +328,29 @@ class TestSummary:
             ("action", {"actionData": "x"}),
         )
 
-        assert chains_of(found) == {"polkadot", "kusama", "assetHub", "hydraDx", "paseo", "moon beam"}
+        assert chains_of(found) == {
+            "polkadot",
+            "kusama",
+            "assetHub",
+            "hydraDx",
+            "paseo",
+            "moon beam",
+        }
 
     @pytest.mark.parametrize(
         ("kind", "form", "line"),
         [
-            ("chain", {"chain": "polkadot", "amount": "2", "asset": {"symbol": "DOT"}}, "polkadot, 2 DOT"),
+            (
+                "chain",
+                {"chain": "polkadot", "amount": "2", "asset": {"symbol": "DOT"}},
+                "polkadot, 2 DOT",
+            ),
             ("chain", {}, says("chain", "chosen")),
-            ("action", transfer_form(), says("1.5", "DOT", "from Polkadot to Polkadot Asset Hub", BOB)),
+            (
+                "action",
+                transfer_form(),
+                says("1.5", "DOT", "from Polkadot to Polkadot Asset Hub", BOB),
+            ),
             (
                 "action",
                 transfer_form(target_address=PILL),
@@ -314,24 +358,39 @@ class TestSummary:
             ),
             ("action", {"action": "swap"}, "? ? for ? on ?"),
             ("action", {"action": "swap", "actionData": 7}, "? ? for ? on ?"),
-            ("action", {"action": "Remark", "actionData": {"source": {"target": "a\nb"}}}, "'a b' on ?"),
+            (
+                "action",
+                {"action": "Remark", "actionData": {"source": {"target": "a\nb"}}},
+                "'a b' on ?",
+            ),
             ("action", {"action": "stake"}, says("action", "chosen")),
-            ("chainTx", {"selectedChain": "polkadot", "selectedPallet": "System"}, "System.?() on Polkadot"),
+            (
+                "chainTx",
+                {"selectedChain": "polkadot", "selectedPallet": "System"},
+                "System.?() on Polkadot",
+            ),
             ("http", {"url": "https://example.org"}, "GET https://example.org"),
-            ("http", {"url": "https://example.org/rates?key=secret#x"}, "GET https://example.org/rates?…"),
+            (
+                "http",
+                {"url": "https://example.org/rates?key=secret#x"},
+                "GET https://example.org/rates?…",
+            ),
             ("webhook", {"uuid": UUID}, says("POST", UUID)),
             ("delay", {"seconds": 5}, "waits 5 s"),
             ("group", {}, says("unknown", "skipped")),
         ],
     )
-    def test_a_node_is_told_in_one_line(self, app: Application, kind: str, form: Any, line: Says) -> None:
+    def test_a_node_is_told_in_one_line(
+        self, app: Application, kind: str, form: Any, line: Says
+    ) -> None:
         found = diagram((kind, form))
 
         assert tell_step(app, found, found.nodes[0]).sentence == line
 
 
 class TestTransfersOfTheOriginalApi:
-    """The API that the editor came with repeats the source's asset id in the target, and has no symbols and no edges."""
+    """The API that the editor came with repeats the source's asset id in the target, and has no
+    symbols and no edges."""
 
     def form(self, source: str, destination: str, asset: Any, amount: str) -> tuple[str, Any]:
         sides = {
@@ -355,7 +414,11 @@ class TestTransfersOfTheOriginalApi:
     ) -> None:
         drafted = draft(app, self.form(source, destination, asset, amount))
 
-        flow: dict[str, Any] = {"source_chain": source, "dest_chain": destination, "destination_address": BOB}
+        flow: dict[str, Any] = {
+            "source_chain": source,
+            "dest_chain": destination,
+            "destination_address": BOB,
+        }
         ours = read_diagram(draw_single(app, "xTransfer", **flow, amount=amount, assetid=asset))
         assert drafted.transaction.call_data == finish(draft_first(app, ours)).transaction.call_data
 
@@ -386,7 +449,9 @@ class TestTransfersOfTheOriginalApi:
         kind, form = self.form("hydraDx", "assetHub", 10, "20")
         form["actionData"]["target"]["symbol"] = "BEAST"
 
-        assert "source asset 10 and target asset 10 are not the same asset" in refusal(app, (kind, form))
+        assert "source asset 10 and target asset 10 are not the same asset" in refusal(
+            app, (kind, form)
+        )
 
 
 class TestTransfer:
@@ -413,7 +478,9 @@ class TestTransfer:
         assert (drafted.amount, drafted.raw_amount) == ("1.5", 15000000000)
 
     @pytest.mark.parametrize("target", [None, "", "DOT", "native", "1000", 1000])
-    def test_a_target_asset_that_is_missing_means_the_same(self, app: Application, target: Any) -> None:
+    def test_a_target_asset_that_is_missing_means_the_same(
+        self, app: Application, target: Any
+    ) -> None:
         drafted = draft(app, ("action", transfer_form(target_assetId=target)))
 
         assert drafted.asset == "0"
@@ -464,7 +531,9 @@ class TestTransfer:
     ) -> None:
         assert refusal(app, ("action", transfer_form(**changes))) == sentence
 
-    def test_an_asset_of_unknown_decimals_is_not_sent_in_whole_tokens(self, app: Application) -> None:
+    def test_an_asset_of_unknown_decimals_is_not_sent_in_whole_tokens(
+        self, app: Application
+    ) -> None:
         form = transfer_form(
             source_chain="assetHub", source_assetId=4242424, source_symbol=None, target_assetId=None
         )
@@ -480,7 +549,10 @@ class TestTransfer:
 
     def test_a_chain_without_a_runtime_table_is_unreachable(self, app: Application) -> None:
         form = transfer_form(
-            source_chain="paseo", target_chain="assetHub_paseo", source_symbol="PAS", target_symbol="PAS"
+            source_chain="paseo",
+            target_chain="assetHub_paseo",
+            source_symbol="PAS",
+            target_symbol="PAS",
         )
 
         with pytest.raises(ChainUnreachable) as refused:
@@ -490,14 +562,20 @@ class TestTransfer:
 
 
 SOURCE = ("chain", {"chain": "polkadot", "asset": {"assetId": 0, "symbol": "DOT"}, "amount": "3"})
-TARGET = ("chain", {"chain": "assetHub", "asset": {"assetId": 1000, "symbol": "DOT"}, "address": BOB})
+TARGET = (
+    "chain",
+    {"chain": "assetHub", "asset": {"assetId": 1000, "symbol": "DOT"}, "address": BOB},
+)
 
 
 class TestNeighbours:
     def test_an_action_without_data_is_told_by_its_neighbours(self, app: Application) -> None:
         drafted = draft(app, SOURCE, ("action", {"action": "xTransfer"}), TARGET, edges="ab bc")
 
-        assert (drafted.summary, drafted.raw_amount) == ("polkadot > xTransfer > assetHub", 30000000000)
+        assert (drafted.summary, drafted.raw_amount) == (
+            "polkadot > xTransfer > assetHub",
+            30000000000,
+        )
 
     def test_steps_that_hold_no_assets_may_stand_between(self, app: Application) -> None:
         nodes = [SOURCE, ("delay", {"seconds": 1}), ("action", {"action": "xTransfer"}), TARGET]
@@ -529,7 +607,9 @@ class TestNeighbours:
             ({"source": {}}, says("source.chain", "missing")),
         ],
     )
-    def test_data_of_the_wrong_shape_is_refused(self, app: Application, data: Any, sentence: Says) -> None:
+    def test_data_of_the_wrong_shape_is_refused(
+        self, app: Application, data: Any, sentence: Says
+    ) -> None:
         assert refusal(app, ("action", {"action": "xTransfer", "actionData": data})) == sentence
 
 
@@ -563,14 +643,17 @@ class TestSwap:
 
     def test_a_route_goes_through_the_router(self, app: Application) -> None:
         drafted = draft(
-            app, ("action", self.form(minAmountOut=123, route="5>omnipool>102>stableswap:102>10>xyk>0"))
+            app,
+            ("action", self.form(minAmountOut=123, route="5>omnipool>102>stableswap:102>10>xyk>0")),
         )
 
         call = drafted.transaction.call
         assert (call.pallet, call.method, call.args["min_amount_out"]) == ("Router", "sell", 123)
 
     def test_without_a_minimum_the_chain_has_to_be_asked(self, tmp_path: Path) -> None:
-        app = application(tmp_path, offline=False, chains={"hydraDx": {"endpoints": ["ws://127.0.0.1:9/"]}})
+        app = application(
+            tmp_path, offline=False, chains={"hydraDx": {"endpoints": ["ws://127.0.0.1:9/"]}}
+        )
 
         with pytest.raises(ChainUnreachable) as refused:
             draft(app, ("action", self.form()))
@@ -609,16 +692,27 @@ class TestSwap:
         assert refusal(app, ("action", self.form(**data))) == sentence
 
     def test_a_route_that_does_not_fit_is_refused_without_a_quote(self, app: Application) -> None:
-        assert "route begins with 10, expected 5" in refusal(app, ("action", self.form(route="10>xyk>0")))
+        assert "route begins with 10, expected 5" in refusal(
+            app, ("action", self.form(route="10>xyk>0"))
+        )
 
 
 class TestRemark:
     @pytest.mark.parametrize(
         ("data", "method"),
-        [({}, "remark_with_event"), ({"plain": False}, "remark_with_event"), ({"plain": True}, "remark")],
+        [
+            ({}, "remark_with_event"),
+            ({"plain": False}, "remark_with_event"),
+            ({"plain": True}, "remark"),
+        ],
     )
-    def test_the_text_is_recorded(self, app: Application, data: dict[str, Any], method: str) -> None:
-        form = {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": "hé"}, **data}}
+    def test_the_text_is_recorded(
+        self, app: Application, data: dict[str, Any], method: str
+    ) -> None:
+        form = {
+            "action": "Remark",
+            "actionData": {"source": {"chain": "polkadot", "target": "hé"}, **data},
+        }
 
         drafted = draft(app, ("action", form))
 
@@ -648,7 +742,9 @@ class TestRemark:
             ),
         ],
     )
-    def test_what_is_no_remark_is_refused(self, app: Application, data: Any, sentence: Says) -> None:
+    def test_what_is_no_remark_is_refused(
+        self, app: Application, data: Any, sentence: Says
+    ) -> None:
         assert refusal(app, ("action", {"action": "Remark", "actionData": data})) == sentence
 
 
@@ -656,7 +752,10 @@ class TestChainTx:
     FORM = {  # noqa: RUF012
         "selectedChain": "assetHub",
         "selectedPallet": "balances",
-        "selectedMethod": {"name": "transfer_keep_alive", "fields": [{"name": "dest"}, {"name": "value"}]},
+        "selectedMethod": {
+            "name": "transfer_keep_alive",
+            "fields": [{"name": "dest"}, {"name": "value"}],
+        },
         "params": {"dest": BOB, "value": "12345678900"},
     }
 
@@ -683,7 +782,12 @@ class TestChainTx:
     @pytest.mark.parametrize(
         "params",
         [
-            {"{assetHub}_{balances}_{transfer_keep_alive}": {"dest": {"Id": BOB}, "value": "12345678900"}},
+            {
+                "{assetHub}_{balances}_{transfer_keep_alive}": {
+                    "dest": {"Id": BOB},
+                    "value": "12345678900",
+                }
+            },
             # Those of calls that were chosen before, and those of an older editor, are still there.
             {
                 "dest": "nobody",
@@ -700,7 +804,10 @@ class TestChainTx:
         assert drafted.transaction.call_data.hex() == f"0a0300{BOB_HEX[2:]}07341cdcdf02"
 
     def test_arguments_of_another_call_are_none(self, app: Application) -> None:
-        form = {**self.FORM, "params": {"{assetHub}_{balances}_{transfer}": {"dest": BOB, "value": "1"}}}
+        form = {
+            **self.FORM,
+            "params": {"{assetHub}_{balances}_{transfer}": {"dest": BOB, "value": "1"}},
+        }
 
         assert refusal(app, ("chainTx", form)).startswith(
             "Balances.transfer_keep_alive: parameter dest is missing, "
@@ -841,7 +948,11 @@ class TestOtherSteps:
             ),
             *(
                 ({"url": url}, "url contains a user or a password, expected them in a header")
-                for url in ("http://me:secret@h:99999/", "ftp://me:secret@h", "http://me:secret@[::1")
+                for url in (
+                    "http://me:secret@h:99999/",
+                    "ftp://me:secret@h",
+                    "http://me:secret@[::1",
+                )
             ),
             ({"url": PILL}, f"url {NO_STEP}"),
             (
@@ -903,7 +1014,9 @@ class TestOtherSteps:
             ("soon", says("seconds", "soon")),
         ],
     )
-    def test_a_delay_without_a_length_is_refused(self, app: Application, seconds: Any, sentence: str) -> None:
+    def test_a_delay_without_a_length_is_refused(
+        self, app: Application, seconds: Any, sentence: str
+    ) -> None:
         [problem] = finish(find_problems(app, diagram(("delay", {"seconds": seconds}))))
 
         assert problem.sentence == sentence
@@ -922,9 +1035,18 @@ class TestScenario:
         assert refusal(app, *nodes).startswith("node 'a': source.amount 'x' is not a number")
 
     @pytest.mark.parametrize(
-        "nodes", [[], [SOURCE, TARGET], [("action", {})], [("action", {"action": "stake"})], [("group", {})]]
+        "nodes",
+        [
+            [],
+            [SOURCE, TARGET],
+            [("action", {})],
+            [("action", {"action": "stake"})],
+            [("group", {})],
+        ],
     )
-    def test_a_scenario_that_drafts_nothing_says_so(self, app: Application, nodes: list[Any]) -> None:
+    def test_a_scenario_that_drafts_nothing_says_so(
+        self, app: Application, nodes: list[Any]
+    ) -> None:
         assert refusal(app, *nodes) == says("scenario", "transaction")
 
     @pytest.mark.parametrize(
@@ -934,7 +1056,9 @@ class TestScenario:
             ("ax", says("a", "x")),
         ],
     )
-    def test_a_broken_graph_is_not_drafted(self, app: Application, edges: str, sentence: Says) -> None:
+    def test_a_broken_graph_is_not_drafted(
+        self, app: Application, edges: str, sentence: Says
+    ) -> None:
         nodes = [("action", transfer_form()), ("delay", {"seconds": 1})]
 
         assert refusal(app, *nodes, edges=edges) == sentence
@@ -1016,7 +1140,9 @@ class TestCreated:
         assert finish(draft_first(app, read_diagram(document))).transaction.call.method == "sell"
 
     def test_a_created_remark_drafts(self, app: Application) -> None:
-        document = draw_single(app, "Remark", chain="kusama", text="hi", plain=True, builder=canvas())
+        document = draw_single(
+            app, "Remark", chain="kusama", text="hi", plain=True, builder=canvas()
+        )
 
         drafted = finish(draft_first(app, read_diagram(document)))
 
@@ -1038,7 +1164,9 @@ class TestCreated:
         assert summarise(diagram) == "query(polkadot)"
         assert read_query(app, diagram.nodes[0]).params == (BOB,)
 
-    def test_the_field_that_cannot_be_used_is_named_as_the_interface_does(self, app: Application) -> None:
+    def test_the_field_that_cannot_be_used_is_named_as_the_interface_does(
+        self, app: Application
+    ) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draw_single(
                 app,
@@ -1117,7 +1245,8 @@ FORMS = st.dictionaries(
         {},
         optional={
             "source": st.dictionaries(
-                st.sampled_from(["chain", "assetId", "amount", "symbol", "target", "address"]), documents
+                st.sampled_from(["chain", "assetId", "amount", "symbol", "target", "address"]),
+                documents,
             ),
             "target": documents,
             "name": documents,
@@ -1127,7 +1256,8 @@ FORMS = st.dictionaries(
 )
 DIAGRAMS = st.lists(
     st.tuples(
-        st.sampled_from([*dict.fromkeys(step.box.type for step in all_steps()), "other"]), st.none() | FORMS
+        st.sampled_from([*dict.fromkeys(step.box.type for step in all_steps()), "other"]),
+        st.none() | FORMS,
     ),
     max_size=5,
 ).flatmap(

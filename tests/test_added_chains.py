@@ -34,7 +34,11 @@ def node_of(chain: str, genesis: str = GENESIS, **changes: Any) -> Node:
         state_getRuntimeVersion=lambda _at=None: {"specName": spec_name, "specVersion": version},
         state_call=lambda _, asked: metadata if asked == "0x0f000000" else "0x00",
         system_chain="Rig Net",
-        system_properties={"tokenSymbol": ["UNIT", "OTHER"], "tokenDecimals": [12, 6], "ss58Format": 42},
+        system_properties={
+            "tokenSymbol": ["UNIT", "OTHER"],
+            "tokenDecimals": [12, 6],
+            "ss58Format": 42,
+        },
     )
     known = told["chain_getBlockHash"]
     told["chain_getBlockHash"] = lambda number=None: genesis if number == 0 else known(number)
@@ -130,7 +134,9 @@ def test_what_cannot_be_added_leaves_config_toml_as_it_was(
         ):
             ended = scenarioctl(*line, *words)
             values = {
-                key: each.url for key, each in (("twin", twin), ("other", other)) if each.url in ended.err
+                key: each.url
+                for key, each in (("twin", twin), ("other", other))
+                if each.url in ended.err
             }
             assert (ended.code, ended.err.splitlines()[-1]) == (code, says(*said, **values)), words
             assert config.read_text() == before

@@ -1,4 +1,5 @@
-"""The address book: accounts with names in the store, and names that go wherever an address goes."""
+"""The address book: accounts with names in the store, and names that go wherever an address
+goes."""
 
 import json
 from asyncio import gather
@@ -29,7 +30,18 @@ ENTRY = NamedAddress(name="Bob", account="0x" + BOB.hex(), address=BOB_ADDRESS, 
 OTHER = NamedAddress(
     name="ann", account="0x" + "11" * 20, address="0x" + "11" * 20, watched=True, created=NOW
 )
-TRANSFER = ("tx", "transfer", "--from", "polkadot", "--to", "assetHub", "--asset", "DOT", "--amount", "1")
+TRANSFER = (
+    "tx",
+    "transfer",
+    "--from",
+    "polkadot",
+    "--to",
+    "assetHub",
+    "--asset",
+    "DOT",
+    "--amount",
+    "1",
+)
 
 
 @pytest.mark.parametrize("kind", STORES)
@@ -39,7 +51,9 @@ class TestEveryStore:
         with opened(kind, tmp_path, Clock()) as store:
             yield store
 
-    def test_entries_are_read_as_they_were_added_in_the_order_of_their_names(self, store: Store) -> None:
+    def test_entries_are_read_as_they_were_added_in_the_order_of_their_names(
+        self, store: Store
+    ) -> None:
         for each in (ENTRY, OTHER):
             run(store.addresses().put(each))
 
@@ -77,7 +91,9 @@ class TestEveryStore:
 
     def test_of_look_alikes_added_at_once_one_stays(self, store: Store) -> None:
         async def race() -> list[BaseException | None]:
-            some = (replace(ENTRY, name=name, account=f"0x{name}") for name in ("Bob", "B0b", "bob"))
+            some = (
+                replace(ENTRY, name=name, account=f"0x{name}") for name in ("Bob", "B0b", "bob")
+            )
             return await gather(*map(store.addresses().put, some), return_exceptions=True)
 
         assert sum(each is None for each in run(race())) == len(run(store.addresses().list())) == 1
@@ -112,7 +128,15 @@ def test_a_name_that_could_deceive_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Bob", "Kalte Börse 2", "金庫", "🙂", "x" * 29, "Cold wallet of the second office, ".strip(", ")]
+    "name",
+    [
+        "Bob",
+        "Kalte Börse 2",
+        "金庫",
+        "🙂",
+        "x" * 29,
+        "Cold wallet of the second office, ".strip(", "),
+    ],
 )
 def test_names_are_what_people_write(name: str) -> None:
     assert read_name(f" {name} ") == name
@@ -135,7 +159,8 @@ class TestCommands:
 
     def test_what_is_added_is_listed_once_for_all_its_spellings(self, scenarioctl: Run) -> None:
         assert (
-            scenarioctl("address", "add", "Bob", BOB_ADDRESS, "--watch").out == f"Added Bob: {BOB_ADDRESS}\n"
+            scenarioctl("address", "add", "Bob", BOB_ADDRESS, "--watch").out
+            == f"Added Bob: {BOB_ADDRESS}\n"
         )
 
         (row,) = json.loads(scenarioctl("address", "list", "--json").out)["addresses"]
@@ -169,7 +194,9 @@ class TestCommands:
         assert "Bob" not in flow
 
     def test_an_address_of_old_lines_is_shown(self, scenarioctl: Run) -> None:
-        assert scenarioctl("address", KNOWN[2]).out == scenarioctl("address", "show", "Bob").out != ""
+        assert (
+            scenarioctl("address", KNOWN[2]).out == scenarioctl("address", "show", "Bob").out != ""
+        )
 
     def test_a_mistyped_name_is_no_name(self, scenarioctl: Run) -> None:
         ended = scenarioctl("--offline", *TRANSFER, "--to-address", "Bobb")
@@ -188,7 +215,9 @@ class TestCommands:
 
 def test_over_http_a_name_stands_for_its_address_and_a_header_says_so(tmp_path: Path) -> None:
     with Serving(tmp_path) as serving:
-        added = serving.post("/api/address/add", {"name": "Bob", "address": BOB_ADDRESS, "watch": True})
+        added = serving.post(
+            "/api/address/add", {"name": "Bob", "address": BOB_ADDRESS, "watch": True}
+        )
         shown = serving.get("/api/address?address=Bob")
 
         assert added.json()["account"] == shown.json()["account"] == "0x" + BOB.hex()
@@ -218,8 +247,13 @@ def test_every_account_that_a_request_names_may_be_a_name() -> None:
         )
     }
     taken = {
-        (row.operation, name) for row in ENDPOINTS for name in account_fields(find_handler(row.operation)[1])
+        (row.operation, name)
+        for row in ENDPOINTS
+        for name in account_fields(find_handler(row.operation)[1])
     }
 
-    assert named - taken == {("addresses.add_address", "address"), ("queries.contract_info", "address")}
+    assert named - taken == {
+        ("addresses.add_address", "address"),
+        ("queries.contract_info", "address"),
+    }
     assert taken <= named

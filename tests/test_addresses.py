@@ -15,7 +15,10 @@ from scenarioctl.errors import InvalidRequest
 from tests.messages import Says, says
 from tests.runtimes import BOB, BOB_ADDRESS
 
-EXPECTED = "expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes"
+EXPECTED = (
+    "expected an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a "
+    "0x public key of 32 bytes"
+)
 #: Bob as other programs write him, by prefix.
 KNOWN = {
     0: BOB_ADDRESS,
@@ -31,7 +34,9 @@ def test_the_same_account_under_every_networks_prefix(prefix: int, address: str)
     assert format_account(BOB, prefix) == address
 
 
-@given(account=st.binary(min_size=32, max_size=32), prefix=st.integers(min_value=0, max_value=16383))
+@given(
+    account=st.binary(min_size=32, max_size=32), prefix=st.integers(min_value=0, max_value=16383)
+)
 def test_what_is_printed_is_read_back(account: bytes, prefix: int) -> None:
     assert parse_account(format_account(account, prefix), field="to") == account
 
@@ -156,7 +161,12 @@ def test_an_account_of_20_bytes_is_shown_with_its_checksum(address: str) -> None
     account = bytes.fromhex(address[2:])
 
     assert ACCOUNT_KEY_20.format(account, 42) == address
-    for written in (address, address.lower(), "0x" + address[2:].upper(), "0X" + address[2:].lower()):
+    for written in (
+        address,
+        address.lower(),
+        "0x" + address[2:].upper(),
+        "0X" + address[2:].lower(),
+    ):
         assert ACCOUNT_KEY_20.parse(written, field="to") == account
 
 

@@ -127,7 +127,9 @@ def test_whole_tokens_are_scaled_exactly(written: object, places: int, raw: int)
     unit=st.sampled_from(["", "DOT", " DOT", "raw", "  i1DOT"]),
     grouped=st.booleans(),
 )
-def test_marks_between_digits_and_a_unit_change_no_number(number: Decimal, unit: str, grouped: bool) -> None:
+def test_marks_between_digits_and_a_unit_change_no_number(
+    number: Decimal, unit: str, grouped: bool
+) -> None:
     plain = f"{number:f}{unit}"
     marked = f"{number:,f}{unit}"
     marked = marked if grouped else marked.replace(",", "_")
@@ -221,13 +223,27 @@ def test_what_can_be_read_in_several_ways_or_none_is_refused(text: str) -> None:
 
 def run_offline(scenarioctl: Run, amount: str, *more: str, asset: str = "DOT") -> Ended:
     return scenarioctl(
-        *("--offline", "create", "scenario", "--from", "assetHub", "--to", "assetHub", "--asset", asset),
+        *(
+            "--offline",
+            "create",
+            "scenario",
+            "--from",
+            "assetHub",
+            "--to",
+            "assetHub",
+            "--asset",
+            asset,
+        ),
         *("--amount", amount, "--destination-address", BOB, *more),
     )
 
 
-@pytest.mark.parametrize("amount", ["1,5", "1.5 DOT", "1.5dot", "15_000_000_000raw", "15 000 000 000 raw"])
-def test_a_scenario_keeps_whole_tokens_however_they_are_typed(scenarioctl: Run, amount: str) -> None:
+@pytest.mark.parametrize(
+    "amount", ["1,5", "1.5 DOT", "1.5dot", "15_000_000_000raw", "15 000 000 000 raw"]
+)
+def test_a_scenario_keeps_whole_tokens_however_they_are_typed(
+    scenarioctl: Run, amount: str
+) -> None:
     ended = run_offline(scenarioctl, amount)
     plain = run_offline(scenarioctl, "1.5")
 
@@ -241,7 +257,12 @@ def test_a_scenario_keeps_whole_tokens_however_they_are_typed(scenarioctl: Run, 
 
 TYPED = tuple(
     ASSETS.find(REGISTRY.find(chain), asset)
-    for chain, asset in (("polkadot", "DOT"), ("assetHub", 1984), ("hydraDx", 0), ("assetHub", 50000534))
+    for chain, asset in (
+        ("polkadot", "DOT"),
+        ("assetHub", 1984),
+        ("hydraDx", 0),
+        ("assetHub", 50000534),
+    )
 )
 #: A unit as people write it ({} is the symbol) -> a power of ten, of one token.
 OF_A_TOKEN = {
@@ -256,7 +277,9 @@ UNSURE = ("m", " m", "G{}", " million", "bn", "BTC", " x{}", "cent", "p", "M m{}
 def readings(digits: str) -> set[Fraction]:
     """Return the numbers that *digits* with a comma can mean."""
     plain = re.sub("[_ \u202f]", "", digits)
-    decimal = {Fraction(plain.replace(",", "."))} if plain.count(",") == 1 and "." not in plain else set()
+    decimal = (
+        {Fraction(plain.replace(",", "."))} if plain.count(",") == 1 and "." not in plain else set()
+    )
     return {Fraction(plain.replace(",", "")), *decimal}
 
 
@@ -283,7 +306,10 @@ def test_what_is_suggested_is_the_same_amount(
         return
     except InvalidRequest as error:
         sentence = (
-            str(error).replace(repr(value), "").replace(asset.display_name, "").replace(asset.symbol, "")
+            str(error)
+            .replace(repr(value), "")
+            .replace(asset.display_name, "")
+            .replace(asset.symbol, "")
         )
     suggested = re.search(
         r"(?:can mean|write|smallest unit:|without them:) ([0-9].*?)(?:, which|: write|$)", sentence
@@ -316,12 +342,24 @@ def test_an_amount_in_another_unit_is_named_as_it_is_written_here(
 ) -> None:
     ended = run_offline(scenarioctl, typed)
     raw = scenarioctl(
-        *("--offline", "xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub", "--assetid", "DOT"),
+        *(
+            "--offline",
+            "xcm",
+            "asset-transfer",
+            "--from",
+            "polkadot",
+            "--to",
+            "assetHub",
+            "--assetid",
+            "DOT",
+        ),
         *("--amount", typed, "--destinationaddress", BOB),
     )
     with Serving(tmp_path, offline=True) as served:
         body = {"source_chain": "assetHub", "dest_chain": "assetHub", "assetid": "DOT"}
-        answer = served.post("/api/create/scenario", {**body, "amount": typed, "destination_address": BOB})
+        answer = served.post(
+            "/api/create/scenario", {**body, "amount": typed, "destination_address": BOB}
+        )
 
     assert (ended.code, ended.out, answer.status) == (2, "", 422)
     assert ended.err == says("amount", typed, f"write {same}").printed
@@ -329,8 +367,12 @@ def test_an_amount_in_another_unit_is_named_as_it_is_written_here(
     assert raw.err == says("amount", typed, *as_raw).printed
 
 
-@pytest.mark.parametrize("typed", ["10 USDT", "1m", "1.5 planck", "1,000 USDT", "1 million", "1 nUSDT"])
-def test_no_number_is_suggested_where_it_is_not_sure_what_was_meant(scenarioctl: Run, typed: str) -> None:
+@pytest.mark.parametrize(
+    "typed", ["10 USDT", "1m", "1.5 planck", "1,000 USDT", "1 million", "1 nUSDT"]
+)
+def test_no_number_is_suggested_where_it_is_not_sure_what_was_meant(
+    scenarioctl: Run, typed: str
+) -> None:
     ended = run_offline(scenarioctl, typed)
 
     assert (ended.code, ended.out) == (2, "")
@@ -367,8 +409,12 @@ def test_a_raw_amount_is_said_in_whole_tokens(scenarioctl: Run) -> None:
     assert quiet.err == ""
 
 
-@pytest.mark.parametrize(("asset", "which"), [("usdc", " (1337, USD Coin)"), ("1337", ""), ("DOT", "")])
-def test_a_raw_amount_says_which_asset_a_symbol_means(scenarioctl: Run, asset: str, which: str) -> None:
+@pytest.mark.parametrize(
+    ("asset", "which"), [("usdc", " (1337, USD Coin)"), ("1337", ""), ("DOT", "")]
+)
+def test_a_raw_amount_says_which_asset_a_symbol_means(
+    scenarioctl: Run, asset: str, which: str
+) -> None:
     line = (
         "--offline",
         "xcm",
@@ -425,7 +471,10 @@ def test_a_minimum_in_whole_tokens_needs_a_number_and_an_asset_before_a_run(
         {"type": "webhook", "name": "hook"},
         {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2},
     ]
-    for changes in ({"min_received": "{{ least }}"}, {"min_received": 900, "assetout": "{{ asset }}"}):
+    for changes in (
+        {"min_received": "{{ least }}"},
+        {"min_received": 900, "assetout": "{{ asset }}"},
+    ):
         flow.write_text(json.dumps({"steps": [steps[0], {**steps[1], **changes}]}))
 
         ended = scenarioctl("--offline", "create", "--file", str(flow))
@@ -509,7 +558,19 @@ TOO_MUCH = "is more than any chain can hold (2^128 - 1 smallest units)"
                     "1\u200b",
                     "\u22121",
                 ),
-                *("NaN", "nan", "sNaN", "Infinity", "-Infinity", "inf", "∞", "one", "1 DOT", "$1", "1\0"),
+                *(
+                    "NaN",
+                    "nan",
+                    "sNaN",
+                    "Infinity",
+                    "-Infinity",
+                    "inf",
+                    "∞",
+                    "one",
+                    "1 DOT",
+                    "$1",
+                    "1\0",
+                ),
             )
         ),
         (float("nan"), f"amount nan {NOT_DIGITS}"),
@@ -558,7 +619,9 @@ def test_what_is_huge_is_refused_without_being_printed() -> None:
 
 def test_zero_is_a_number_where_it_makes_sense_and_less_is_not() -> None:
     assert parse_number("0.0", field="slippage", zero=True) == 0
-    assert refusal(lambda: parse_number("-0.5", field="slippage", zero=True)) == says("slippage", "-0.5")
+    assert refusal(lambda: parse_number("-0.5", field="slippage", zero=True)) == says(
+        "slippage", "-0.5"
+    )
 
 
 @pytest.mark.parametrize(
@@ -619,7 +682,9 @@ def test_an_exponent_is_taken_on_the_command_line(scenarioctl: Run, amount: str)
 
     scenario = scenarioctl(*created, amount).out.strip()
 
-    assert scenarioctl("--offline", "scenario", "full", scenario, "--field", "amount").out == "1000\n"
+    assert (
+        scenarioctl("--offline", "scenario", "full", scenario, "--field", "amount").out == "1000\n"
+    )
     assert (
         scenarioctl(*built, amount, "--accept-loss").out
         == scenarioctl(*built, "1000", "--accept-loss").out
@@ -631,7 +696,8 @@ def test_an_exponent_is_taken_on_the_command_line(scenarioctl: Run, amount: str)
 def test_an_exponent_is_taken_in_a_flow_file(scenarioctl: Run, tmp_path: Path, amount: str) -> None:
     flow = tmp_path / "flow.toml"
     flow.write_text(
-        f'[[steps]]\ntype = "swap"\nassetin = "DOT"\nassetout = "HDX"\namount = {amount}\nmin_amount_out = "9e17"\n'
+        '[[steps]]\ntype = "swap"\nassetin = "DOT"\nassetout = "HDX"\namount = '
+        f'{amount}\nmin_amount_out = "9e17"\n'
     )
     scenario = scenarioctl("create", "--file", str(flow)).out.strip()
     full = scenarioctl("--offline", "scenario", "full", scenario)
@@ -641,11 +707,18 @@ def test_an_exponent_is_taken_in_a_flow_file(scenarioctl: Run, tmp_path: Path, a
 
 
 def test_an_exponent_is_taken_over_http(tmp_path: Path) -> None:
-    body = {"sourchain": "polkadot", "destchain": "assetHub", "assetid": "DOT", "destinationaddress": BOB}
+    body = {
+        "sourchain": "polkadot",
+        "destchain": "assetHub",
+        "assetid": "DOT",
+        "destinationaddress": BOB,
+    }
     with Serving(tmp_path, offline=True) as served:
         plain = served.post("/api/xcm/asset-transfer", {**body, "amount": 20000000000}).json()
         for amount in ("2e10", 2e10, "20000000000", " 20 000 000 000\n"):
-            assert served.post("/api/xcm/asset-transfer", {**body, "amount": amount}).json() == plain
+            assert (
+                served.post("/api/xcm/asset-transfer", {**body, "amount": amount}).json() == plain
+            )
         wrong = served.post("/api/xcm/asset-transfer", {**body, "amount": "2e-1"})
 
     assert wrong.json()["error"] == says("amount", "2e-1")
@@ -663,7 +736,8 @@ def test_a_million_times_a_billion_tokens_can_exist(scenarioctl: Run) -> None:
 
 def test_a_tip_of_more_than_can_exist_is_a_slip(scenarioctl: Run) -> None:
     ended = scenarioctl(
-        "--offline", "tx", "payload", "0x00071468656c6c6f", "--chain", "polkadot", "--nonce", "0", "--sender", BOB,
+        "--offline", "tx", "payload", "0x00071468656c6c6f", "--chain", "polkadot", "--nonce", "0",
+            "--sender", BOB,
         "--tip", MISTYPED,
     )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""What handlers receive: runtimes that are read once, and under a daemon, sessions that share all but their clients."""
+"""What handlers receive: runtimes that are read once, and under a daemon, sessions that share all
+but their clients."""
 
 import asyncio
 from dataclasses import replace
@@ -19,7 +20,9 @@ from tests.runtimes import bundled
 
 
 def offline(tmp_path: Path) -> Application:
-    return Application(load_settings({"offline": True, "cache": tmp_path, "store": tmp_path / "s.db"}, {}))
+    return Application(
+        load_settings({"offline": True, "cache": tmp_path, "store": tmp_path / "s.db"}, {})
+    )
 
 
 def test_the_table_at_hand_is_read_once_and_anew_where_another_has_come(tmp_path: Path) -> None:
@@ -82,7 +85,16 @@ async def test_sessions_share_all_but_their_clients(tmp_path: Path) -> None:
     app, store = served(settings(tmp_path))
     chain = app.registry.find("polkadot")
     async with app.session() as first, app.session() as second:
-        for name in ("registry", "assets", "store", "outgoing", "settings", "clock", "sleep", "served"):
+        for name in (
+            "registry",
+            "assets",
+            "store",
+            "outgoing",
+            "settings",
+            "clock",
+            "sleep",
+            "served",
+        ):
             assert getattr(first, name) is getattr(second, name) is getattr(app, name)
         assert first.client(chain) is first.client(chain)
         assert first.client(chain) is not second.client(chain)
@@ -179,6 +191,8 @@ def test_an_older_runtime_stays_at_hand_where_no_genesis_is_configured(tmp_path:
     metadata = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()
     version = {"specName": "polkadot", "specVersion": 1006000}
     with Node(
-        answers("polkadot", state_getRuntimeVersion=version, state_getMetadata="0x" + metadata.hex())
+        answers(
+            "polkadot", state_getRuntimeVersion=version, state_getMetadata="0x" + metadata.hex()
+        )
     ) as node:
         asyncio.run(story())

@@ -1,4 +1,5 @@
-"""Messages that a transaction sent to other chains: whether they were executed there, as far as that can be told."""
+"""Messages that a transaction sent to other chains: whether they were executed there, as far as
+that can be told."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -38,7 +39,12 @@ CLEAR = "ClearOrigin"
 
 
 def sent(destination: Any = TO_HUB, message: Any = (CLEAR,), id: bytes = ID) -> Any:
-    fields = {"origin": ON_HERE, "destination": destination, "message": list(message), "message_id": id}
+    fields = {
+        "origin": ON_HERE,
+        "destination": destination,
+        "message": list(message),
+        "message_id": id,
+    }
     return {"XcmPallet": {"Sent": fields}}
 
 
@@ -56,9 +62,13 @@ TRAPPED = {
             "hash": b"\1" * 32,
             "origin": {
                 "parents": 1,
-                "interior": {"X1": [{"AccountId32": {"network": None, "id": dev_key().public_key}}]},
+                "interior": {
+                    "X1": [{"AccountId32": {"network": None, "id": dev_key().public_key}}]
+                },
             },
-            "assets": {"V5": [{"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 25 * 10**9}}]},
+            "assets": {
+                "V5": [{"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 25 * 10**9}}]
+            },
         }
     }
 }
@@ -87,7 +97,8 @@ class FakeHub:
             if number not in self.events:
                 return None
             records = [
-                {"phase": "Initialization", "event": event, "topics": []} for event in self.events[number]
+                {"phase": "Initialization", "event": event, "topics": []}
+                for event in self.events[number]
             ]
             return "0x" + HUB.encode(HUB_EVENTS.entry.value_type, records).hex()
 
@@ -110,10 +121,13 @@ class World:
         self.there = stack.enter_context(Node(self.hub.answers()))
         config = folder / "config.toml"
         config.write_text(
-            f'[chains.polkadot]\nendpoints = ["{here.url}"]\n[chains.assetHub]\nendpoints = ["{self.there.url}"]\n'
+            f'[chains.polkadot]\nendpoints = ["{here.url}"]\n[chains.assetHub]\nendpoints '
+            f'= ["{self.there.url}"]\n'
         )
         self.now = 1_763_666_958_000_000_000
-        settings = load_settings({"config": str(config), "store": folder / "s.db", "cache": folder}, {})
+        settings = load_settings(
+            {"config": str(config), "store": folder / "s.db", "cache": folder}, {}
+        )
         self.app = Application(settings, clock=lambda: self.now)
         stack.callback(lambda: finish(self.app.close()))
 
@@ -123,7 +137,9 @@ class World:
         self.relay.include(NUMBER + 1, finalized=True)
 
     def status(self) -> Any:
-        return finish(transaction_status(self.app, TransactionStatus(chain="polkadot", hash=HASH))).answer
+        return finish(
+            transaction_status(self.app, TransactionStatus(chain="polkadot", hash=HASH))
+        ).answer
 
     def arrival(self) -> Any:
         (only,) = self.status()["arrivals"]
@@ -262,18 +278,24 @@ def test_one_that_was_sent_long_ago_is_not_looked_for(world: World) -> None:
     ("found", "words"),
     [
         pytest.param((processed(False),), ("assetHub", "failed"), id="executed without success"),
-        pytest.param((TRAPPED, processed(False)), ("2.5", "DOT", "trapped", "XcmPallet.send"), id="trapped"),
+        pytest.param(
+            (TRAPPED, processed(False)), ("2.5", "DOT", "trapped", "XcmPallet.send"), id="trapped"
+        ),
         pytest.param(
             (TRAPPED, processed(False, id=b"\x22" * 32), processed(False)),
             ("assetHub", "failed"),
             id="trapped by another message",
         ),
         pytest.param(
-            (queued("ProcessingFailed", error="Unsupported"),), ("assetHub", "Unsupported"), id="unsupported"
+            (queued("ProcessingFailed", error="Unsupported"),),
+            ("assetHub", "Unsupported"),
+            id="unsupported",
         ),
     ],
 )
-def test_a_message_that_fails_there_says_why(world: World, found: Any, words: tuple[str, ...]) -> None:
+def test_a_message_that_fails_there_says_why(
+    world: World, found: Any, words: tuple[str, ...]
+) -> None:
     world.send(sent())
     world.hub.put(THERE + 1, *found)
 
@@ -293,7 +315,10 @@ def test_one_that_is_too_heavy_waits_for_somebody(world: World) -> None:
     still = world.arrival()
     world.hub.put(THERE + 3, processed())
 
-    assert (heavy["state"], heavy["reason"]) == ("waiting", says("Polkadot Asset Hub", "execute_overweight"))
+    assert (heavy["state"], heavy["reason"]) == (
+        "waiting",
+        says("Polkadot Asset Hub", "execute_overweight"),
+    )
     assert still == heavy
     assert world.arrival()["state"] == "arrived"
 
@@ -368,7 +393,9 @@ def test_one_that_fails_in_its_block_sends_nothing(world: World) -> None:
 def test_what_only_the_transport_tells_is_a_message_too() -> None:
     """An executed program that sends something deposits no event of the XCM pallet."""
     events = [
-        Event(pallet="ParachainSystem", name="UpwardMessageSent", fields={"message_hash": b"\1" * 32}),
+        Event(
+            pallet="ParachainSystem", name="UpwardMessageSent", fields={"message_hash": b"\1" * 32}
+        ),
         Event(pallet="XcmpQueue", name="XcmpMessageSent", fields={"message_hash": b"\2" * 32}),
     ]
 

@@ -1,4 +1,5 @@
-"""What a receiver can't spend is not what arrived; keyless receivers in hex; messages that draw on the same."""
+"""What a receiver can't spend is not what arrived; keyless receivers in hex; messages that draw on
+the same."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,7 +91,10 @@ def test_an_arrival_that_is_locked_is_refused_unless_accepted(
 
 
 def test_what_is_released_again_is_no_lock(network: FakeNetwork, check: Check) -> None:
-    kept = (balances("Reserved", who=BOB_KEY, amount=1), balances("Unreserved", who=BOB_KEY, amount=1))
+    kept = (
+        balances("Reserved", who=BOB_KEY, amount=1),
+        balances("Unreserved", who=BOB_KEY, amount=1),
+    )
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(), *kept)
 
     assert check(*TRANSFER, "--destinationaddress", BOB)["verdict"] == "ok"
@@ -116,7 +120,10 @@ def test_what_the_signer_locks_is_a_step(network: FakeNetwork, check: Check) -> 
 
 @pytest.mark.parametrize(
     "account",
-    [bytes(32), *(text.ljust(32, b"\0") for text in (b"modlpy/trsry", b"para\xe8\x03", b"modlpy/xcmch"))],
+    [
+        bytes(32),
+        *(text.ljust(32, b"\0") for text in (b"modlpy/trsry", b"para\xe8\x03", b"modlpy/xcmch")),
+    ],
     ids=["zero", "treasury", "sovereign", "checking"],
 )
 def test_a_receiver_without_a_key_is_refused_in_hex(
@@ -205,7 +212,9 @@ def test_the_arrival_of_two_messages_is_not_computed(network: FakeNetwork, check
 
     answer = check(*TRANSFER, "--destinationaddress", BOB)
 
-    assert [each for each in answer["warnings"] if "computed" in each] == [says("more than one message")]
+    assert [each for each in answer["warnings"] if "computed" in each] == [
+        says("more than one message")
+    ]
 
 
 @pytest.mark.parametrize("tail", [b"\0", b"\1"], ids=["a pallet's", "another one"])
@@ -244,7 +253,13 @@ def test_two_messages_that_fill_one_deposit_limit_are_unknown(limit: int | None)
     hop = DryRunResult(
         chain=chain,
         message=XcmMessage(
-            origin=origin, destination=chain, place="", location=None, version=5, instructions=(), data=b""
+            origin=origin,
+            destination=chain,
+            place="",
+            location=None,
+            version=5,
+            instructions=(),
+            data=b"",
         ),
     )
     entry = LedgerEntry(account=BOB_KEY, asset=dot, value=AMOUNT, identity="")
@@ -263,7 +278,9 @@ def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(
 
     silent = judge(network, check, BOND, bonded)
     held = judge(network, check, BOND, bonded, balances("Locked", who=ALICE_KEY, amount=DOT))
-    others = judge(network, check, BOND, {"Staking": {"Bonded": {"stash": CAROL_KEY, "amount": DOT}}})
+    others = judge(
+        network, check, BOND, {"Staking": {"Bonded": {"stash": CAROL_KEY, "amount": DOT}}}
+    )
 
     note = Call(pallet="Preimage", method="note_preimage", args={"bytes": b"hi"})
     noted = judge(network, check, note, {"Preimage": {"Noted": {"hash": bytes(32)}}})

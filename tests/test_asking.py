@@ -33,7 +33,8 @@ class Dialogue:
         self._read = 0
 
     def read_until(self, text: str) -> None:
-        """Read until *text* has come behind what was waited for before, or, of an empty one, to the end."""
+        """Read until *text* has come behind what was waited for before, or, of an empty one, to the
+        end."""
         deadline = time.monotonic() + PATIENCE
         while not text or text not in self.seen[self._read :]:
             left = deadline - time.monotonic()
@@ -111,7 +112,9 @@ def test_a_wrong_value_is_told_at_once_and_asked_for_again(start: Start) -> None
 
 def test_a_name_of_the_address_book_is_an_answer(start: Start) -> None:
     assert start("address", "add", "Cold wallet", BOB).end() == 0
-    dialogue = start("create", "transfer", "--from", "polkadot", "--to", "assetHub", "--asset", "DOT")
+    dialogue = start(
+        "create", "transfer", "--from", "polkadot", "--to", "assetHub", "--asset", "DOT"
+    )
     for prompt, answer in (("(--amount): ", "1.5"), ("(--to-address): ", "Cold wallet")):
         dialogue.read_until(prompt)
         dialogue.type(f"{answer}\n")

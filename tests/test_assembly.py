@@ -36,7 +36,12 @@ def options(**changes: Any) -> SigningOptions:
 
 
 MORTAL = options(
-    nonce=7, tip=9, era=encode_era(64, 100), block_hash=unhex(BLOCK), mode=1, metadata_hash=b"\3" * 32
+    nonce=7,
+    tip=9,
+    era=encode_era(64, 100),
+    block_hash=unhex(BLOCK),
+    mode=1,
+    metadata_hash=b"\3" * 32,
 )
 #: MORTAL as options of the command.
 AS_OPTIONS = (
@@ -45,7 +50,9 @@ AS_OPTIONS = (
 )  # fmt: skip
 
 
-def signature(call: Call = REMARK, given: SigningOptions | None = None, message: bytes | None = None) -> str:
+def signature(
+    call: Call = REMARK, given: SigningOptions | None = None, message: bytes | None = None
+) -> str:
     payload = signing_payload(TABLE, TABLE.encode_call(call), given or options())
     made: bytes = dev_key().sign(payload.bytes_to_sign if message is None else message)
     return "0x" + made.hex()
@@ -65,11 +72,20 @@ def assemble(scenarioctl: Run, *line: str, **how: Any) -> Ended:
 
 @pytest.mark.parametrize("call", [REMARK, LONG], ids=["short", "hashed"])
 @pytest.mark.parametrize(
-    ("given", "line"), [(options(), ("--nonce", "5")), (MORTAL, AS_OPTIONS)], ids=["immortal", "mortal"]
+    ("given", "line"),
+    [(options(), ("--nonce", "5")), (MORTAL, AS_OPTIONS)],
+    ids=["immortal", "mortal"],
 )
-@pytest.mark.parametrize("form", ["call", "extrinsic", "payload", "wallet payload", "answer of tx payload"])
+@pytest.mark.parametrize(
+    "form", ["call", "extrinsic", "payload", "wallet payload", "answer of tx payload"]
+)
 def test_every_form_of_what_was_signed_gives_the_same_transaction(
-    scenarioctl: Run, tmp_path: Path, call: Call, given: SigningOptions, line: tuple[str, ...], form: str
+    scenarioctl: Run,
+    tmp_path: Path,
+    call: Call,
+    given: SigningOptions,
+    line: tuple[str, ...],
+    form: str,
 ) -> None:
     data = TABLE.encode_call(call)
     payload = signing_payload(TABLE, data, given)
@@ -77,8 +93,12 @@ def test_every_form_of_what_was_signed_gives_the_same_transaction(
     expected = sign(TABLE, call, given)
     file = tmp_path / "payload.json"
     wallets = signer_payload(TABLE, payload, given, address=ALICE)
-    file.write_text(json.dumps(wallets if form == "wallet payload" else {"signer_payload": wallets}))
-    tx = {"call": data, "extrinsic": bare_extrinsic(data), "payload": payload.payload}.get(form, b"")
+    file.write_text(
+        json.dumps(wallets if form == "wallet payload" else {"signer_payload": wallets})
+    )
+    tx = {"call": data, "extrinsic": bare_extrinsic(data), "payload": payload.payload}.get(
+        form, b""
+    )
     words: tuple[str, ...] = ("0x" + tx.hex(), "--chain", "polkadot", "--sender", ALICE)
     if form != "payload":
         words += line
@@ -148,9 +168,21 @@ def test_the_transaction_alone_goes_to_stdout(scenarioctl: Run, tmp_path: Path) 
     )
 
 
-def test_a_payload_of_tx_payload_is_taken_as_it_is_printed(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_payload_of_tx_payload_is_taken_as_it_is_printed(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     made = scenarioctl(
-        "--offline", "--json", "tx", "payload", CALL, "--chain", "polkadot", "--sender", ALICE, "--nonce", "5"
+        "--offline",
+        "--json",
+        "tx",
+        "payload",
+        CALL,
+        "--chain",
+        "polkadot",
+        "--sender",
+        ALICE,
+        "--nonce",
+        "5",
     )
     file = tmp_path / "payload.json"
     file.write_text(made.out)
@@ -177,7 +209,8 @@ def short(text: str) -> str:
 
 def not_his(made: str, who: str = ALICE) -> str:
     return (
-        f"signature {short(made)} is not one of {who} for this payload on Polkadot with polkadot 2000000: pass exactly "
+        f"signature {short(made)} is not one of {who} for this payload on Polkadot with "
+        "polkadot 2000000: pass exactly "
         "what was signed (nonce, era, tip, …, or payload), and the account that signed it"
     )
 
@@ -186,43 +219,80 @@ CASES = [
     case("no signature", SOUND, says('signature', 'missing')),
     case("a signature that is no hex", (*SOUND, "--signature", "abc"), says('signature', 'abc')),
     case("a short signature", (*SOUND, "--signature", "0x1234"), says('signature', '0x1234')),
-    case("a signature of another scheme's length", (*SOUND, "--signature", "0x" + "11" * 64, "--scheme", "ecdsa"), says('signature', short('0x' + '11' * 64), '64')),
-    case("an unknown scheme", (*SOUND, "--signature", SIGNATURE, "--scheme", "rsa"), says('scheme', 'rsa')),
-    case("a wrong scheme", (*SOUND, "--signature", SIGNATURE, "--scheme", "ed25519"), says('signature', 'ed25519', 'sr25519')),
+    case("a signature of another scheme's length", (*SOUND, "--signature", "0x" + "11" * 64,
+        "--scheme", "ecdsa"), says('signature', short('0x' + '11' * 64), '64')),
+    case("an unknown scheme", (*SOUND, "--signature", SIGNATURE, "--scheme", "rsa"), says('scheme',
+        'rsa')),
+    case("a wrong scheme", (*SOUND, "--signature", SIGNATURE, "--scheme", "ed25519"), says(
+        'signature', 'ed25519', 'sr25519')),
     case("another nonce", (*GIVEN, "--nonce", "6", "--signature", SIGNATURE), not_his(SIGNATURE)),
     case("another tip", (*SOUND, "--tip", "1", "--signature", SIGNATURE), not_his(SIGNATURE)),
-    case("another signer", (CALL, "--chain", "polkadot", "--sender", BOB, "--nonce", "5", "--signature", SIGNATURE), not_his(SIGNATURE, BOB)),
-    case("another chain", (CALL, "--chain", "kusama", "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), not_his(SIGNATURE, "HNZata7iMYWmk5RvZRTiAsSDhV8366zq2YGb3tLH5Upf74F").replace("Polkadot with polkadot 2000000", "Kusama with kusama 1009002")),
-    case("a signed message", (*SOUND, "--signature", signature(message=b"<Bytes>" + signing_payload(TABLE, unhex(CALL), options()).payload + b"</Bytes>")), says('signature', 'transaction')),
-    case("a long payload not hashed", ("0x" + TABLE.encode_call(LONG).hex(), "--chain", "polkadot", "--sender", ALICE, "--nonce", "5", "--signature", signature(LONG, message=LONG_PAYLOAD)), says('signature', 'blake2b-256', 'bytes_to_sign', long_payload=len(LONG_PAYLOAD))),
+    case("another signer", (CALL, "--chain", "polkadot", "--sender", BOB, "--nonce", "5",
+        "--signature", SIGNATURE), not_his(SIGNATURE, BOB)),
+    case("another chain", (CALL, "--chain", "kusama", "--sender", ALICE, "--nonce", "5",
+        "--signature", SIGNATURE), not_his(SIGNATURE,
+        "HNZata7iMYWmk5RvZRTiAsSDhV8366zq2YGb3tLH5Upf74F").replace(
+        "Polkadot with polkadot 2000000", "Kusama with kusama 1009002")),
+    case("a signed message", (*SOUND, "--signature", signature(message=b"<Bytes>" + signing_payload(
+        TABLE, unhex(CALL), options()).payload + b"</Bytes>")), says('signature', 'transaction')),
+    case("a long payload not hashed", ("0x" + TABLE.encode_call(LONG).hex(), "--chain", "polkadot",
+        "--sender", ALICE, "--nonce", "5", "--signature", signature(LONG, message=LONG_PAYLOAD)),
+        says('signature', 'blake2b-256', 'bytes_to_sign', long_payload=len(LONG_PAYLOAD))),
     case("nothing signed", ("--signature", SIGNATURE), says('tx', 'missing')),
-    case("no chain", (CALL, "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), says('chain', 'missing')),
-    case("no sender", (CALL, "--chain", "polkadot", "--nonce", "5", "--signature", SIGNATURE), says('sender', 'missing')),
+    case("no chain", (CALL, "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), says(
+        'chain', 'missing')),
+    case("no sender", (CALL, "--chain", "polkadot", "--nonce", "5", "--signature", SIGNATURE), says(
+        'sender', 'missing')),
     case("no nonce", (*GIVEN, "--signature", SIGNATURE), says('nonce', 'missing')),
-    case("signed already", ("0x" + sign(TABLE, REMARK, options()).hex(), "--chain", "polkadot", "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), says('tx', 'broadcast')),
-    case("a payload and a nonce", ("0x" + LONG_PAYLOAD.hex(), "--chain", "polkadot", "--sender", ALICE, "--nonce", "5", "--signature", signature(LONG)), says('nonce', '5')),
-    case("a payload of another chain", ("0x" + LONG_PAYLOAD.replace(GENESIS, b"\5" * 32).hex(), "--chain", "polkadot", "--sender", ALICE, "--signature", SIGNATURE), says('tx', '05' * 32)),
-    case("a payload of another runtime", ("0x" + LONG_PAYLOAD.replace((2000000).to_bytes(4, "little"), (1999999).to_bytes(4, "little")).hex(), "--chain", "polkadot", "--sender", ALICE, "--signature", SIGNATURE), says('tx', '1999999', '2000000')),
-    case("a payload and a transaction", (CALL, "--signature", SIGNATURE), says('tx', 'payload'), wallet_payload()),
-    case("a payload and an era", ("--era", "immortal", "--signature", SIGNATURE), says('era', 'immortal'), wallet_payload()),
-    case("a payload of somebody else", ("--sender", BOB, "--signature", SIGNATURE), says('sender', BOB, ALICE), wallet_payload()),
+    case("signed already", ("0x" + sign(TABLE, REMARK, options()).hex(), "--chain", "polkadot",
+        "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), says('tx', 'broadcast')),
+    case("a payload and a nonce", ("0x" + LONG_PAYLOAD.hex(), "--chain", "polkadot", "--sender",
+        ALICE, "--nonce", "5", "--signature", signature(LONG)), says('nonce', '5')),
+    case("a payload of another chain", ("0x" + LONG_PAYLOAD.replace(GENESIS, b"\5" * 32).hex(),
+        "--chain", "polkadot", "--sender", ALICE, "--signature", SIGNATURE), says('tx', '05' * 32)),
+    case("a payload of another runtime", ("0x" + LONG_PAYLOAD.replace((2000000).to_bytes(4,
+        "little"), (1999999).to_bytes(4, "little")).hex(), "--chain", "polkadot", "--sender",
+        ALICE, "--signature", SIGNATURE), says('tx', '1999999', '2000000')),
+    case("a payload and a transaction", (CALL, "--signature", SIGNATURE), says('tx', 'payload'),
+        wallet_payload()),
+    case("a payload and an era", ("--era", "immortal", "--signature", SIGNATURE), says('era',
+        'immortal'), wallet_payload()),
+    case("a payload of somebody else", ("--sender", BOB, "--signature", SIGNATURE), says('sender',
+        BOB, ALICE), wallet_payload()),
     case("a payload that is a list", ("--signature", SIGNATURE), says('payload', '1'), [1]),
     case("an empty payload", ("--signature", SIGNATURE), says('chain', 'missing'), {}),
-    case("a payload of an unknown chain", ("--signature", SIGNATURE), says('chain', '05' * 32), wallet_payload(genesisHash="0x" + "05" * 32)),
-    case("a wallet payload of another chain", ("--chain", "polkadot", "--signature", SIGNATURE), says('payload', '05' * 32), wallet_payload(genesisHash="0x" + "05" * 32)),
-    case("a wallet payload of another runtime", ("--signature", SIGNATURE), says('payload', '7', '2000000'), wallet_payload(specVersion="0x7")),
-    case("another transaction version", ("--signature", SIGNATURE), says('payload', '7', '2000000', '26'), wallet_payload(transactionVersion=7)),
-    case("another extrinsic version", ("--signature", SIGNATURE), says('payload.version', '5'), wallet_payload(version=5)),
-    case("a fee in another asset", ("--signature", SIGNATURE), says('payload.assetId', '0x01', 'DOT'), wallet_payload(assetId="0x01")),
-    case("a nonce that is none", ("--signature", SIGNATURE), says('payload.nonce', 'five'), wallet_payload(nonce="five")),
-    case("a negative nonce", ("--signature", SIGNATURE), says('payload.nonce', '-1'), wallet_payload(nonce=-1)),
-    case("an era that is none", ("--signature", SIGNATURE), says('payload.era', '0x0000'), wallet_payload(era="0x0000")),
-    case("a block hash that is none", ("--signature", SIGNATURE), says('payload.blockHash', '0x12'), wallet_payload(blockHash="0x12")),
-    case("a method that is none", ("--signature", SIGNATURE), says('payload.method', 'null'), wallet_payload(method=None)),
-    case("a method of no pallet", ("--signature", SIGNATURE), says('payload.method', '0xfe00', '2000000', '254'), wallet_payload(method="0xfe00")),
-    case("an address that is none", ("--signature", SIGNATURE), says('payload.address', 'address'), wallet_payload(address=None)),
-    case("other extensions", ("--signature", SIGNATURE), says('payload.signedExtensions', 'CheckNonce', '2000000', extensions=', '.join(each.identifier for each in TABLE.extensions)), wallet_payload(signedExtensions=["CheckNonce"])),
-    case("a changed payload", ("--signature", SIGNATURE), not_his(SIGNATURE), wallet_payload(nonce="0x00000006")),
+    case("a payload of an unknown chain", ("--signature", SIGNATURE), says('chain', '05' * 32),
+        wallet_payload(genesisHash="0x" + "05" * 32)),
+    case("a wallet payload of another chain", ("--chain", "polkadot", "--signature", SIGNATURE),
+        says('payload', '05' * 32), wallet_payload(genesisHash="0x" + "05" * 32)),
+    case("a wallet payload of another runtime", ("--signature", SIGNATURE), says('payload', '7',
+        '2000000'), wallet_payload(specVersion="0x7")),
+    case("another transaction version", ("--signature", SIGNATURE), says('payload', '7', '2000000',
+        '26'), wallet_payload(transactionVersion=7)),
+    case("another extrinsic version", ("--signature", SIGNATURE), says('payload.version', '5'),
+        wallet_payload(version=5)),
+    case("a fee in another asset", ("--signature", SIGNATURE), says('payload.assetId', '0x01',
+        'DOT'), wallet_payload(assetId="0x01")),
+    case("a nonce that is none", ("--signature", SIGNATURE), says('payload.nonce', 'five'),
+        wallet_payload(nonce="five")),
+    case("a negative nonce", ("--signature", SIGNATURE), says('payload.nonce', '-1'),
+        wallet_payload(nonce=-1)),
+    case("an era that is none", ("--signature", SIGNATURE), says('payload.era', '0x0000'),
+        wallet_payload(era="0x0000")),
+    case("a block hash that is none", ("--signature", SIGNATURE), says('payload.blockHash', '0x12'),
+        wallet_payload(blockHash="0x12")),
+    case("a method that is none", ("--signature", SIGNATURE), says('payload.method', 'null'),
+        wallet_payload(method=None)),
+    case("a method of no pallet", ("--signature", SIGNATURE), says('payload.method', '0xfe00',
+        '2000000', '254'), wallet_payload(method="0xfe00")),
+    case("an address that is none", ("--signature", SIGNATURE), says('payload.address', 'address'),
+        wallet_payload(address=None)),
+    case("other extensions", ("--signature", SIGNATURE), says('payload.signedExtensions',
+        'CheckNonce', '2000000', extensions=', '.join(
+        each.identifier for each in TABLE.extensions)), wallet_payload(signedExtensions=[
+        "CheckNonce"])),
+    case("a changed payload", ("--signature", SIGNATURE), not_his(SIGNATURE), wallet_payload(
+        nonce="0x00000006")),
 ]  # fmt: skip
 
 

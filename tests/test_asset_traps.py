@@ -1,4 +1,5 @@
-"""Trapped assets: found in events, confirmed by the state, and claimed by the account that they were taken from."""
+"""Trapped assets: found in events, confirmed by the state, and claimed by the account that they
+were taken from."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -28,7 +29,10 @@ CHARLIE = "14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q"
 BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 POLKADOT = {"AccountId32": {"network": "Polkadot", "id": ALICE_KEY}}
 OF_ALICE = {"parents": 0, "interior": {"X1": [POLKADOT]}}
-OF_BOB = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": "Polkadot", "id": BOB_KEY}}]}}
+OF_BOB = {
+    "parents": 0,
+    "interior": {"X1": [{"AccountId32": {"network": "Polkadot", "id": BOB_KEY}}]},
+}
 #: In a form in which the runtime doesn't write the origin of a signature.
 OF_BOB_WITHOUT_NETWORK = {
     "parents": 0,
@@ -36,7 +40,11 @@ OF_BOB_WITHOUT_NETWORK = {
 }
 OF_HUB = {"parents": 0, "interior": {"X1": [{"Parachain": 1000}]}}
 OF_ALICE_ON_HUB = {"parents": 0, "interior": {"X2": [{"Parachain": 1000}, POLKADOT]}}
-USDT = {"V5": [{"id": {"parents": 0, "interior": {"X1": [{"GeneralIndex": 1984}]}}, "fun": {"Fungible": 7}}]}
+USDT = {
+    "V5": [
+        {"id": {"parents": 0, "interior": {"X1": [{"GeneralIndex": 1984}]}}, "fun": {"Fungible": 7}}
+    ]
+}
 DOT = {"V5": [{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": 25 * 10**9}}]}
 #: By hand: 25 DOT of Alice as the trap hashes them: her location, then the assets in V5.
 OF_ALICE_BYTES = b"\x00\x01\x01\x01\x02" + ALICE_KEY
@@ -81,14 +89,17 @@ class Traps(FakeChain):
 
     def storage(self, key: str, block: str = "") -> str | None:
         if key == EVENTS.hex:
-            return events((0, SUCCESS), *((1, event) for event in self.found.get(number_of(block), ())))
+            return events(
+                (0, SUCCESS), *((1, event) for event in self.found.get(number_of(block), ()))
+            )
         for hash, count in self.counts.items():
             if key == storage_key(TABLE, "XcmPallet", "AssetTraps", [hash]).hex:
                 return "0x" + count.to_bytes(4, "little").hex() if count else None
         return account(0)
 
     def runtime_call(self, name: str, data: str, *_: Any) -> str:
-        """Try a claim as polkadot's runtime does: it writes the network of an account that signs."""
+        """Try a claim as polkadot's runtime does: it writes the network of an account that
+        signs."""
         assert name == "DryRunApi_dry_run_call"
         if not self.tries:
             raise Refusal(-32601, "Method not found")
@@ -99,12 +110,21 @@ class Traps(FakeChain):
         hash = trap_hash(
             TABLE, "XcmPallet", {"parents": 0, "interior": {"X1": [signer]}}, call.args["assets"]
         )
-        claimed = {"AssetsClaimed": {"hash": hash, "origin": OF_ALICE, "assets": call.args["assets"]}}
-        again = ({"XcmPallet": {"AssetsTrapped": claimed["AssetsClaimed"]}},) if self.traps_again else ()
+        claimed = {
+            "AssetsClaimed": {"hash": hash, "origin": OF_ALICE, "assets": call.args["assets"]}
+        }
+        again = (
+            ({"XcmPallet": {"AssetsTrapped": claimed["AssetsClaimed"]}},)
+            if self.traps_again
+            else ()
+        )
         effects = call_effects(events=({"XcmPallet": claimed}, *again))
         if not (hash and self.counts.get(hash)):
             effects = call_effects(result=UNKNOWN_CLAIM)
-        return "0x" + TABLE.encode(TABLE.api_method("DryRunApi", "dry_run_call").output_type, effects).hex()
+        return (
+            "0x"
+            + TABLE.encode(TABLE.api_method("DryRunApi", "dry_run_call").output_type, effects).hex()
+        )
 
 
 Ask = Callable[..., Ended]
@@ -212,7 +232,11 @@ def test_a_hash_that_does_not_follow_from_its_assets_is_unknown(chain: Traps, as
     (row,) = rows(ask("trapped", "--json"))
     refused = ask("claim", "--trapped-in", str(NUMBER - 2))
 
-    assert (row["count"], row["claimable"], row["summary"]) == (1, False, says("2.5 DOT", "unknown"))
+    assert (row["count"], row["claimable"], row["summary"]) == (
+        1,
+        False,
+        says("2.5 DOT", "unknown"),
+    )
     assert (refused.code, refused.out) == (2, "")
 
 
@@ -228,7 +252,11 @@ def test_a_claim_names_the_assets_as_they_were_trapped(chain: Traps, ask: Ask) -
     own = json.loads(ask(*where, "--json").out)
     other = ask(*where, "--beneficiary", BOB)
 
-    assert (own["tx"], own["signer"], own["says"]) == (claim_data(ALICE_KEY), ALICE, says("2.5 DOT", ALICE))
+    assert (own["tx"], own["signer"], own["says"]) == (
+        claim_data(ALICE_KEY),
+        ALICE,
+        says("2.5 DOT", ALICE),
+    )
     assert other.out == claim_data(BOB_KEY) + "\n"
     assert TABLE.encode_call(TABLE.decode_call(bytes.fromhex(own["tx"][2:]))).hex() == own["tx"][2:]
 
@@ -240,13 +268,21 @@ def test_a_claim_names_the_assets_as_they_were_trapped(chain: Traps, ask: Ask) -
         pytest.param((trapped(),), ("--hash", "0x" + "11" * 32), ("0x11",), id="another hash"),
         pytest.param((trapped(),), ("--sender", BOB), ("sender", ALICE), id="another sender"),
         pytest.param((trapped(OF_HUB),), (), ("assetHub",), id="a chain's"),
-        pytest.param((trapped(OF_ALICE_ON_HUB),), (), ("assetHub",), id="an account of another chain's"),
+        pytest.param(
+            (trapped(OF_ALICE_ON_HUB),), (), ("assetHub",), id="an account of another chain's"
+        ),
         pytest.param((trapped(), trapped(OF_BOB)), (), ("hash or sender",), id="several"),
         pytest.param(
-            (trapped(), trapped(OF_ALICE, USDT)), ("--sender", ALICE), ("hash",), id="several of the sender"
+            (trapped(), trapped(OF_ALICE, USDT)),
+            ("--sender", ALICE),
+            ("hash",),
+            id="several of the sender",
         ),
         pytest.param(
-            (trapped(), trapped(OF_BOB)), ("--sender", CHARLIE), (ALICE, BOB), id="neither is the sender's"
+            (trapped(), trapped(OF_BOB)),
+            ("--sender", CHARLIE),
+            (ALICE, BOB),
+            id="neither is the sender's",
         ),
         pytest.param(
             (trapped(OF_BOB_WITHOUT_NETWORK),),
@@ -271,7 +307,9 @@ def test_one_of_several_is_claimed_by_its_hash(chain: Traps, ask: Ask) -> None:
     chain.trap(NUMBER - 2, trapped(), trapped(OF_BOB))
     wanted = "0x" + hash_in(trapped(OF_BOB)).hex()
 
-    ended = ask("claim", "--trapped-in", str(NUMBER - 2), "--hash", wanted, "--output-format", "call")
+    ended = ask(
+        "claim", "--trapped-in", str(NUMBER - 2), "--hash", wanted, "--output-format", "call"
+    )
 
     assert ended.out == claim_data(BOB_KEY) + "\n"
 
@@ -298,7 +336,9 @@ def test_only_a_claim_that_a_dry_run_proves_is_called_claimable(chain: Traps, as
 
     assert [each["claimable"] for each in (*both, alone)] == [False, True, False]
     assert both[0]["summary"] == says("2.5 DOT", BOB, "fails in a dry run", "another entry")
-    assert alone["summary"] == says("2.5 DOT", BOB, "fails in a dry run", "LocalExecutionIncomplete")
+    assert alone["summary"] == says(
+        "2.5 DOT", BOB, "fails in a dry run", "LocalExecutionIncomplete"
+    )
 
 
 def test_a_claim_that_only_traps_them_again_is_refused(chain: Traps, ask: Ask) -> None:
@@ -324,7 +364,9 @@ def test_where_no_dry_run_is_possible_a_claim_is_unknown(chain: Traps, ask: Ask)
     assert built.err.splitlines()[0] == says("Warning", "unknown")
 
 
-def test_a_list_tries_only_so_many_claims(chain: Traps, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_tries_only_so_many_claims(
+    chain: Traps, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(asset_traps, "MOST_TRIED", 1)
     chain.trap(NUMBER - 2, trapped(), trapped(), trapped(OF_BOB))
 

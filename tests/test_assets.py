@@ -1,4 +1,5 @@
-"""Assets: by id, by symbol, look-alikes, the same asset seen from elsewhere, assets of config.toml."""
+"""Assets: by id, by symbol, look-alikes, the same asset seen from elsewhere, assets of
+config.toml."""
 
 from typing import Any
 
@@ -126,7 +127,9 @@ def test_an_asset_is_found_by_id_symbol_or_native(chain: str, typed: object, fou
         ("assetHub_kusama", "KSM", ("KSM", 12, 3333333, "native", "1/Here", "assetHub_kusama")),
     ],
 )
-def test_what_is_known_of_the_main_assets(chain: str, number: object, facts: tuple[Any, ...]) -> None:
+def test_what_is_known_of_the_main_assets(
+    chain: str, number: object, facts: tuple[Any, ...]
+) -> None:
     asset = ASSETS.find(REGISTRY.find(chain), number)
 
     assert facts == (
@@ -203,12 +206,18 @@ UNKNOWN = "that is known here, expected an id or a symbol"
         ("assetHub", "", says("assetid")),
         ("polkadot", "1/Here", says("assetid", "1/Here", "Polkadot")),
         ("hydraDx", "1/Parachain(4999)", says("assetid", "1/Parachain(4999)", "Hydration")),
-        ("assetHub", "0/PalletInstance(50)/GeneralIndex(4294967296)", says("assetid", "Polkadot Asset Hub")),
+        (
+            "assetHub",
+            "0/PalletInstance(50)/GeneralIndex(4294967296)",
+            says("assetid", "Polkadot Asset Hub"),
+        ),
         ("hydraDx", "1/Parachain(x)", says("assetid", "Parachain(x)")),
         ("assetHub", "  ", says("assetid")),
     ],
 )
-def test_what_is_no_asset_or_more_than_one_is_refused(chain: str, typed: object, sentence: Says) -> None:
+def test_what_is_no_asset_or_more_than_one_is_refused(
+    chain: str, typed: object, sentence: Says
+) -> None:
     with raises(InvalidRequest, sentence):
         ASSETS.find(REGISTRY.find(chain), typed)
 
@@ -284,7 +293,9 @@ def test_a_symbol_beside_the_id_that_agrees_or_cannot_be_judged_is_let_through()
 def test_an_asset_is_known_again_from_another_chain(
     source: str, asset: object, destination: str, found: str | None
 ) -> None:
-    counterpart = ASSETS.counterpart(ASSETS.find(REGISTRY.find(source), asset), REGISTRY.find(destination))
+    counterpart = ASSETS.counterpart(
+        ASSETS.find(REGISTRY.find(source), asset), REGISTRY.find(destination)
+    )
 
     assert (counterpart.id if counterpart else None) == found
     if counterpart and source != destination:
@@ -434,7 +445,9 @@ def test_assets_of_config_toml_are_known() -> None:
                     }
                 ]
             },
-            "assetHub": {"assets": [{"id": 87654321, "symbol": "MINE", "decimals": 3, "pays_fees": True}]},
+            "assetHub": {
+                "assets": [{"id": 87654321, "symbol": "MINE", "decimals": 3, "pays_fees": True}]
+            },
         }
     )
     assets = Assets(registry)
@@ -465,7 +478,11 @@ _USDT_ABROAD = "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"
     ("chain", "asset", "words"),
     [
         ("assetHub", {"id": 1984, "decimals": 8}, ("decimals", 8, 6, "USDt")),
-        ("assetHub", {"id": "DOT", "decimals": 10, "location": "0/Here"}, ("location", "0/Here", "1/Here")),
+        (
+            "assetHub",
+            {"id": "DOT", "decimals": 10, "location": "0/Here"},
+            ("location", "0/Here", "1/Here"),
+        ),
         # Its own location, as the chain sees it from without.
         (
             "assetHub",
@@ -478,14 +495,22 @@ _USDT_ABROAD = "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"
             ("location", "1/Here", "id DOT"),
         ),
         ("hydraDx", {"id": 77, "decimals": 6, "location": _USDT_ABROAD}, ("location", 77, "id 10")),
-        ("hydraDx", {"id": 10, "decimals": 6, "location": "1/Here"}, ("location", "1/Here", "id 5")),
+        (
+            "hydraDx",
+            {"id": 10, "decimals": 6, "location": "1/Here"},
+            ("location", "1/Here", "id 5"),
+        ),
         (
             "hydraDx",
             {"id": 10, "decimals": 6, "location": "0/Here"},
             ("location", "0/Here", "GeneralIndex(1984)"),
         ),
         # What a contract holds goes by its number too: GDOT.
-        ("hydraDx", {"id": 77, "decimals": 18, "location": "0/GeneralIndex(69)"}, ("location", "id 69")),
+        (
+            "hydraDx",
+            {"id": 77, "decimals": 18, "location": "0/GeneralIndex(69)"},
+            ("location", "id 69"),
+        ),
     ],
 )
 def test_an_asset_of_config_toml_that_contradicts_the_built_in_table_is_refused(
@@ -539,7 +564,10 @@ def test_the_native_asset_of_config_toml_can_be_told_more_of() -> None:
             says("chains.rig.assets.id", 2**32, "0", "4294967295"),
         ),
         ({"id": 1, "symbol": 5, "decimals": 1}, says("chains.rig.assets.symbol", "5")),
-        ({"id": 1, "symbol": "A", "decimals": 39}, says("chains.rig.assets.decimals", "39", "0", "38")),
+        (
+            {"id": 1, "symbol": "A", "decimals": 39},
+            says("chains.rig.assets.decimals", "39", "0", "38"),
+        ),
         ({"id": 1, "symbol": "A", "decimals": "1"}, says("chains.rig.assets.decimals", "1")),
         (
             {"id": 0, "symbol": "BSX", "decimals": 10},
@@ -563,7 +591,9 @@ def test_the_native_asset_of_config_toml_can_be_told_more_of() -> None:
         ),
     ],
 )
-def test_an_asset_of_config_toml_that_cannot_be_used_is_named(asset: dict[str, Any], sentence: Says) -> None:
+def test_an_asset_of_config_toml_that_cannot_be_used_is_named(
+    asset: dict[str, Any], sentence: Says
+) -> None:
     with raises(InvalidRequest, sentence):
         rig(**asset)
 
@@ -577,9 +607,15 @@ CANONICAL = {
         "USDC": "1337",
         "KSM": "2/GlobalConsensus(Kusama)",
         "ETH": "2/GlobalConsensus(Ethereum:1)",
-        "WETH": "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)",
-        "WBTC": "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x2260fac5e5542a773aa44fbcfedf7c193bc2c599)",
-        "tBTC": "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x18084fba666a33d37592fa2633fd49a74dd93a88)",
+        "WETH": (
+            "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)"
+        ),
+        "WBTC": (
+            "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x2260fac5e5542a773aa44fbcfedf7c193bc2c599)"
+        ),
+        "tBTC": (
+            "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x18084fba666a33d37592fa2633fd49a74dd93a88)"
+        ),
         "HDX": "1/Parachain(2034)/GeneralIndex(0)",
         "MYTH": "1/Parachain(3369)",
     },
@@ -625,7 +661,9 @@ def test_at_most_one_asset_of_a_chain_goes_by_a_symbol_alone(chain: str) -> None
     assert len({asset.display_name.casefold() for asset in listed}) == len(listed)
     assert plain[0].kind == "native"
     for asset in listed:
-        assert asset.amount(12345).endswith(asset.display_name if asset.decimals is not None else asset.label)
+        assert asset.amount(12345).endswith(
+            asset.display_name if asset.decimals is not None else asset.label
+        )
         assert asset.mark in asset.label
 
 
@@ -667,7 +705,9 @@ def test_at_most_one_asset_of_a_chain_goes_by_a_symbol_alone(chain: str) -> None
         ),
     ],
 )
-def test_a_look_alike_is_named_with_its_id_and_a_mark(chain: str, number: int, name: Any, label: Any) -> None:
+def test_a_look_alike_is_named_with_its_id_and_a_mark(
+    chain: str, number: int, name: Any, label: Any
+) -> None:
     asset = ASSETS.find(REGISTRY.find(chain), number)
 
     assert (asset.display_name, asset.label) == (name, label)
@@ -680,14 +720,21 @@ def test_an_asset_of_the_configuration_is_meant_unless_another_has_its_symbol() 
     assets = Assets(
         Registry(
             {
-                "hydraDx": {"assets": [written(10, "TETHER"), written(900, "NEW"), written(901, "dot")]},
+                "hydraDx": {
+                    "assets": [written(10, "TETHER"), written(900, "NEW"), written(901, "dot")]
+                },
                 "mine": {
                     "role": "dex",
                     "relay": "polkadot",
                     "para_id": 4000,
                     "symbol": "MY",
                     "decimals": 10,
-                    "assets": [written(1, "ONE"), written(2, "TWIN"), written(3, "twin"), written(4, "my")],
+                    "assets": [
+                        written(1, "ONE"),
+                        written(2, "TWIN"),
+                        written(3, "twin"),
+                        written(4, "my"),
+                    ],
                 },
             }
         )

@@ -28,7 +28,9 @@ def test_the_runtime_tells_how_long_a_block_takes() -> None:
         (-40, 6, "unknown"),
     ],
 )
-def test_a_head_is_late_by_the_block_time_of_its_chain(age: float | None, block: float, judged: str) -> None:
+def test_a_head_is_late_by_the_block_time_of_its_chain(
+    age: float | None, block: float, judged: str
+) -> None:
     assert judge_head(age, block) == judged
 
 

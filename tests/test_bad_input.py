@@ -1,4 +1,5 @@
-"""Bad input: whatever is typed, the answer is one sentence that helps, a code and an exit status, and nothing is stored."""
+"""Bad input: whatever is typed, the answer is one sentence that helps, a code and an exit status,
+and nothing is stored."""
 
 import base64
 import json
@@ -69,7 +70,8 @@ def case(
 ) -> Any:
     """Return a row: `{id}` in *line* is the scenario made by importing the file *imported*.
 
-    *stdin* is a file's name; *usage* the command whose help the answer names; *confirm* says that `yes` would allow it.
+    *stdin* is a file's name; *usage* the command whose help the answer names; *confirm* says that
+    `yes` would allow it.
     """
     return pytest.param(line, error, code, files or {}, stdin, imported, usage, confirm, id=name)
 
@@ -108,7 +110,12 @@ def scenario(**changes: str | None) -> Line:
 
 
 def swap(**changes: str | None) -> Line:
-    given = {"assetin": "DOT", "assetout": "HDX", "amount": "2", "min_amount_out": "900000000000000"}
+    given = {
+        "assetin": "DOT",
+        "assetout": "HDX",
+        "amount": "2",
+        "min_amount_out": "900000000000000",
+    }
     return ("--offline", "create", "swap", *options(given, changes))
 
 
@@ -162,7 +169,9 @@ def case_of(row: Mapping[str, Any]) -> Any:
     return case(name, (*line, *given.pop("more", ())), error, **given)
 
 
-def beyond(kind: str, name: str, error: Says, content: Content, code: str = "invalid_request") -> Any:
+def beyond(
+    kind: str, name: str, error: Says, content: Content, code: str = "invalid_request"
+) -> Any:
     """Return a row like one of the data that holds *kind*, of a *content* that no data holds."""
     return case_of({"name": name, "says": error.words, kind: content, "code": code})
 
@@ -173,7 +182,8 @@ def diagram(*nodes: Mapping[str, Any], edges: Any = ()) -> str:
         {
             "nodes": list(nodes),
             "edges": [
-                {"id": f"{source}-{target}", "source": source, "target": target} for source, target in edges
+                {"id": f"{source}-{target}", "source": source, "target": target}
+                for source, target in edges
             ],
         }
     )
@@ -186,7 +196,11 @@ def share(text: str | bytes) -> str:
 
 def remark_node(identifier: str = "a", text: str = "hello") -> dict[str, Any]:
     data = {"actionType": "Remark", "source": {"chain": "polkadot", "target": text}, "target": {}}
-    return {"id": identifier, "type": "action", "formData": {"action": "Remark", "actionData": data}}
+    return {
+        "id": identifier,
+        "type": "action",
+        "formData": {"action": "Remark", "actionData": data},
+    }
 
 
 HELLO = share(diagram(remark_node()))
@@ -268,14 +282,18 @@ BEYOND_DATA = [
         ("create", "remark", "--chain", "polkadot", "--text", "a" * (3 * 1024 * 1024 + 1)),
         says("remark", "3145729"),
     ),
-    beyond("import", "a file that is not text", says("source", "it.txt", "UTF-8", "0"), b"\xff\xfe\x00"),
+    beyond(
+        "import", "a file that is not text", says("source", "it.txt", "UTF-8", "0"), b"\xff\xfe\x00"
+    ),
     beyond(
         "import",
         "lists a thousand deep",
         says("diagram", "100"),
         '{"nodes": [], "edges": [], "x": ' + "[" * 1000 + "]" * 1000 + "}",
     ),
-    beyond("import", "lists a million deep", says("diagram", "250000"), "[" * 1_000_000, "too_large"),
+    beyond(
+        "import", "lists a million deep", says("diagram", "250000"), "[" * 1_000_000, "too_large"
+    ),
     beyond("import", "lists of a thousand levels", says("diagram", "100"), "[" * 1000 + "]" * 1000),
     beyond(
         "import",
@@ -314,7 +332,13 @@ BEYOND_DATA = [
             edges=[(f"n{n}", f"n{(n + 1) % 100}") for n in range(100)],
         ),
     ),
-    beyond("flow", "TOML of bytes", says("file", "flow.toml", "UTF-8", "0"), b"\xff\xfe", "invalid_request"),
+    beyond(
+        "flow",
+        "TOML of bytes",
+        says("file", "flow.toml", "UTF-8", "0"),
+        b"\xff\xfe",
+        "invalid_request",
+    ),
     beyond(
         "flow",
         "a flow above 1 MiB",
@@ -410,7 +434,9 @@ def flag_of(words: Sequence[str]) -> dict[str, bool]:
     return next((FLAGS[pair] for pair in pairwise(words) if pair in FLAGS), {})
 
 
-@pytest.mark.parametrize(("line", "error", "code", "files", "stdin", "imported", "usage", "confirm"), TABLE)
+@pytest.mark.parametrize(
+    ("line", "error", "code", "files", "stdin", "imported", "usage", "confirm"), TABLE
+)
 def test_bad_input_is_refused_in_one_sentence(
     scenarioctl: Run,
     tmp_path: Path,
@@ -518,7 +544,8 @@ def test_what_stands_in_a_file_is_no_command_to_the_terminal(
     monkeypatch.chdir(tmp_path)
     name = json.dumps(NAUGHTY)
     Path("c.toml").write_text(
-        f'[chains.rig]\nrole = "relay"\nsymbol = {name}\ndecimals = 1\ntitle = {name}\nendpoints = ["ws://x"]\n'
+        f'[chains.rig]\nrole = "relay"\nsymbol = {name}\ndecimals = 1\ntitle = '
+        f'{name}\nendpoints = ["ws://x"]\n'
     )
     Path("it.json").write_text(naughty_diagram())
     scenario_id = scenarioctl("scenario", "import", "it.json").out.strip()
@@ -548,11 +575,17 @@ def test_what_stands_in_a_file_is_no_command_to_the_terminal(
             "is a list, expected an object with `nodes` and `edges`",
             "invalid_request",
         ),
-        (lz4.frame.compress(b" " * 64 * 1024 * 1024), "unpacks to more than 16777216 bytes", "too_large"),
+        (
+            lz4.frame.compress(b" " * 64 * 1024 * 1024),
+            "unpacks to more than 16777216 bytes",
+            "too_large",
+        ),
     ],
     ids=["nothing", "text", "cut", "more behind it", "no JSON", "another shape", "a bomb"],
 )
-def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str, code: str) -> None:
+def test_a_damaged_scenario_is_named(
+    scenarioctl: Run, damage: bytes, error: str, code: str
+) -> None:
     scenario_id = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hi").out.strip()
     database = sqlite3.connect(store_path())
     with database:
@@ -577,7 +610,8 @@ def test_a_damaged_scenario_is_named(scenarioctl: Run, damage: bytes, error: str
     [
         (
             "PRAGMA user_version = 99",
-            f"store '{{store}}' was written by a newer scenarioctl (store version 99, this one knows {len(MIGRATIONS)}): "
+            f"store '{{store}}' was written by a newer scenarioctl (store version 99, this "
+            f"one knows {len(MIGRATIONS)}): "
             "upgrade scenarioctl, or name another store",
         ),
         (
@@ -595,7 +629,11 @@ def test_a_store_that_is_not_ours_is_left_alone(scenarioctl: Run, script: str, e
 
     ended = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "ho")
 
-    assert (ended.err, ended.out, ended.code) == (f"Error: {error.format(store=store_path())}\n", "", 2)
+    assert (ended.err, ended.out, ended.code) == (
+        f"Error: {error.format(store=store_path())}\n",
+        "",
+        2,
+    )
     assert store_path().read_bytes() == before
 
 
@@ -614,7 +652,9 @@ def test_a_store_that_cannot_be_written_says_so(scenarioctl: Run) -> None:
     plain_connect: Callable[..., sqlite3.Connection] = sqlite3.connect
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sqlite3.connect", connect)
-        ended = scenarioctl("create", "remark", "--chain", "polkadot", "--text", random_text(100_000))
+        ended = scenarioctl(
+            "create", "remark", "--chain", "polkadot", "--text", random_text(100_000)
+        )
 
     assert ended.err == f"Error: store '{store_path()}' is out of disk space; nothing was changed\n"
     assert (ended.out, ended.code) == ("", 2)
@@ -689,7 +729,19 @@ NASTY = (
         "../..",
         "*",
     ),
-    *("polkadot", "assetHub", "hydraDx", "DOT", "HDX", "10", "abcdefghi", BOB, BOB_HEX, "immortal", "64"),
+    *(
+        "polkadot",
+        "assetHub",
+        "hydraDx",
+        "DOT",
+        "HDX",
+        "10",
+        "abcdefghi",
+        BOB,
+        BOB_HEX,
+        "immortal",
+        "64",
+    ),
     *(
         "0x00071468656c6c6f",
         "call",
@@ -710,7 +762,8 @@ ENDLESS = {"daemon", "job watch", "follow"}
 
 
 def lines() -> st.SearchStrategy[list[str]]:
-    """Give a command with some of its parameters, some of them twice, and something wrong in most."""
+    """Give a command with some of its parameters, some of them twice, and something wrong in
+    most."""
     word = st.sampled_from(NASTY) | st.text(max_size=40)
     path = st.sampled_from(PATHS)
     reading = {"config", "store", "flow", "abi"}
@@ -741,7 +794,17 @@ def files() -> st.SearchStrategy[bytes]:
             st.lists(inner, max_size=4)
             | st.dictionaries(
                 st.sampled_from(
-                    ("nodes", "edges", "id", "type", "formData", "steps", "source", "target", "version")
+                    (
+                        "nodes",
+                        "edges",
+                        "id",
+                        "type",
+                        "formData",
+                        "steps",
+                        "source",
+                        "target",
+                        "version",
+                    )
                 )
                 | st.text(max_size=5),
                 inner,

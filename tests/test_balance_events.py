@@ -1,4 +1,5 @@
-"""What each event of the pallets of assets does to the accounts that it names; their fields are those of the bundled runtimes."""
+"""What each event of the pallets of assets does to the accounts that it names; their fields are
+those of the bundled runtimes."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -61,7 +62,9 @@ EVENTS: Mapping[str, Mapping[str, tuple[Effect, ...]]] = {
     "Currencies": {"Deposited": (GETS,), "Withdrawn": (LOSES,), "Transferred": MOVES},
 }
 #: What names an account and an amount, and moves nothing or only repeats what another event tells.
-SILENT = frozenset(("Endowed", "LockSet", "ApprovedTransfer", "TransferredApproved", "BalanceUpdated"))
+SILENT = frozenset(
+    ("Endowed", "LockSet", "ApprovedTransfer", "TransferredApproved", "BalanceUpdated")
+)
 AMOUNT = 7
 _LABELS = {
     "ForeignAssets": USDT_ON_HUB,
@@ -100,13 +103,17 @@ ALL = {
     for chain in ("polkadot", "assetHub", "hydraDx")
     for event in events_of(chain)
 }
-KNOWN = [(pallet, name, effects) for pallet, events in EVENTS.items() for name, effects in events.items()]
+KNOWN = [
+    (pallet, name, effects) for pallet, events in EVENTS.items() for name, effects in events.items()
+]
 
 
 @pytest.mark.parametrize(
     ("pallet", "name", "effects"), KNOWN, ids=[f"{pallet}.{name}" for pallet, name, _ in KNOWN]
 )
-def test_an_event_changes_what_its_accounts_hold(pallet: str, name: str, effects: tuple[Effect, ...]) -> None:
+def test_an_event_changes_what_its_accounts_hold(
+    pallet: str, name: str, effects: tuple[Effect, ...]
+) -> None:
     found = {chain: event for (chain, *key), event in ALL.items() if tuple(key) == (pallet, name)}
     if pallet.endswith(("Holder", "Freezer")):
         # No bundled runtime has these; their events are those of Balances, with the asset.
@@ -117,7 +124,9 @@ def test_an_event_changes_what_its_accounts_hold(pallet: str, name: str, effects
     for chain, event in found.items():
         changes = read_balance_changes([event], REGISTRY.find(chain), ASSETS)
 
-        assert {change.account: (change.value, change.held, change.locked) for change in changes} == {
+        assert {
+            change.account: (change.value, change.held, change.locked) for change in changes
+        } == {
             account: tuple(AMOUNT * times for times in effect)
             for account, effect in zip((ALICE_KEY, BOB_KEY), effects, strict=False)
         }

@@ -1,4 +1,5 @@
-"""What an account holds: every kind of asset as its pallet counts it, in few requests, and what is unknown said so."""
+"""What an account holds: every kind of asset as its pallet counts it, in few requests, and what is
+unknown said so."""
 
 import json
 from collections.abc import Iterator
@@ -47,7 +48,13 @@ class Ask:
             (row["chain"], row["asset"]): (
                 *(
                     None if row[name] is None else int(row[name]["value"])
-                    for name in ("free", "reserved", "frozen", "transferable", "transferable_keep_alive")
+                    for name in (
+                        "free",
+                        "reserved",
+                        "frozen",
+                        "transferable",
+                        "transferable_keep_alive",
+                    )
                 ),
                 row["reason"],
             )
@@ -69,7 +76,13 @@ def account(
     free: int, reserved: int = 0, frozen: int = 0, consumers: int = 0, providers: int = 1
 ) -> dict[str, Any]:
     data = {"free": free, "reserved": reserved, "frozen": frozen, "flags": 1 << 127}
-    return {"nonce": 3, "consumers": consumers, "providers": providers, "sufficients": 0, "data": data}
+    return {
+        "nonce": 3,
+        "consumers": consumers,
+        "providers": providers,
+        "sufficients": 0,
+        "data": data,
+    }
 
 
 # Native
@@ -83,7 +96,8 @@ def account(
         # What is reserved counts towards what is frozen.
         ((5 * DOT, 3 * DOT, 4 * DOT, 0, 1), 4 * DOT, 4 * DOT),
         ((5 * DOT, 3 * DOT, 2 * DOT, 1, 2), 5 * DOT, 4 * DOT),
-        # An account that was not touched since reserves count as consumers: the transfer makes one of them.
+        # An account that was not touched since reserves count as consumers: the transfer makes one
+        # of them.
         ((5 * DOT, 3 * DOT, 2 * DOT, 0, 1), 4 * DOT, 4 * DOT),
         ((5 * DOT, 0, 4 * DOT, 0, 1), DOT, DOT),
         # The deposit and what is frozen overlap.
@@ -117,7 +131,8 @@ LOCKED = {"reasons": "All"}
 def kept(row: dict[str, Any]) -> Any:
     """Return the locks of a row: id, amount, end and date."""
     return [
-        (each["id"], int(each["amount"]["value"]), each["until"], each["estimated"]) for each in row["locks"]
+        (each["id"], int(each["amount"]["value"]), each["until"], each["estimated"])
+        for each in row["locks"]
     ]
 
 
@@ -145,7 +160,9 @@ def test_vesting_without_an_end_has_none(ask: Ask) -> None:
     chain = ask.network.chains["polkadot"]
     chain.store("System", "Account", WHO, value=account(9 * DOT, frozen=5 * DOT))
     chain.store("Balances", "Locks", WHO, value=[{"id": b"vesting ", "amount": 5 * DOT, **LOCKED}])
-    chain.store("Vesting", "Vesting", WHO, value=[{"locked": 5, "per_block": 0, "starting_block": 50}])
+    chain.store(
+        "Vesting", "Vesting", WHO, value=[{"locked": 5, "per_block": 0, "starting_block": 50}]
+    )
 
     (row,) = ask.answer("polkadot")["balances"]
 
@@ -217,7 +234,9 @@ def test_an_undecided_vote_has_no_end(ask: Ask) -> None:
 def test_only_the_native_asset_has_locks(ask: Ask) -> None:
     rows = ask.answer("assetHub", "--zero")["balances"]
 
-    assert [(row["asset"], row["locks"], row["votes"]) for row in rows if "locks" in row] == [("DOT", [], [])]
+    assert [(row["asset"], row["locks"], row["votes"]) for row in rows if "locks" in row] == [
+        ("DOT", [], [])
+    ]
 
 
 def test_locks_that_cannot_be_read_are_unknown(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +303,9 @@ def test_an_asset_that_the_chain_has_not_is_unknown(ask: Ask) -> None:
     )
 
 
-def test_what_another_pallet_may_freeze_is_unknown(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_pallet_may_freeze_is_unknown(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hub = ask.network.chains["assetHub"]
     hub.store("Assets", "Account", 1984, WHO, value=asset_account(100))
     hub.store("Assets", "Asset", 1984, value=asset_details(70))
@@ -368,7 +389,9 @@ def test_what_a_contract_keeps_is_asked_of_the_runtime(ask: Ask) -> None:
     }
 
 
-def test_a_runtime_that_does_not_answer_for_contracts_leaves_them_unknown(ask: Ask, scenarioctl: Run) -> None:
+def test_a_runtime_that_does_not_answer_for_contracts_leaves_them_unknown(
+    ask: Ask, scenarioctl: Run
+) -> None:
     def trap(_: bytes) -> Any:
         raise Refusal(-32603, "wasm trap")
 
@@ -419,7 +442,11 @@ def test_every_chain_is_read_in_few_requests_at_one_block(ask: Ask) -> None:
         "reason": None,
     }
     assert len(answer["balances"]) == 3
-    asked = [each for each in hub.node.asked if each not in ("chain_getBlockHash", "state_getRuntimeVersion")]
+    asked = [
+        each
+        for each in hub.node.asked
+        if each not in ("chain_getBlockHash", "state_getRuntimeVersion")
+    ]
     assert asked == ["state_queryStorageAt"] * 2
 
 
@@ -438,13 +465,17 @@ def test_a_node_that_allows_only_plain_requests_is_asked_with_those(ask: Ask) ->
     assert ask.rows("polkadot")["polkadot", "0"][0] == 3 * DOT
 
 
-@pytest.mark.parametrize("told", [[], None, [{"block": HEAD}], [{"block": HEAD, "changes": []}], "0x"])
+@pytest.mark.parametrize(
+    "told", [[], None, [{"block": HEAD}], [{"block": HEAD, "changes": []}], "0x"]
+)
 def test_a_node_that_leaves_values_out_is_not_believed(ask: Ask, told: Any) -> None:
     ask.network.chains["polkadot"].node.answers["state_queryStorageAt"] = told
 
     answer = ask.answer("polkadot", code=5)
 
-    assert answer["error"] == says("storage values", "2", endpoint=ask.network.chains["polkadot"].node.url)
+    assert answer["error"] == says(
+        "storage values", "2", endpoint=ask.network.chains["polkadot"].node.url
+    )
 
 
 def test_a_chain_that_cannot_be_read_is_said_so_and_is_not_zero(ask: Ask, scenarioctl: Run) -> None:

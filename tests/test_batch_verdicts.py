@@ -29,7 +29,9 @@ def drafted(verdict: Verdict, *reasons: str) -> Drafted:
 
 @pytest.mark.parametrize("verdict", ["refused", "unknown"])
 def test_a_batch_is_not_proven_if_one_of_its_steps_is_not(verdict: Verdict) -> None:
-    found = doubt_steps(Check(verdict="ok"), [drafted("ok"), drafted(verdict, "nothing would arrive")])
+    found = doubt_steps(
+        Check(verdict="ok"), [drafted("ok"), drafted(verdict, "nothing would arrive")]
+    )
     assert found == Check(
         verdict="unknown", reasons=("node 'second' alone is not proven: nothing would arrive",)
     )

@@ -1,4 +1,5 @@
-"""A block is what its hash says: headers and roots of extrinsics, as polkadot.js, smoldot and nodes make them."""
+"""A block is what its hash says: headers and roots of extrinsics, as polkadot.js, smoldot and nodes
+make them."""
 
 import json
 from typing import Any
@@ -17,7 +18,9 @@ HEADER = VECTORS["headers"][1]["header"]
 BODIES = st.lists(st.binary(max_size=40), max_size=20)
 
 
-@pytest.mark.parametrize("vector", VECTORS["headers"], ids=lambda vector: str(vector["header"]["number"]))
+@pytest.mark.parametrize(
+    "vector", VECTORS["headers"], ids=lambda vector: str(vector["header"]["number"])
+)
 def test_a_header_hashes_as_polkadot_js_says(vector: dict[str, Any]) -> None:
     assert header_hash(vector["header"]) == vector["hash"]
 
@@ -25,7 +28,9 @@ def test_a_header_hashes_as_polkadot_js_says(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("vector", VECTORS["extrinsics"], ids=lambda vector: str(vector["count"]))
 def test_extrinsics_have_the_roots_that_smoldot_says(vector: dict[str, Any]) -> None:
     lengths = vector["lengths"]
-    extrinsics = [bytes([place % 256]) * lengths[place % len(lengths)] for place in range(vector["count"])]
+    extrinsics = [
+        bytes([place % 256]) * lengths[place % len(lengths)] for place in range(vector["count"])
+    ]
 
     assert list(extrinsics_roots(extrinsics)[:2]) == vector["roots"]
 
@@ -50,7 +55,9 @@ def test_blocks_of_real_runtimes_are_proven(recording: str) -> None:
     assert len(blocks) > 5
     for block_hash, block in blocks:
         assert header_hash(block["header"]) == block_hash
-        assert block["header"]["extrinsicsRoot"] in extrinsics_roots(list(map(unhex, block["extrinsics"])))
+        assert block["header"]["extrinsicsRoot"] in extrinsics_roots(
+            list(map(unhex, block["extrinsics"]))
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""What could run counts: whoever a handler, an appendix, a claim, a fallback or a later call can pay is named."""
+"""What could run counts: whoever a handler, an appendix, a claim, a fallback or a later call can
+pay is named."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,10 +64,12 @@ def program(network: FakeNetwork, check: Check, *first: Any) -> Any:
         pytest.param({"SetErrorHandler": [deposit(CAROL_KEY)]}, id="a handler"),
         pytest.param({"SetAppendix": ["RefundSurplus", deposit(CAROL_KEY)]}, id="an appendix"),
         pytest.param(
-            {"SetAppendix": [{"SetErrorHandler": [deposit(CAROL_KEY)]}]}, id="a handler in an appendix"
+            {"SetAppendix": [{"SetErrorHandler": [deposit(CAROL_KEY)]}]},
+            id="a handler in an appendix",
         ),
         pytest.param(
-            {"SetHints": {"hints": [{"AssetClaimer": {"location": location(CAROL_KEY)}}]}}, id="a claim"
+            {"SetHints": {"hints": [{"AssetClaimer": {"location": location(CAROL_KEY)}}]}},
+            id="a claim",
         ),
     ],
 )
@@ -95,7 +98,9 @@ def test_whoever_is_expected_may_be_paid_in_any_case(
 
 def test_a_place_that_is_no_account_is_named_too(network: FakeNetwork, check: Check) -> None:
     place = {"parents": 0, "interior": {"X1": [{"Parachain": 2034}]}}
-    handler = {"SetErrorHandler": [{"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": place}}]}
+    handler = {
+        "SetErrorHandler": [{"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": place}}]
+    }
 
     answer = program(network, check, handler)
 
@@ -103,13 +108,19 @@ def test_a_place_that_is_no_account_is_named_too(network: FakeNetwork, check: Ch
 
 
 def if_else(main: Call, fallback: Call) -> Call:
-    return Call(pallet="Utility", method="if_else", args={"main": inner(main), "fallback": inner(fallback)})
+    return Call(
+        pallet="Utility", method="if_else", args={"main": inner(main), "fallback": inner(fallback)}
+    )
 
 
 def test_the_branch_that_did_not_run_counts(network: FakeNetwork, check: Check) -> None:
     paid = transferred(BOB_KEY, DOT)
-    stranger = judge(network, check, if_else(pay(), pay(CAROL_KEY)), paid, {"Utility": "IfElseMainSuccess"})
-    same = judge(network, check, if_else(pay(), pay(BOB_KEY, 2)), paid, {"Utility": "IfElseMainSuccess"})
+    stranger = judge(
+        network, check, if_else(pay(), pay(CAROL_KEY)), paid, {"Utility": "IfElseMainSuccess"}
+    )
+    same = judge(
+        network, check, if_else(pay(), pay(BOB_KEY, 2)), paid, {"Utility": "IfElseMainSuccess"}
+    )
 
     assert (stranger["verdict"], same["verdict"]) == ("unknown", "ok")
     assert stranger["reasons"] == [says("Utility.if_else", CAROL)]
@@ -123,7 +134,9 @@ BURN = Call(pallet="Balances", method="burn", args={"value": 1000 * DOT, "keep_a
     ("main", "fallback", "event", "branch"),
     [
         pytest.param(pay(), BURN, "IfElseMainSuccess", "Balances.burn", id="destroys"),
-        pytest.param(batch(pay(), BURN), pay(), FELL_BACK, "Utility.batch_all", id="holds more calls"),
+        pytest.param(
+            batch(pay(), BURN), pay(), FELL_BACK, "Utility.batch_all", id="holds more calls"
+        ),
     ],
 )
 def test_a_branch_that_does_more_than_pay_is_not_ok(
@@ -149,7 +162,9 @@ def test_a_branch_that_does_more_than_pay_is_not_ok(
     ],
     ids=["burns", "buys", "pays"],
 )
-def test_a_handler_that_leaves_less_is_not_ok(network: FakeNetwork, check: Check, spends: Any) -> None:
+def test_a_handler_that_leaves_less_is_not_ok(
+    network: FakeNetwork, check: Check, spends: Any
+) -> None:
     answer = program(network, check, {"SetErrorHandler": [spends]})
 
     assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("Polkadot", *spends)])
@@ -159,17 +174,24 @@ def test_a_receiver_named_by_its_place_is_judged_as_one_named_by_its_bytes(
     network: FakeNetwork, check: Check
 ) -> None:
     place = {"parents": 0, "interior": {"X1": [{"Parachain": 2034}]}}
-    call = execute(withdraw(DOT), {"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": place}})
+    call = execute(
+        withdraw(DOT), {"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": place}}
+    )
     sovereign = b"para" + (2034).to_bytes(4, "little") + bytes(24)
 
     lost = judge(network, check, call, burned(DOT), minted(DOT, sovereign))
     stranger = judge(network, check, call, burned(DOT), minted(DOT, CAROL_KEY))
 
     assert lost["reasons"] == [says("sovereign account of parachain 2034", "--yes")]
-    assert (stranger["verdict"], stranger["reasons"]) == ("unknown", [says(CAROL, "1 DOT", "Polkadot")])
+    assert (stranger["verdict"], stranger["reasons"]) == (
+        "unknown",
+        [says(CAROL, "1 DOT", "Polkadot")],
+    )
 
 
-@pytest.mark.parametrize("later", [pay(), pay(CAROL_KEY), REMARK], ids=["known", "a stranger", "a remark"])
+@pytest.mark.parametrize(
+    "later", [pay(), pay(CAROL_KEY), REMARK], ids=["known", "a stranger", "a remark"]
+)
 def test_a_call_for_later_is_not_simulated(network: FakeNetwork, check: Check, later: Call) -> None:
     arguments = {"when": 10**8, "maybe_periodic": None, "priority": 0, "call": inner(later)}
     scheduled = Call(pallet="Scheduler", method="schedule", args=arguments)

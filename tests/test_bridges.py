@@ -1,4 +1,5 @@
-"""The bridge between Polkadot and Kusama: what crosses it, what is asked before, and what a check says of it."""
+"""The bridge between Polkadot and Kusama: what crosses it, what is asked before, and what a check
+says of it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,13 +26,26 @@ from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeChain, FakeNetwork
 from tests.runtimes import ASSETS, REGISTRY, bundled
-from tests.test_check import ALICE, ALICE_KEY, account, asset, call_effects, info, location, message_effects
+from tests.test_check import (
+    ALICE,
+    ALICE_KEY,
+    account,
+    asset,
+    call_effects,
+    info,
+    location,
+    message_effects,
+)
 
 HUBS = ("assetHub", "assetHub_kusama")
 KSM = 10**12
 BOB_KEY = bytes.fromhex(BOB_HEX[2:])
-#: 1 KSM from the Asset Hub of Kusama to that of Polkadot, made with polkadot.js, and sent on asset-hub-kusama 2000002.
-SENT = "0x1f0d050202090200a10f0504010000070010a5d4e8010501000105040d01020400010100d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d00"
+#: 1 KSM from the Asset Hub of Kusama to that of Polkadot, made with polkadot.js, and sent on
+#: asset-hub-kusama 2000002.
+SENT = (
+    "0x1f0d050202090200a10f0504010000070010a5d4e8010501000105040d01020400010100d43593c715fd"
+    "d31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d00"
+)
 ETHEREUM = {"GlobalConsensus": {"Ethereum": {"chain_id": 1}}}
 AAVE_CONTRACT = "0x7fc66500c84a76ad7e9c93437bfc5ac33e2ddae9"
 AAVE_KEY = {"AccountKey20": {"network": None, "key": bytes.fromhex(AAVE_CONTRACT[2:])}}
@@ -80,7 +94,9 @@ def test_a_new_account_may_be_unable_to_hold_a_bridged_asset(fee: int, warned: b
     beside = (ASSETS.find(wanted.source, 5), fee) if fee else None
     draft = build_transfer(wanted, bundled("hydraDx"), assets=ASSETS, beside=beside)
 
-    assert any("holds no DOT on Polkadot Asset Hub" in warning for warning in draft.warnings) == warned
+    assert (
+        any("holds no DOT on Polkadot Asset Hub" in warning for warning in draft.warnings) == warned
+    )
 
 
 #: The assets with rows, as seen from outside both networks.
@@ -92,10 +108,14 @@ BRIDGED_ASSETS = sorted(
 
 
 def test_each_of_the_28_assets_has_a_row_each_way() -> None:
-    back = [asset for destination, asset in routes_from("assetHub_kusama") if destination == "assetHub"]
+    back = [
+        asset for destination, asset in routes_from("assetHub_kusama") if destination == "assetHub"
+    ]
 
     assert len(BRIDGED_ASSETS) == 28
-    assert sorted(across(absolute(asset, 1000), "Kusama", "")[3:] for asset in back) == BRIDGED_ASSETS
+    assert (
+        sorted(across(absolute(asset, 1000), "Kusama", "")[3:] for asset in back) == BRIDGED_ASSETS
+    )
 
 
 @pytest.mark.parametrize("outside", BRIDGED_ASSETS)
@@ -137,8 +157,11 @@ def test_without_a_trust_fact_its_assets_cross_neither_way(
     monkeypatch.setattr(trust, "_BRIDGED", {**trust._BRIDGED, network: others})
     lost = before - crossing()
 
-    # Nothing that has only its network's name before it is issued on Kusama's Asset Hub and crosses.
-    expected = {"2/GlobalConsensus(Kusama)/*": set()}.get(row.asset, {"assetHub", "assetHub_kusama"})
+    # Nothing that has only its network's name before it is issued on Kusama's Asset Hub and
+    # crosses.
+    expected = {"2/GlobalConsensus(Kusama)/*": set()}.get(
+        row.asset, {"assetHub", "assetHub_kusama"}
+    )
     assert {source for source, _ in lost} == expected
 
 
@@ -146,14 +169,21 @@ def test_without_a_trust_fact_its_assets_cross_neither_way(
 OTHERS = (
     (
         "Galactic's SDK, transfer_assets",
-        "0x1f0b040202090300a10f0400010100d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d04040201090300070010a5d4e80000000000",
+        (
+            "0x1f0b040202090300a10f0400010100d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a"
+            "5684e7a56da27d04040201090300070010a5d4e80000000000"
+        ),
         4,
         10**12,
         "d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d",
     ),
     (
         "ParaSpell, type-and-then",
-        "0x1f0d050202090300a10f050402010903000b005039278c04020502010903020508130100000b22f135248c04000d01020400010100246044e82dcb430908830f90e8c668b02544004d66eab58af5124b953ef57d3700",
+        (
+            "0x1f0d050202090300a10f050402010903000b005039278c04020502010903020508130100000b22f1"
+            "35248c04000d01020400010100246044e82dcb430908830f90e8c668b02544004d66eab58af5124b95"
+            "3ef57d3700"
+        ),
         5,
         5 * 10**12,
         "246044e82dcb430908830f90e8c668b02544004d66eab58af5124b953ef57d37",
@@ -161,13 +191,17 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize(("maker", "call", "version", "amount", "to"), OTHERS, ids=[row[0] for row in OTHERS])
+@pytest.mark.parametrize(
+    ("maker", "call", "version", "amount", "to"), OTHERS, ids=[row[0] for row in OTHERS]
+)
 def test_the_call_means_what_the_calls_of_other_sdks_mean(
     maker: str, call: str, version: int, amount: int, to: str
 ) -> None:
     """Same destination, asset, amount, reserve, fee asset and receiver."""
     table = bundled("assetHub")
-    wanted = transfer("assetHub", "assetHub_kusama", "2/GlobalConsensus(Kusama)", amount, bytes.fromhex(to))
+    wanted = transfer(
+        "assetHub", "assetHub_kusama", "2/GlobalConsensus(Kusama)", amount, bytes.fromhex(to)
+    )
 
     draft = build_transfer(replace(wanted, xcm_version=version), table, assets=ASSETS)
 
@@ -220,7 +254,10 @@ def test_an_asset_hub_of_ones_own_is_not_beyond_the_bridge() -> None:
         registry.find("assetHub"), "../GlobalConsensus(Kusama)", registry.find("second"), registry
     )
     assert accepts_reserve(
-        registry.find("assetHub"), "../GlobalConsensus(Kusama)", registry.find("assetHub_kusama"), registry
+        registry.find("assetHub"),
+        "../GlobalConsensus(Kusama)",
+        registry.find("assetHub_kusama"),
+        registry,
     )
 
 
@@ -246,19 +283,24 @@ def test_an_asset_is_found_beyond_the_bridge() -> None:
     [
         ("", "Kusama", "Polkadot", "../GlobalConsensus(Kusama)"),
         ("../GlobalConsensus(Kusama)", "Polkadot", "Kusama", ""),
-        ("Parachain(1000)/PalletInstance(50)", "Polkadot", "Kusama", "../GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)"),
+        (("Parachain(1000)/"
+"PalletInstance(50)"), "Polkadot", "Kusama", ("../GlobalConsensus(Polkadot)/"
+"Parachain(1000)/PalletInstance(50)")),
         ("../GlobalConsensus(Polkadot)/Parachain(1000)", "Kusama", "Polkadot", "Parachain(1000)"),
         ("../GlobalConsensus(Ethereum:1)", "Kusama", "Polkadot", "../GlobalConsensus(Ethereum:1)"),
         ("Parachain(7)", "Kusama", "Kusama", "Parachain(7)"),
     ],
 )  # fmt: skip
-def test_a_location_is_seen_from_another_network(seen: str, network: str, other: str, expected: str) -> None:
+def test_a_location_is_seen_from_another_network(
+    seen: str, network: str, other: str, expected: str
+) -> None:
     assert across(seen, network, other) == expected
     assert across(expected, other, network) == seen
 
 
 def test_the_account_of_an_asset_hub_beyond_the_bridge_is_the_one_that_a_runtime_credits() -> None:
-    # Seen on asset-hub-kusama 2000002 (the rig, 2026-11-23): it got the KSM that went to the Asset Hub of Polkadot.
+    # Seen on asset-hub-kusama 2000002 (the rig, 2026-11-23): it got the KSM that went to the Asset
+    # Hub of Polkadot.
     seen = "94af7756a0eab8081f648284c3eb5c0d99057f01508b3f9556c5db85f30a4e45"
 
     assert sovereign_account_beyond(REGISTRY.find("assetHub")).hex() == seen
@@ -292,7 +334,10 @@ DESCENDING = ["DescendOrigin", "UniversalOrigin", "DescendOrigin"]
 
 
 def configure(hub: FakeChain, place: Any, *reserves: str) -> None:
-    value = [{"reserve": shape_location(read_location(text), 5), "teleportable": False} for text in reserves]
+    value = [
+        {"reserve": shape_location(read_location(text), 5), "teleportable": False}
+        for text in reserves
+    ]
     hub.store("ForeignAssets", "Reserves", place, value=value)
 
 
@@ -384,7 +429,8 @@ def test_a_check_follows_the_message_beyond_the_bridge_and_never_says_ok(
     # Delivery costs what the message to the other side costs, not the one to the Bridge Hub.
     asked = [data for name, data in hub.asked if name == "XcmPaymentApi_query_delivery_fees"]
     place_type, sent_type, _ = (
-        field.type_id for field in hub.table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
+        field.type_id
+        for field in hub.table.api_method("XcmPaymentApi", "query_delivery_fees").inputs
     )
     place, at = hub.table.decode_at(place_type, asked[-1], 0)
     sent, _ = hub.table.decode_at(sent_type, asked[-1], at)
@@ -395,8 +441,13 @@ def test_a_check_follows_the_message_beyond_the_bridge_and_never_says_ok(
     )
 
 
-def test_a_message_that_fails_beyond_the_bridge_is_refused(network: FakeNetwork, check: Try) -> None:
-    failed = {"used": {"ref_time": 1, "proof_size": 1}, "error": {"index": 5, "error": "TooExpensive"}}
+def test_a_message_that_fails_beyond_the_bridge_is_refused(
+    network: FakeNetwork, check: Try
+) -> None:
+    failed = {
+        "used": {"ref_time": 1, "proof_size": 1},
+        "error": {"index": 5, "error": "TooExpensive"},
+    }
     network.chains["assetHub_kusama"].api["DryRunApi_dry_run_xcm"] = message_effects(
         outcome={"Incomplete": failed}
     )
@@ -416,12 +467,16 @@ def test_an_asset_sent_in_the_wrong_form_is_refused(network: FakeNetwork, check:
     assert says("ReserveAssetDeposited", "Kusama Asset Hub") in answer["reasons"]
 
 
-def test_an_asset_withdrawn_where_it_is_not_backed_is_refused(network: FakeNetwork, check: Try) -> None:
+def test_an_asset_withdrawn_where_it_is_not_backed_is_refused(
+    network: FakeNetwork, check: Try
+) -> None:
     """Asset Hub backs DOT: sent home to Kusama, it would be taken from what others hold there."""
     wrong = exported("Kusama", program("WithdrawAsset", POLKADOT, 10**10))
     hub, other = (network.chains[name] for name in HUBS)
     hub.api["DryRunApi_dry_run_call"] = call_effects(wrong)
-    other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": HERE}, {"V5": POLKADOT}]}
+    other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {
+        "Ok": [{"V5": HERE}, {"V5": POLKADOT}]
+    }
     other.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 10**7}
     other.store("ForeignAssets", "Asset", POLKADOT, value=FOREIGN_ASSET)
 
@@ -449,7 +504,15 @@ def test_what_is_left_below_the_existential_deposit_is_refused(
 def build(network: FakeNetwork, scenarioctl: Run, *words: str) -> Any:
     return scenarioctl(
         *("--config", str(network.config), "xcm", "asset-transfer", "--from", "assetHub"),
-        *("--to", "assetHub_kusama", "--destinationaddress", BOB, "--output-format", "call", *words),
+        *(
+            "--to",
+            "assetHub_kusama",
+            "--destinationaddress",
+            BOB,
+            "--output-format",
+            "call",
+            *words,
+        ),
     )
 
 
@@ -468,7 +531,11 @@ def test_what_the_way_costs_is_told(network: FakeNetwork, scenarioctl: Run) -> N
 @pytest.mark.parametrize(
     ("words", "change", "held_words"),
     [
-        (HOME, ("assetHub", "TrustedQueryApi_is_trusted_reserve", {"Ok": False}), ("assetHub_kusama",)),
+        (
+            HOME,
+            ("assetHub", "TrustedQueryApi_is_trusted_reserve", {"Ok": False}),
+            ("assetHub_kusama",),
+        ),
         (
             ("--asset", "DOT", "--amount", "10000000000raw"),
             ("assetHub_kusama", "TrustedQueryApi_is_trusted_reserve", {"Ok": False}),
@@ -476,11 +543,23 @@ def test_what_the_way_costs_is_told(network: FakeNetwork, scenarioctl: Run) -> N
         ),
         (
             ("--asset", "DOT", "--amount", "10000000000raw"),
-            ("assetHub_kusama", "XcmPaymentApi_query_acceptable_payment_assets", {"Ok": [{"V5": HERE}]}),
+            (
+                "assetHub_kusama",
+                "XcmPaymentApi_query_acceptable_payment_assets",
+                {"Ok": [{"V5": HERE}]},
+            ),
             ("DOT",),
         ),
-        (HOME, ("assetHub_kusama", "XcmPaymentApi_query_weight_to_asset_fee", {"Ok": KSM}), ("amount",)),
-        (HOME, ("assetHub_kusama", "XcmPaymentApi_query_xcm_weight", {"Err": "Unimplemented"}), ("KSM",)),
+        (
+            HOME,
+            ("assetHub_kusama", "XcmPaymentApi_query_weight_to_asset_fee", {"Ok": KSM}),
+            ("amount",),
+        ),
+        (
+            HOME,
+            ("assetHub_kusama", "XcmPaymentApi_query_xcm_weight", {"Err": "Unimplemented"}),
+            ("KSM",),
+        ),
     ],
     ids=["home not trusted", "not trusted", "takes no fees in it", "too small", "fee not told"],
 )
@@ -505,13 +584,18 @@ def test_a_little_of_the_native_asset_pays_for_an_asset_that_pays_no_fees_there(
 ) -> None:
     """AAVE and DOT leave together, and DOT buys the execution beyond the bridge."""
     other = network.chains["assetHub_kusama"]
-    other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": HERE}, {"V5": POLKADOT}]}
+    other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {
+        "Ok": [{"V5": HERE}, {"V5": POLKADOT}]
+    }
     other.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 10**7}
     other.store("ForeignAssets", "Asset", POLKADOT, value={**FOREIGN_ASSET, "min_balance": 10**7})
     fee = 3 * 10**7
 
     answer = check(
-        "--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})", "--amount", "5raw"
+        "--asset",
+        f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})",
+        "--amount",
+        "5raw",
     )
 
     table = network.chains["assetHub"].table
@@ -520,7 +604,9 @@ def test_a_little_of_the_native_asset_pays_for_an_asset_that_pays_no_fees_there(
     assert arguments["assets"]["V5"] == [asset(HERE, fee), asset(AAVE, 5)]
     assert arguments["assets_transfer_type"] == arguments["fees_transfer_type"] == "LocalReserve"
     assert arguments["remote_fees_id"] == {"V5": HERE}
-    assert [(step["what"], step["human"]) for step in answer["steps"] if step["chain"] == "assetHub"][:2] == [
+    assert [
+        (step["what"], step["human"]) for step in answer["steps"] if step["chain"] == "assetHub"
+    ][:2] == [
         ("leaves", "0.000000000000000005 AAVE"),
         ("leaves", "0.003 DOT"),
     ]
@@ -535,14 +621,17 @@ def test_nothing_is_checked_that_the_native_asset_could_not_pay_for(
     network: FakeNetwork, scenarioctl: Run, accepted: list[Any], held: int, words: tuple[str, ...]
 ) -> None:
     other = network.chains["assetHub_kusama"]
-    other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": each} for each in accepted]}
+    other.api["XcmPaymentApi_query_acceptable_payment_assets"] = {
+        "Ok": [{"V5": each} for each in accepted]
+    }
     other.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 10**7}
     other.store("ForeignAssets", "Asset", POLKADOT, value={**FOREIGN_ASSET, "min_balance": 10**7})
     network.chains["assetHub"].store("System", "Account", ALICE_KEY, value=account(held))
 
     ended = scenarioctl(
         *("--config", str(network.config), "tx", "check", "--sender", ALICE, "--from", "assetHub"),
-        *("--to", "assetHub_kusama", "--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})"),
+        *("--to", "assetHub_kusama", "--asset",
+            f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})"),
         *("--amount", "5raw", "--destinationaddress", BOB),
     )  # fmt: skip
 
@@ -569,7 +658,9 @@ def test_without_the_other_side_nothing_is_sent_that_it_must_price(
 def test_the_status_of_a_transaction_says_that_its_message_crosses_the_bridge() -> None:
     place = "2/GlobalConsensus(Kusama)/Parachain(1000)"
 
-    (arrival,) = expect_arrivals([SentMessage(chain="", place=place, id="0x" + "07" * 32)], is_followed=True)
+    (arrival,) = expect_arrivals(
+        [SentMessage(chain="", place=place, id="0x" + "07" * 32)], is_followed=True
+    )
 
     assert (arrival["chain"], arrival["state"], arrival["settled"]) == (place, "unknown", True)
     assert arrival["reason"] == says("minutes to hours", place)
@@ -606,11 +697,16 @@ def test_what_goes_over_a_bridge_to_a_network_without_a_name_is_unknown(
 
 
 @pytest.mark.parametrize("asked", ["assetHub", "assetHub_kusama"])
-def test_another_reserve_on_either_asset_hub_is_refused(network: FakeNetwork, check: Try, asked: str) -> None:
+def test_another_reserve_on_either_asset_hub_is_refused(
+    network: FakeNetwork, check: Try, asked: str
+) -> None:
     configure(network.chains[asked], AAVE, "1/Parachain(2034)")
 
     answer = check(
-        "--asset", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})", "--amount", "5raw"
+        "--asset",
+        f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})",
+        "--amount",
+        "5raw",
     )
 
     assert answer["error"] == says("AAVE", "its reserve on", asked, "has 1/Parachain(2034)")
@@ -619,7 +715,9 @@ def test_another_reserve_on_either_asset_hub_is_refused(network: FakeNetwork, ch
 def test_a_call_over_the_bridge_names_the_chain_beyond_it(scenarioctl: Run) -> None:
     ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub_kusama", SENT)
 
-    assert json.loads(ended.out)["says"] == says("over the bridge to Polkadot Asset Hub", "1 KSM", ALICE)
+    assert json.loads(ended.out)["says"] == says(
+        "over the bridge to Polkadot Asset Hub", "1 KSM", ALICE
+    )
 
 
 def test_a_chain_is_shown_with_its_routes_over_the_bridge(scenarioctl: Run) -> None:
@@ -632,7 +730,9 @@ def test_a_chain_is_shown_with_its_routes_over_the_bridge(scenarioctl: Run) -> N
 
 
 USDC, USDT = (
-    read_location(f"2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex({id})")
+    read_location(
+        f"2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex({id})"
+    )
     for id in (1337, 1984)
 )
 #: What the Asset Hub of Kusama takes of it.
@@ -646,10 +746,20 @@ def usdc(network: FakeNetwork, scenarioctl: Run) -> Callable[[], Any]:
     balance = {"balance": 10**9, "status": "Liquid", "reason": "Consumer", "extra": None}
     hub.store("Assets", "Account", 1337, ALICE_KEY, value=balance)
     other.store("ForeignAssets", "Asset", USDC, value=FOREIGN_ASSET)
-    named = {"deposit": 0, "name": b"USD Coin", "symbol": b"USDC", "decimals": 6, "is_frozen": False}
+    named = {
+        "deposit": 0,
+        "name": b"USD Coin",
+        "symbol": b"USDC",
+        "decimals": 6,
+        "is_frozen": False,
+    }
     other.store("ForeignAssets", "Metadata", USDC, value=named)
     configure(other, USDC, "2/GlobalConsensus(Polkadot)/Parachain(1000)")
-    issued = {"ForeignAssets": {"Issued": {"asset_id": USDC, "owner": BOB_KEY, "amount": 10**6 - USDC_FEE}}}
+    issued = {
+        "ForeignAssets": {
+            "Issued": {"asset_id": USDC, "owner": BOB_KEY, "amount": 10**6 - USDC_FEE}
+        }
+    }
     other.api.update(
         DryRunApi_dry_run_xcm=message_effects(issued),
         XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": USDC}]},
@@ -668,7 +778,9 @@ def test_what_one_registry_has_crosses_if_the_other_asset_hub_has_it_too(
     assert call.args["assets_transfer_type"] == "LocalReserve"
     other = network.chains["assetHub_kusama"]
     ((_, data),) = [each for each in other.asked if each[0] == "DryRunApi_dry_run_xcm"]
-    _, message_type = (each.type_id for each in other.table.api_method("DryRunApi", "dry_run_xcm").inputs)
+    _, message_type = (
+        each.type_id for each in other.table.api_method("DryRunApi", "dry_run_xcm").inputs
+    )
     _, at = other.table.decode_at(
         other.table.api_method("DryRunApi", "dry_run_xcm").inputs[0].type_id, data, 0
     )
@@ -687,14 +799,24 @@ def test_a_symbol_that_is_a_look_alikes_there_is_compared_as_the_source_has_it(
     hub.store("Assets", "Account", 1984, ALICE_KEY, value=held(10**9))
     other.store("ForeignAssets", "Asset", USDT, value=FOREIGN_ASSET)
     configure(other, USDT, "2/GlobalConsensus(Polkadot)/Parachain(1000)")
-    issued = {"ForeignAssets": {"Issued": {"asset_id": USDT, "owner": BOB_KEY, "amount": 10**6 - USDC_FEE}}}
+    issued = {
+        "ForeignAssets": {
+            "Issued": {"asset_id": USDT, "owner": BOB_KEY, "amount": 10**6 - USDC_FEE}
+        }
+    }
     other.api.update(
         DryRunApi_dry_run_xcm=message_effects(issued),
         XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": USDT}]},
     )
     codes = []
     for symbol in (b"USDt", b"USDC"):
-        named = {"deposit": 0, "name": b"Tether", "symbol": symbol, "decimals": 6, "is_frozen": False}
+        named = {
+            "deposit": 0,
+            "name": b"Tether",
+            "symbol": symbol,
+            "decimals": 6,
+            "is_frozen": False,
+        }
         other.store("ForeignAssets", "Metadata", USDT, value=named)
         codes.append(build(network, scenarioctl, "--asset", "1984", "--amount", "1000000raw").code)
 
@@ -717,7 +839,10 @@ def _named(symbol: bytes, decimals: int) -> Callable[[FakeChain], None]:
         ),
         (_named(b"USDT", 6), ("USDT", "USDC")),
         (_named(b"USDC", 18), ("18", "USDC", "6")),
-        (lambda other: configure(other, USDC, "1/Parachain(2000)"), ("reserve", "1/Parachain(2000)")),
+        (
+            lambda other: configure(other, USDC, "1/Parachain(2000)"),
+            ("reserve", "1/Parachain(2000)"),
+        ),
         (
             lambda other: other.api.update(DryRunApi_dry_run_xcm=message_effects()),
             ("Kusama Asset Hub", "credit", "receiver"),

@@ -1,4 +1,5 @@
-"""Broadcasting: what is not a signed transaction of its chain is never sent, what is one is sent once."""
+"""Broadcasting: what is not a signed transaction of its chain is never sent, what is one is sent
+once."""
 
 import json
 import re
@@ -50,7 +51,11 @@ VERSION = {"specName": "polkadot", "specVersion": TABLE.spec_version}
 
 
 def options(**changes: Any) -> SigningOptions:
-    given: dict[str, Any] = {"nonce": NONCE, "genesis_hash": GENESIS, "block_hash": GENESIS} | changes
+    given: dict[str, Any] = {
+        "nonce": NONCE,
+        "genesis_hash": GENESIS,
+        "block_hash": GENESIS,
+    } | changes
     return SigningOptions(**given)
 
 
@@ -83,7 +88,9 @@ EVENTS = storage_key(TABLE, "System", "Events", ())
 
 
 def events(*found: tuple[int, Any]) -> str:
-    records = [{"phase": {"ApplyExtrinsic": index}, "event": event, "topics": []} for index, event in found]
+    records = [
+        {"phase": {"ApplyExtrinsic": index}, "event": event, "topics": []} for index, event in found
+    ]
     return "0x" + TABLE.encode(EVENTS.entry.value_type, records).hex()
 
 
@@ -101,11 +108,14 @@ def failed(error: Any) -> Any:
 
 
 def answers(*, found: str = "", **changes: Any) -> dict[str, Any]:
-    """Return those of a node at block NUMBER that takes GOOD and puts it second into block BLOCK."""
+    """Return those of a node at block NUMBER that takes GOOD and puts it second into block
+    BLOCK."""
 
     def storage(key: str, *_: Any) -> str:
         return (
-            (found or events((0, SUCCESS), (1, PAID), (1, SUCCESS))) if key == EVENTS.hex else account(NONCE)
+            (found or events((0, SUCCESS), (1, PAID), (1, SUCCESS)))
+            if key == EVENTS.hex
+            else account(NONCE)
         )
 
     return {
@@ -220,9 +230,13 @@ def digest() -> bytes:
         pytest.param(lambda: signed(LONG), id="a hashed payload"),
         pytest.param(lambda: signed(given=mortal(960)), id="a mortal era"),
         pytest.param(lambda: signed(given=mortal(NUMBER)), id="an era of this block"),
-        pytest.param(lambda: signed(given=mortal(NUMBER - 62)), id="an era that ends with the next block"),
+        pytest.param(
+            lambda: signed(given=mortal(NUMBER - 62)), id="an era that ends with the next block"
+        ),
         pytest.param(lambda: signed(given=options(tip=10**12)), id="a tip"),
-        pytest.param(lambda: signed(given=options(mode=1, metadata_hash=digest())), id="a metadata hash"),
+        pytest.param(
+            lambda: signed(given=options(mode=1, metadata_hash=digest())), id="a metadata hash"
+        ),
         pytest.param(by_ed25519, id="ed25519"),
         pytest.param(by_ecdsa, id="ecdsa"),
     ],
@@ -255,7 +269,9 @@ def test_a_metadata_hash_is_computed_with_the_symbol_that_the_node_tells_too(sen
 
 def test_a_nonce_that_is_ahead_is_sent_with_a_warning(send: Send) -> None:
     tx = signed(given=options(nonce=NONCE + 3))
-    with Node(answers(author_submitExtrinsic="0x" + blake2b(unhex(tx), digest_size=32).hexdigest())) as node:
+    with Node(
+        answers(author_submitExtrinsic="0x" + blake2b(unhex(tx), digest_size=32).hexdigest())
+    ) as node:
         ended = send(node, tx)
 
     assert (ended.code, ended.err) == (
@@ -303,8 +319,12 @@ def test_an_era_whose_block_the_node_forgot_is_left_to_the_chain(send: Send) -> 
 
 
 @settings(max_examples=300, deadline=None)
-@given(place=st.integers(0, len(unhex(GOOD)) - 1), byte=st.integers(1, 255), cut=st.integers(0, 111))
-def test_a_damaged_transaction_is_refused_or_read_and_never_a_bug(place: int, byte: int, cut: int) -> None:
+@given(
+    place=st.integers(0, len(unhex(GOOD)) - 1), byte=st.integers(1, 255), cut=st.integers(0, 111)
+)
+def test_a_damaged_transaction_is_refused_or_read_and_never_a_bug(
+    place: int, byte: int, cut: int
+) -> None:
     data = bytearray(unhex(GOOD))
     data[place] ^= byte
     length = encode_compact(cut)
@@ -425,27 +445,39 @@ def kusamas(given: SigningOptions) -> str:
 
 ANEW = "make a new payload and sign that"
 BAD = (
-    f"tx has a wrong signature: {ALICE} did not sign this transaction for Polkadot with polkadot 2000000 (perhaps "
+    f"tx has a wrong signature: {ALICE} did not sign this transaction for Polkadot with "
+    "polkadot 2000000 (perhaps "
     f"another chain, runtime version, nonce, era, tip or call, or another key): {ANEW}"
 )
 USED = (
-    f"nonce 4 of {ALICE} is already used, the next one is 5: this transaction, or another one with this nonce, is in a "
+    f"nonce 4 of {ALICE} is already used, the next one is 5: this transaction, or another "
+    "one with this nonce, is in a "
     "block of Polkadot; nothing was sent"
 )
 
 JUDGED = [
-    refused("another key", lambda: signed().replace(GOOD[10:74], dev_key("//Bob").public_key.hex(), 1), BAD.replace(ALICE, "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3")),
+    refused("another key", lambda: signed().replace(GOOD[10:74], dev_key("//Bob").public_key.hex(),
+        1), BAD.replace(ALICE, "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3")),
     refused("another message", lambda: signed(message=b"hello"), BAD),
-    refused("another tip", lambda: signed(message=signing_payload(TABLE, PAYLOAD.call_data, options(tip=1)).bytes_to_sign), BAD),
+    refused("another tip", lambda: signed(message=signing_payload(TABLE, PAYLOAD.call_data, options(
+        tip=1)).bytes_to_sign), BAD),
     refused("a signature of zeros", lambda: GOOD[:76] + "00" * 64 + GOOD[204:], BAD),
-    refused("another metadata hash", lambda: signed(given=options(mode=1, metadata_hash=b"\1" * 32)), BAD),
-    refused("kusama's genesis", lambda: signed(given=options(genesis_hash=KUSAMA_GENESIS, block_hash=KUSAMA_GENESIS)), says('tx', 'polkadot')),
-    refused("kusama's runtime too", lambda: kusamas(options(genesis_hash=KUSAMA_GENESIS, block_hash=KUSAMA_GENESIS)), says('tx', 'polkadot')),
-    refused("another scheme", lambda: signed(scheme="ed25519"), says('tx', 'ed25519', 'sr25519', '--scheme')),
-    refused("a message in <Bytes>", lambda: signed(message=b"<Bytes>" + PAYLOAD.payload + b"</Bytes>"), says('tx', 'transaction')),
-    refused("a long payload not hashed", lambda: signed(LONG, message=LONG_PAYLOAD.payload), says('tx', 'blake2b-256', 'bytes_to_sign', payload=len(LONG_PAYLOAD.payload))),
-    refused("an era that ended long ago", lambda: signed(given=mortal(850)), says('tx', '64', '850', '913', '1000')),
-    refused("an era that ended with this block", lambda: signed(given=mortal(937)), says('tx', '64', '937', '1000')),
+    refused("another metadata hash", lambda: signed(given=options(mode=1,
+        metadata_hash=b"\1" * 32)), BAD),
+    refused("kusama's genesis", lambda: signed(given=options(genesis_hash=KUSAMA_GENESIS,
+        block_hash=KUSAMA_GENESIS)), says('tx', 'polkadot')),
+    refused("kusama's runtime too", lambda: kusamas(options(genesis_hash=KUSAMA_GENESIS,
+        block_hash=KUSAMA_GENESIS)), says('tx', 'polkadot')),
+    refused("another scheme", lambda: signed(scheme="ed25519"), says('tx', 'ed25519', 'sr25519',
+        '--scheme')),
+    refused("a message in <Bytes>", lambda: signed(
+        message=b"<Bytes>" + PAYLOAD.payload + b"</Bytes>"), says('tx', 'transaction')),
+    refused("a long payload not hashed", lambda: signed(LONG, message=LONG_PAYLOAD.payload), says(
+        'tx', 'blake2b-256', 'bytes_to_sign', payload=len(LONG_PAYLOAD.payload))),
+    refused("an era that ended long ago", lambda: signed(given=mortal(850)), says('tx', '64', '850',
+        '913', '1000')),
+    refused("an era that ended with this block", lambda: signed(given=mortal(937)), says('tx', '64',
+        '937', '1000')),
     refused("a used nonce", lambda: signed(given=options(nonce=NONCE - 1)), USED, "conflict"),
 ]  # fmt: skip
 
@@ -491,7 +523,9 @@ WAITING = [
 
 
 @pytest.mark.parametrize(("given", "error"), WAITING)
-def test_waiting_is_judged_before_anything_is_sent(send: Send, given: tuple[str, ...], error: Any) -> None:
+def test_waiting_is_judged_before_anything_is_sent(
+    send: Send, given: tuple[str, ...], error: Any
+) -> None:
     with Node(answers()) as node:
         ended = send(node, GOOD, *given)
 
@@ -503,7 +537,11 @@ def test_waiting_is_judged_before_anything_is_sent(send: Send, given: tuple[str,
 
 
 def said(number: int, message: str, data: Any, meaning: str) -> Any:
-    words = message if data is None else f"{message}: {data if isinstance(data, str) else json.dumps(data)}"
+    words = (
+        message
+        if data is None
+        else f"{message}: {data if isinstance(data, str) else json.dumps(data)}"
+    )
     return pytest.param(
         number,
         message,
@@ -515,25 +553,43 @@ def said(number: int, message: str, data: Any, meaning: str) -> Any:
 
 INVALID = "Invalid Transaction"
 REFUSALS = [
-    said(1010, INVALID, "Inability to pay some fees (e.g. account balance too low)", "its sender cannot pay the fee, or must keep the existential deposit"),
+    said(1010, INVALID, "Inability to pay some fees (e.g. account balance too low)",
+        "its sender cannot pay the fee, or must keep the existential deposit"),
     said(1010, INVALID, "Transaction is outdated", "its nonce is already used"),
-    said(1010, INVALID, "Transaction will be valid in the future", "its nonce is ahead of the account's next one"),
-    said(1010, INVALID, "Transaction has a bad signature", f"its signature does not match this chain, its runtime or the transaction: {ANEW}"),
-    said(1010, INVALID, "Transaction has an ancient birth block", f"its era has ended, or starts further back than the chain remembers: {ANEW}"),
-    said(1010, INVALID, "Transaction would exhaust the block limits", "it is too heavy for a block"),
-    said(1010, INVALID, "Transaction call is not expected", "the runtime does not accept such a call from outside"),
+    said(1010, INVALID, "Transaction will be valid in the future",
+        "its nonce is ahead of the account's next one"),
+    said(1010, INVALID, "Transaction has a bad signature",
+        f"its signature does not match this chain, its runtime or the transaction: {ANEW}"),
+    said(1010, INVALID, "Transaction has an ancient birth block",
+        f"its era has ended, or starts further back than the chain remembers: {ANEW}"),
+    said(1010, INVALID, "Transaction would exhaust the block limits",
+        "it is too heavy for a block"),
+    said(1010, INVALID, "Transaction call is not expected",
+        "the runtime does not accept such a call from outside"),
     said(1010, INVALID, "Invalid signing address", "its signer is not an account that may sign"),
-    said(1010, INVALID, "Custom error: 7", "a rule of its runtime forbids it, and only that number says which"),
-    said(1010, '{"invalid":{"payment":null}}', None, "its sender cannot pay the fee, or must keep the existential deposit"),
+    said(1010, INVALID, "Custom error: 7",
+        "a rule of its runtime forbids it, and only that number says which"),
+    said(1010, '{"invalid":{"payment":null}}', None,
+        "its sender cannot pay the fee, or must keep the existential deposit"),
     said(1010, INVALID, "Something new", "the runtime does not accept it"),
-    said(1010, INVALID, {"custom": 7}, "a rule of its runtime forbids it, and only that number says which"),
-    said(1011, "Unknown Transaction Validity", "Could not lookup information required to validate the transaction", "the runtime cannot look up what it needs to validate it"),
-    said(1012, "Transaction is temporarily banned", None, "it was recently found invalid, and the node does not look at it again for about half an hour"),
-    said(1014, "Priority is too low: (12 vs 13)", "The transaction has too low priority to replace another transaction already in the pool.", "the pool holds another transaction with this sender and nonce, and this one has no higher tip: raise the tip by more than 10 %, or wait"),
+    said(1010, INVALID, {"custom": 7},
+        "a rule of its runtime forbids it, and only that number says which"),
+    said(1011, "Unknown Transaction Validity",
+        "Could not lookup information required to validate the transaction",
+        "the runtime cannot look up what it needs to validate it"),
+    said(1012, "Transaction is temporarily banned", None,
+        "it was recently found invalid, and the node does not look at it again for about half an hour"),
+    said(1014, "Priority is too low: (12 vs 13)",
+        "The transaction has too low priority to replace another transaction already in the pool.",
+        "the pool holds another transaction with this sender and nonce, and this one has no higher tip: raise the tip by more than 10 %, or wait"),
     said(1015, "Cycle Detected", None, "it depends on a transaction that depends on it"),
-    said(1016, "Immediately Dropped", "The transaction couldn't enter the pool because of the limit", "the pool is full and dropped it at once: send it again later, or with a tip"),
-    said(1002, "Verification Error: Runtime error", "RuntimeApi", "the runtime failed while it validated it"),
-    said(-32601, "Method not found", None, "the node accepts no transactions: use another endpoint"),
+    said(1016, "Immediately Dropped",
+        "The transaction couldn't enter the pool because of the limit",
+        "the pool is full and dropped it at once: send it again later, or with a tip"),
+    said(1002, "Verification Error: Runtime error", "RuntimeApi",
+        "the runtime failed while it validated it"),
+    said(-32601, "Method not found", None,
+        "the node accepts no transactions: use another endpoint"),
     said(-32000, "busy", None, "for a reason that only the node's message gives"),
 ]  # fmt: skip
 
@@ -593,7 +649,8 @@ def test_a_node_that_is_killed_while_it_is_sent_to_says_so_too(send: Send) -> No
 
     assert ended.code == 5
     assert error_of(ended).startswith(
-        f"Polkadot did not answer, so the transaction {HASH} may or may not have been sent ({node.url} did not answer "
+        f"Polkadot did not answer, so the transaction {HASH} may or may not have been sent "
+        f"({node.url} did not answer "
         "author_submitExtrinsic: "
     )
     assert sent(node) == 1
@@ -618,20 +675,28 @@ def test_a_node_that_stalls_when_it_is_sent_to_is_not_sent_to_again(
 def test_a_bug_after_it_was_sent_does_not_say_that_nothing_was(
     send: Send, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarioctl.transactions.submission.inclusion.read_inclusion", {}.__getitem__)
+    monkeypatch.setattr(
+        "scenarioctl.transactions.submission.inclusion.read_inclusion", {}.__getitem__
+    )
 
     with Node(answers()) as node:
         ended = send(node, GOOD, "--wait", "in-block")
 
     assert ended.code == 1
-    assert f"; the transaction {HASH} may have been sent; SCENARIOCTL_DEBUG=1 shows" in error_of(ended)
+    assert f"; the transaction {HASH} may have been sent; SCENARIOCTL_DEBUG=1 shows" in error_of(
+        ended
+    )
 
 
-def test_an_interruption_says_that_it_may_have_been_sent(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_says_that_it_may_have_been_sent(
+    send: Send, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scenarioctl.chains.connection.NodeConnection._result", interrupt_after(5, interrupt))
+    monkeypatch.setattr(
+        "scenarioctl.chains.connection.NodeConnection._result", interrupt_after(5, interrupt)
+    )
 
     with Node(answers()) as node:
         ended = send(node, GOOD)
@@ -663,12 +728,14 @@ def interrupt_after(count: int, interrupt: Callable[..., Any]) -> Callable[..., 
         ),
         pytest.param(
             {"state_getStorage": "0x00"},
-            "{url} returned an unreadable head or account: [{{'number': '0x3e8'}}, '0x00']; nothing was sent",
+            ("{url} returned an unreadable head or account: [{{'number': '0x3e8'}}, "
+"'0x00']; nothing was sent"),
             id="no account",
         ),
         pytest.param(
             {"state_getStorage": ["0x00"]},
-            "{url} returned an unreadable head or account: [{{'number': '0x3e8'}}, ['0x00']]; nothing was sent",
+            ("{url} returned an unreadable head or account: [{{'number': '0x3e8'}}, "
+"['0x00']]; nothing was sent"),
             id="an account that is a list",
         ),
     ],
@@ -735,7 +802,11 @@ INCLUDED = {
     "left": [],
     "asked": 1,
     "events": [
-        {"TransactionPayment": {"TransactionFeePaid": {"who": ALICE, "actual_fee": "161154943", "tip": "0"}}},
+        {
+            "TransactionPayment": {
+                "TransactionFeePaid": {"who": ALICE, "actual_fee": "161154943", "tip": "0"}
+            }
+        },
         {
             "System": {
                 "ExtrinsicSuccess": {
@@ -778,7 +849,9 @@ def test_on_a_terminal_it_is_drawn_as_facts_and_events(tmp_path: Path) -> None:
 
     assert (code, said.splitlines()[-1]) == (0, f"in block {BLOCK}")
     shown = re.sub(r"\s+", " ", without_colours(drawn))
-    assert shown.startswith(f"It succeeded in block {NUMBER + 1} of polkadot. hash {HASH} block {BLOCK} ")
+    assert shown.startswith(
+        f"It succeeded in block {NUMBER + 1} of polkadot. hash {HASH} block {BLOCK} "
+    )
     assert "transaction fee 0.0161154943 DOT events 2, shown by -v" in shown
 
 
@@ -826,7 +899,9 @@ MODULE = {"Module": {"index": 5, "error": b"\x02\0\0\0"}}
         ({"Module": {"index": 254, "error": b"\x01\0\0\0"}}, "pallet 254: error 01000000"),
     ],
 )
-def test_one_that_fails_in_its_block_ends_with_the_reason(send: Send, error: Any, words: str) -> None:
+def test_one_that_fails_in_its_block_ends_with_the_reason(
+    send: Send, error: Any, words: str
+) -> None:
     with Node(answers(found=events((1, PAID), (1, failed(error))))) as node:
         ended = send(node, GOOD, "--wait", "in-block", "--json")
 
@@ -857,7 +932,9 @@ def test_what_fails_inside_a_call_that_succeeds_is_warned_of(send: Send) -> None
         "Warning: Utility.BatchInterrupted: Balances.InsufficientBalance",
         "Warning: Proxy.ProxyExecuted: BadOrigin",
     ]
-    assert warnings[2].startswith("Warning: XcmPallet.Attempted: the message was not executed completely (")
+    assert warnings[2].startswith(
+        "Warning: XcmPallet.Attempted: the message was not executed completely ("
+    )
     assert len(warnings) == 3
 
 
@@ -871,9 +948,13 @@ STATES = [
 
 
 @pytest.mark.parametrize(
-    ("state", "code", "error"), STATES, ids=["usurped", "dropped", "invalid", "stale", "not final in time"]
+    ("state", "code", "error"),
+    STATES,
+    ids=["usurped", "dropped", "invalid", "stale", "not final in time"],
 )
-def test_how_it_ends_without_a_block_is_said(send: Send, state: Any, code: int, error: Says) -> None:
+def test_how_it_ends_without_a_block_is_said(
+    send: Send, state: Any, code: int, error: Says
+) -> None:
     with Node(answers(author_submitAndWatchExtrinsic=Feed(["ready", state]))) as node:
         ended = send(node, GOOD, "--wait", "finalized", "--json")
 
@@ -914,7 +995,9 @@ def test_a_connection_lost_while_waiting_is_opened_again_and_the_blocks_are_sear
     found = hash_of_block(NUMBER + 1)
     assert ended.code == 0
     assert json.loads(ended.out) == {**INCLUDED, "block": found}
-    lost, *_, seen = [line for line in ended.err.splitlines() if "connection" in line or found in line]
+    lost, *_, seen = [
+        line for line in ended.err.splitlines() if "connection" in line or found in line
+    ]
     assert lost == f"lost the connection to {node.url}, searching the blocks"
     assert seen == f"{'in' if state == 'in-block' else 'finalized in'} block {found}"
     assert sent(node) == 1
@@ -935,7 +1018,9 @@ def refuse_heads(*_: Any) -> None:
 def test_what_is_found_in_no_block_after_the_connection_was_lost_may_still_come(
     send: Send, heads: Any, words: tuple[str, ...]
 ) -> None:
-    given = answers(author_submitAndWatchExtrinsic=Feed(["ready", Gone]), chain_subscribeNewHeads=heads)
+    given = answers(
+        author_submitAndWatchExtrinsic=Feed(["ready", Gone]), chain_subscribeNewHeads=heads
+    )
 
     with Node(given) as node:
         timeout = "60" if heads is refuse_heads else "3"
@@ -963,7 +1048,9 @@ def test_one_in_the_pool_already_is_followed_too(send: Send) -> None:
     assert ended.err.splitlines()[-1] == says("Warning", "Polkadot")
 
 
-NOT_READ = f"the transaction {HASH} is in block {BLOCK} of Polkadot, but its effects could not be read"
+NOT_READ = (
+    f"the transaction {HASH} is in block {BLOCK} of Polkadot, but its effects could not be read"
+)
 
 
 @pytest.mark.parametrize(
@@ -985,7 +1072,9 @@ NOT_READ = f"the transaction {HASH} is in block {BLOCK} of Polkadot, but its eff
         ({"found": "0x0499"}, "{url} returned unreadable events: '0x0499'"),
     ],
 )
-def test_a_block_that_cannot_be_read_is_named(send: Send, changes: dict[str, Any], why: str) -> None:
+def test_a_block_that_cannot_be_read_is_named(
+    send: Send, changes: dict[str, Any], why: str
+) -> None:
     with Node(answers(**changes)) as node:
         ended = send(node, GOOD, "--wait", "in-block", "--json")
 
@@ -1034,7 +1123,9 @@ class _Block:
         self.chain = REGISTRY.find(chain)
         self._table = bundled(chain)
         self._key = storage_key(self._table, "System", "Events", ())
-        records = [{"phase": {"ApplyExtrinsic": 0}, "event": event, "topics": []} for event in found]
+        records = [
+            {"phase": {"ApplyExtrinsic": 0}, "event": event, "topics": []} for event in found
+        ]
         self._events = "0x" + self._table.encode(self._key.entry.value_type, records).hex()
 
     async def table_at(self, _: str) -> Any:
@@ -1131,18 +1222,26 @@ def _withdraws(currency: int, amount: int) -> list[Any]:
     return [{"Tokens": {"Withdrawn": withdrawn}}, {"Currencies": {"Withdrawn": withdrawn}}]
 
 
-def _deposits(currency: int, amount: int, who: bytes = b"modlpy/trsry".ljust(32, b"\0")) -> list[Any]:
+def _deposits(
+    currency: int, amount: int, who: bytes = b"modlpy/trsry".ljust(32, b"\0")
+) -> list[Any]:
     deposited = {"currency_id": currency, "who": who, "amount": amount}
     return [{"Tokens": {"Deposited": deposited}}, {"Currencies": {"Deposited": deposited}}]
 
 
 _HDX_FEE = {
-    "TransactionPayment": {"TransactionFeePaid": {"who": WHO, "actual_fee": 1_690_000_000_000, "tip": 0}}
+    "TransactionPayment": {
+        "TransactionFeePaid": {"who": WHO, "actual_fee": 1_690_000_000_000, "tip": 0}
+    }
 }
 _UPGRADED = {"Balances": {"Upgraded": {"who": WHO}}}
 #: What a swap moves between the withdrawal of the fee and its end.
 _SWAPPED = [
-    {"Tokens": {"Transfer": {"currency_id": 5, "from": WHO, "to": b"\2" * 32, "amount": 2 * 10**10}}},
+    {
+        "Tokens": {
+            "Transfer": {"currency_id": 5, "from": WHO, "to": b"\2" * 32, "amount": 2 * 10**10}
+        }
+    },
     *_deposits(1, 150950555, b"\2" * 32),
 ]
 
@@ -1179,8 +1278,12 @@ _SWAPPED = [
             id="in HDX",
         ),
         pytest.param([*_SWAPPED, *_deposits(5, 15000000)], None, None, id="not withdrawn"),
-        pytest.param([*_withdraws(5, 17804286), *_SWAPPED], None, None, id="given to nobody in DOT"),
-        pytest.param([*_withdraws(5, 7), *_deposits(5, 8)], None, None, id="more given than withdrawn"),
+        pytest.param(
+            [*_withdraws(5, 17804286), *_SWAPPED], None, None, id="given to nobody in DOT"
+        ),
+        pytest.param(
+            [*_withdraws(5, 7), *_deposits(5, 8)], None, None, id="more given than withdrawn"
+        ),
         pytest.param([_UPGRADED], None, None, id="nothing moved"),
     ],
 )

@@ -30,7 +30,9 @@ def of_kind(kind: str) -> pytest.MarkDecorator:
 
 
 @of_kind("line")
-def test_a_call_from_a_line_is_the_one_of_polkadot_js(scenarioctl: Run, vector: dict[str, Any]) -> None:
+def test_a_call_from_a_line_is_the_one_of_polkadot_js(
+    scenarioctl: Run, vector: dict[str, Any]
+) -> None:
     line = ("--offline", "call", vector["chain"], vector["pallet"], vector["method"])
 
     extrinsic = scenarioctl(*line, *vector["words"])
@@ -40,7 +42,9 @@ def test_a_call_from_a_line_is_the_one_of_polkadot_js(scenarioctl: Run, vector: 
 
 
 @of_kind("join")
-def test_a_batch_is_the_one_of_polkadot_js(scenarioctl: Run, vector: dict[str, Any], tmp_path: Path) -> None:
+def test_a_batch_is_the_one_of_polkadot_js(
+    scenarioctl: Run, vector: dict[str, Any], tmp_path: Path
+) -> None:
     file = tmp_path / "calls.txt"
     file.write_text("\n".join(vector["calls"][1:]) + "\n\n")
     line = ("--offline", "batch", vector["chain"], "--kind", vector["batch"])
@@ -67,7 +71,9 @@ def test_a_batch_takes_extrinsics_too(scenarioctl: Run) -> None:
 @pytest.mark.parametrize(
     "seed", [1, pytest.param(2, marks=pytest.mark.soak), pytest.param(3, marks=pytest.mark.soak)]
 )
-def test_every_call_of_a_runtime_is_built_from_the_text_of_its_arguments(chain: str, seed: int) -> None:
+def test_every_call_of_a_runtime_is_built_from_the_text_of_its_arguments(
+    chain: str, seed: int
+) -> None:
     """decode(encode(x)) == x, over the text that a person would type."""
     table = bundled(chain)
     random = Random(f"{chain} {seed}")
@@ -89,13 +95,17 @@ def test_every_call_of_a_runtime_is_built_from_the_text_of_its_arguments(chain: 
                 # Over a wrong reserve, or with an account that is not one.
                 refused.append(str(error))
                 continue
-            assert table.encode_call(built.call) == table.encode_call(call), f"{pallet}.{method} {words}"
+            assert table.encode_call(built.call) == table.encode_call(call), (
+                f"{pallet}.{method} {words}"
+            )
             tried += 1
     assert tried > 300
     assert [error for error in refused if "XTokens is refused" not in error] == []
 
 
-def test_a_batch_of_more_calls_than_the_runtime_takes_is_refused(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_batch_of_more_calls_than_the_runtime_takes_is_refused(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     limit = bundled("polkadot").constant("Utility", "batched_calls_limit")
     file = tmp_path / "calls.txt"
     file.write_text(f"{HELLO}\n" * (limit + 1))
@@ -107,7 +117,9 @@ def test_a_batch_of_more_calls_than_the_runtime_takes_is_refused(scenarioctl: Ru
 
 def test_a_signed_extrinsic_is_neither_an_argument_nor_part_of_a_batch(scenarioctl: Run) -> None:
     (signed, *_) = [
-        v["extrinsic_hex"] for v in VECTORS if v["kind"] == "signed-extrinsic" and v["chain"] == "polkadot"
+        v["extrinsic_hex"]
+        for v in VECTORS
+        if v["kind"] == "signed-extrinsic" and v["chain"] == "polkadot"
     ]
 
     argument = scenarioctl("--offline", "call", "polkadot", "Utility", "as_derivative", "3", signed)
@@ -117,7 +129,9 @@ def test_a_signed_extrinsic_is_neither_an_argument_nor_part_of_a_batch(scenarioc
     assert (argument.code, part.code) == (2, 2)
 
 
-def test_text_that_begins_with_an_at_sign_is_written_with_two(scenarioctl: Run, tmp_path: Path) -> None:
+def test_text_that_begins_with_an_at_sign_is_written_with_two(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     file = tmp_path / "text"
     file.write_text("@alice\n")
     line = ("--offline", "call", "polkadot", "System", "remark")
@@ -157,7 +171,9 @@ def test_a_call_is_a_payload_for_its_sender(scenarioctl: Run) -> None:
     signer = ("--sender", BOB, "--nonce", "3", "--era", "immortal")
 
     built = scenarioctl("--offline", *PAY, "--output-format", "payload", *signer)
-    made = scenarioctl("--offline", "tx", "payload", tx, "--chain", "polkadot", *signer, "--field", "payload")
+    made = scenarioctl(
+        "--offline", "tx", "payload", tx, "--chain", "polkadot", *signer, "--field", "payload"
+    )
 
     assert built.out == made.out
 
@@ -170,5 +186,7 @@ def test_arguments_may_be_given_by_name_over_http() -> None:
 
     assert by_name == in_order
     assert by_name.call == Call(
-        pallet="Balances", method="transfer_keep_alive", args={"dest": by_name.call.args["dest"], "value": 5}
+        pallet="Balances",
+        method="transfer_keep_alive",
+        args={"dest": by_name.call.args["dest"], "value": 5},
     )

@@ -1,4 +1,5 @@
-"""A check claims nothing that no chain has shown: `ok` needs the beneficiary's credit, all else has its sentence."""
+"""A check claims nothing that no chain has shown: `ok` needs the beneficiary's credit, all else has
+its sentence."""
 
 import json
 import re
@@ -92,7 +93,12 @@ def minted(who: bytes = BOB_KEY, amount: int = ARRIVING) -> dict[str, Any]:
 
 
 def incomplete(error: str) -> dict[str, Any]:
-    return {"Incomplete": {"used": {"ref_time": 1, "proof_size": 1}, "error": {"index": 2, "error": error}}}
+    return {
+        "Incomplete": {
+            "used": {"ref_time": 1, "proof_size": 1},
+            "error": {"index": 2, "error": error},
+        }
+    }
 
 
 def account(free: int, *, reserved: int = 0, frozen: int = 0) -> dict[str, Any]:
@@ -130,7 +136,16 @@ def network(tmp_path: Path) -> Iterator[FakeNetwork]:
 
 
 Check = Callable[..., dict[str, Any]]
-TRANSFER = ("--from", "polkadot", "--to", "assetHub", "--assetid", "DOT", "--amount", f"{AMOUNT}raw")
+TRANSFER = (
+    "--from",
+    "polkadot",
+    "--to",
+    "assetHub",
+    "--assetid",
+    "DOT",
+    "--amount",
+    f"{AMOUNT}raw",
+)
 
 
 @pytest.fixture
@@ -154,7 +169,12 @@ def transfer_check(check: Check) -> dict[str, Any]:
 def test_what_leaves_what_each_hop_takes_and_what_arrives(check: Check) -> None:
     answer = transfer_check(check)
 
-    assert (answer["verdict"], answer["reasons"], answer["warnings"], answer["exit"]) == ("ok", [], [], 0)
+    assert (answer["verdict"], answer["reasons"], answer["warnings"], answer["exit"]) == (
+        "ok",
+        [],
+        [],
+        0,
+    )
     assert [(step["chain"], step["what"], step["human"]) for step in answer["steps"]] == [
         ("polkadot", "leaves", "1.5 DOT"),
         ("polkadot", "transaction fee", "0.016 DOT"),
@@ -179,13 +199,17 @@ def test_whole_tokens_are_checked_and_told_in_both_units(
 ) -> None:
     words = (*TRANSFER[:-1], amount, "--destinationaddress", BOB)
 
-    ended = scenarioctl("--config", str(network.config), "tx", "check", *words, "--sender", ALICE, "--json")
+    ended = scenarioctl(
+        "--config", str(network.config), "tx", "check", *words, "--sender", ALICE, "--json"
+    )
 
     assert {**json.loads(ended.out), "exit": 0} == transfer_check(check)
     assert ended.err.splitlines()[0] == f"amount {amount} = 1.5 DOT (15000000000 raw)"
 
 
-@pytest.mark.parametrize("amount", ["1000000", "15_000_000_000", "15,000,000,000", "15 000 000 000", "2e10"])
+@pytest.mark.parametrize(
+    "amount", ["1000000", "15_000_000_000", "15,000,000,000", "15 000 000 000", "2e10"]
+)
 def test_a_number_that_was_in_the_smallest_unit_does_not_change_its_meaning(
     check: Check, amount: str
 ) -> None:
@@ -210,7 +234,11 @@ def test_over_http_an_amount_is_raw_unless_its_unit_says_otherwise(tmp_path: Pat
         assert said("1,500", unit="tokens") == (422, says("amount", "1500 or 1.5"))
         assert said("1.5", unit="dollars") == (422, says("unit", "dollars", "raw", "tokens"))
         # These are sound, and need the chain.
-        accepted = [said(15000000000), said(1.5, unit="tokens"), said("15000000000raw", unit="tokens")]
+        accepted = [
+            said(15000000000),
+            said(1.5, unit="tokens"),
+            said("15000000000raw", unit="tokens"),
+        ]
         assert {status for status, _ in accepted} == {503}
         both = served.post(
             "/api/tx/check", {"sender": ALICE, "tx": REMARK, "chain": "polkadot", "unit": "tokens"}
@@ -218,7 +246,9 @@ def test_over_http_an_amount_is_raw_unless_its_unit_says_otherwise(tmp_path: Pat
         assert both.json()["error"] == says("tx", "unit")
 
 
-def test_the_message_is_tried_byte_for_byte_as_it_is_forwarded(network: FakeNetwork, check: Check) -> None:
+def test_the_message_is_tried_byte_for_byte_as_it_is_forwarded(
+    network: FakeNetwork, check: Check
+) -> None:
     transfer_check(check)
 
     relay, hub = network.chains["polkadot"], network.chains["assetHub"]
@@ -228,7 +258,8 @@ def test_the_message_is_tried_byte_for_byte_as_it_is_forwarded(network: FakeNetw
         hub.table.api_method("DryRunApi", "dry_run_xcm").inputs[0].type_id, {"V5": NATIVE_UP}
     )
     assert tried == origin + hub.table.encode(message_type, message())
-    # The origin by the runtime's own type, the call, and the version that the messages come back in.
+    # The origin by the runtime's own type, the call, and the version that the messages come back
+    # in.
     asked = dict(relay.asked)["DryRunApi_dry_run_call"]
     assert asked.startswith(b"\0\1" + ALICE_KEY)
     assert asked.endswith((5).to_bytes(4, "little"))
@@ -247,7 +278,15 @@ def test_the_fee_is_asked_for_a_signed_transaction(network: FakeNetwork, check: 
 
 def test_a_refused_transfer_is_not_handed_out(network: FakeNetwork, scenarioctl: Run) -> None:
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects()
-    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
+    words = (
+        "--config",
+        str(network.config),
+        "xcm",
+        "asset-transfer",
+        *TRANSFER,
+        "--destinationaddress",
+        BOB,
+    )
 
     ended = scenarioctl(*words, "--check", "--sender", ALICE)
 
@@ -257,7 +296,15 @@ def test_a_refused_transfer_is_not_handed_out(network: FakeNetwork, scenarioctl:
 
 def test_what_stays_unknown_is_not_handed_out(network: FakeNetwork, scenarioctl: Run) -> None:
     network.cut("assetHub")
-    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
+    words = (
+        "--config",
+        str(network.config),
+        "xcm",
+        "asset-transfer",
+        *TRANSFER,
+        "--destinationaddress",
+        BOB,
+    )
 
     ended = scenarioctl(*words, "--check", "--sender", ALICE)
 
@@ -271,7 +318,15 @@ def test_what_stays_unknown_is_not_handed_out(network: FakeNetwork, scenarioctl:
 def test_a_transfer_that_passes_is_handed_out_as_without_a_check(
     network: FakeNetwork, scenarioctl: Run
 ) -> None:
-    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
+    words = (
+        "--config",
+        str(network.config),
+        "xcm",
+        "asset-transfer",
+        *TRANSFER,
+        "--destinationaddress",
+        BOB,
+    )
 
     plain = scenarioctl(*words)
     checked = scenarioctl(*words, "--check", "--sender", ALICE)
@@ -283,10 +338,31 @@ def test_a_transfer_that_passes_is_handed_out_as_without_a_check(
     assert answer["check"]["verdict"] == "ok"
 
 
-def test_a_scenario_is_created_only_if_its_transfer_passes(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_a_scenario_is_created_only_if_its_transfer_passes(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     words = (
-        *("--config", str(network.config), "create", "scenario", "--from", "polkadot", "--to", "assetHub"),
-        *("--assetid", "DOT", "--amount", "1.5", "--destination-address", BOB, "--check", "--sender", ALICE),
+        *(
+            "--config",
+            str(network.config),
+            "create",
+            "scenario",
+            "--from",
+            "polkadot",
+            "--to",
+            "assetHub",
+        ),
+        *(
+            "--assetid",
+            "DOT",
+            "--amount",
+            "1.5",
+            "--destination-address",
+            BOB,
+            "--check",
+            "--sender",
+            ALICE,
+        ),
     )
 
     created = scenarioctl(*words)
@@ -305,17 +381,40 @@ def test_a_scenario_is_created_only_if_its_transfer_passes(network: FakeNetwork,
     assert json.loads(stored.out)["total"] == 1
 
 
-def test_a_checked_transfer_to_an_account_that_exists_says_so(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_a_checked_transfer_to_an_account_that_exists_says_so(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     hub = network.chains["assetHub"]
     hub.store("System", "Account", BOB_KEY, value=account(5 * DOT))
 
     created = scenarioctl(
-        *("--config", str(network.config), "create", "scenario", "--from", "polkadot", "--to", "assetHub"),
-        *("--assetid", "DOT", "--amount", "1.5", "--destination-address", BOB, "--check", "--sender", ALICE),
+        *(
+            "--config",
+            str(network.config),
+            "create",
+            "scenario",
+            "--from",
+            "polkadot",
+            "--to",
+            "assetHub",
+        ),
+        *(
+            "--assetid",
+            "DOT",
+            "--amount",
+            "1.5",
+            "--destination-address",
+            BOB,
+            "--check",
+            "--sender",
+            ALICE,
+        ),
     )
 
     assert created.code == 0
-    assert created.err.startswith(f"Created {created.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to ")
+    assert created.err.startswith(
+        f"Created {created.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to "
+    )
     assert created.err.splitlines()[0].endswith(" (valid address, existing account)")
 
 
@@ -326,7 +425,9 @@ def test_a_checked_transfer_to_an_account_that_exists_says_so(network: FakeNetwo
         ("tx", "check", *TRANSFER, "--destinationaddress", BOB, "--sender", ""),
     ],
 )
-def test_a_check_needs_a_sender(network: FakeNetwork, scenarioctl: Run, words: tuple[str, ...]) -> None:
+def test_a_check_needs_a_sender(
+    network: FakeNetwork, scenarioctl: Run, words: tuple[str, ...]
+) -> None:
     ended = scenarioctl("--config", str(network.config), *words)
 
     assert ended.err == says("sender", "missing").printed
@@ -334,7 +435,16 @@ def test_a_check_needs_a_sender(network: FakeNetwork, scenarioctl: Run, words: t
 
 
 def test_offline_nothing_is_checked(network: FakeNetwork, scenarioctl: Run) -> None:
-    words = ("xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB, "--check", "--sender", ALICE)
+    words = (
+        "xcm",
+        "asset-transfer",
+        *TRANSFER,
+        "--destinationaddress",
+        BOB,
+        "--check",
+        "--sender",
+        ALICE,
+    )
 
     ended = scenarioctl("--offline", "--config", str(network.config), *words)
 
@@ -374,7 +484,9 @@ def module_error(pallet: str, name: str) -> dict[str, Any]:
     """Return how a call fails with an error of a pallet of polkadot, by its numbers."""
     table = table_of("polkadot")
     _, index, _ = table._places[pallet]
-    number = next(row[1] for row in table.types[table._pallet(pallet)["error"]][3] if row[0] == name)
+    number = next(
+        row[1] for row in table.types[table._pallet(pallet)["error"]][3] if row[0] == name
+    )
     error = {"Module": {"index": index, "error": bytes((number, 0, 0, 0))}}
     return {"Err": {"post_info": {"actual_weight": None, "pays_fee": "Yes"}, "error": error}}
 
@@ -385,7 +497,9 @@ def carrying(amount: int) -> Change:
     def change(network: FakeNetwork) -> None:
         relay, hub = network.chains["polkadot"], network.chains["assetHub"]
         relay.api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, message(amount=amount)))
-        hub.api["DryRunApi_dry_run_xcm"] = message_effects(minted(amount=max(amount - EXECUTION, 1)))
+        hub.api["DryRunApi_dry_run_xcm"] = message_effects(
+            minted(amount=max(amount - EXECUTION, 1))
+        )
 
     return change
 
@@ -412,25 +526,38 @@ FAULTS: list[Any] = [
     pytest.param(
         api("polkadot", "DryRunApi_dry_run_call", trap),
         "unknown",
-        "DryRunApi_dry_run_call of Polkadot failed on the node: Internal error: wasm trap: unreachable (-32603)",
+        (
+            "DryRunApi_dry_run_call of Polkadot failed on the node: Internal error: wasm trap: "
+            "unreachable (-32603)"
+        ),
         id="wasm that traps on the source",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", trap),
         "unknown",
-        "DryRunApi_dry_run_xcm of Polkadot Asset Hub failed on the node: Internal error: wasm trap: unreachable (-32603)",
+        (
+            "DryRunApi_dry_run_xcm of Polkadot Asset Hub failed on the node: Internal error: "
+            "wasm trap: unreachable (-32603)"
+        ),
         id="wasm that traps on the destination",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", b"\0\0\0"),
         "unknown",
-        "Polkadot Asset Hub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of statemint 2003001: Ok.execution_result.Complete.used.proof_size: the bytes end early, in what begins at byte 3",
+        (
+            "Polkadot Asset Hub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, "
+            "Error> of statemint 2003001: Ok.execution_result.Complete.used.proof_size: the "
+            "bytes end early, in what begins at byte 3"
+        ),
         id="an answer that is cut",
     ),
     pytest.param(
         api("assetHub", "DryRunApi_dry_run_xcm", b""),
         "unknown",
-        "Polkadot Asset Hub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of statemint 2003001: the bytes end early, in what begins at byte 0",
+        (
+            "Polkadot Asset Hub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, "
+            "Error> of statemint 2003001: the bytes end early, in what begins at byte 0"
+        ),
         id="an answer without a byte",
     ),
     pytest.param(
@@ -458,7 +585,10 @@ FAULTS: list[Any] = [
     pytest.param(
         api("polkadot", "TransactionPaymentApi_query_info", trap),
         "unknown",
-        "TransactionPaymentApi_query_info of Polkadot failed on the node: Internal error: wasm trap: unreachable (-32603)",
+        (
+            "TransactionPaymentApi_query_info of Polkadot failed on the node: Internal error: "
+            "wasm trap: unreachable (-32603)"
+        ),
         id="a fee that the chain does not tell",
     ),
     pytest.param(
@@ -489,22 +619,37 @@ FAULTS: list[Any] = [
         api(
             "assetHub",
             "DryRunApi_dry_run_xcm",
-            message_effects({"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": ARRIVING}}}),
+            message_effects(
+                {"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": ARRIVING}}}
+            ),
         ),
         "refused",
         "no DOT is credited to the beneficiary on Polkadot Asset Hub, although nothing fails there",
         id="a credit of another asset",
     ),
     pytest.param(
-        api("assetHub", "DryRunApi_dry_run_xcm", message_effects(outcome=incomplete("TooExpensive"))),
+        api(
+            "assetHub", "DryRunApi_dry_run_xcm", message_effects(outcome=incomplete("TooExpensive"))
+        ),
         "refused",
-        "the message fails on Polkadot Asset Hub: TooExpensive, too little is set aside for the fee, or the asset cannot pay fees there; the assets sent would be trapped or lost there",
+        (
+            "the message fails on Polkadot Asset Hub: TooExpensive, too little is set aside "
+            "for the fee, or the asset cannot pay fees there; the assets sent would be trapped "
+            "or lost there"
+        ),
         id="a fee that is not paid",
     ),
     pytest.param(
-        api("assetHub", "DryRunApi_dry_run_xcm", message_effects(minted(), outcome=incomplete("Barrier"))),
+        api(
+            "assetHub",
+            "DryRunApi_dry_run_xcm",
+            message_effects(minted(), outcome=incomplete("Barrier")),
+        ),
         "refused",
-        "the message fails on Polkadot Asset Hub: Barrier, the chain does not accept such a message; the assets sent would be trapped or lost there",
+        (
+            "the message fails on Polkadot Asset Hub: Barrier, the chain does not accept such "
+            "a message; the assets sent would be trapped or lost there"
+        ),
         id="a message that fails after a credit",
     ),
     pytest.param(
@@ -514,7 +659,10 @@ FAULTS: list[Any] = [
             call_effects(result=module_error("XcmPallet", "FeesNotMet")),
         ),
         "refused",
-        "Polkadot refuses the call: XcmPallet.FeesNotMet, the fee for delivering the message cannot be paid",
+        (
+            "Polkadot refuses the call: XcmPallet.FeesNotMet, the fee for delivering the "
+            "message cannot be paid"
+        ),
         id="a call that its chain refuses",
     ),
     pytest.param(
@@ -523,7 +671,10 @@ FAULTS: list[Any] = [
             "DryRunApi_dry_run_call",
             call_effects(
                 result={
-                    "Err": {**module_error("Balances", "InsufficientBalance")["Err"], "error": "BadOrigin"}
+                    "Err": {
+                        **module_error("Balances", "InsufficientBalance")["Err"],
+                        "error": "BadOrigin",
+                    }
                 }
             ),
         ),
@@ -538,7 +689,11 @@ FAULTS: list[Any] = [
             call_effects((RELAY_TO_HUB, message("ReserveAssetDeposited"))),
         ),
         "refused",
-        "DOT would go from Polkadot to Polkadot Asset Hub with Polkadot as its reserve, but Polkadot Asset Hub backs it: no chain refuses this, and the backing would end up in the wrong place",
+        (
+            "DOT would go from Polkadot to Polkadot Asset Hub with Polkadot as its reserve, "
+            "but Polkadot Asset Hub backs it: no chain refuses this, and the backing would end "
+            "up in the wrong place"
+        ),
         id="a wrong reserve that nobody refuses",
     ),
     *(
@@ -557,7 +712,10 @@ FAULTS: list[Any] = [
     pytest.param(
         balance(free=DOT),
         "refused",
-        "the sender can spend 1 DOT on Polkadot: the fee of 0.016 DOT can be taken only if the existential deposit of 1 DOT stays",
+        (
+            "the sender can spend 1 DOT on Polkadot: the fee of 0.016 DOT can be taken only if "
+            "the existential deposit of 1 DOT stays"
+        ),
         id="a fee that would take the existential deposit",
     ),
     pytest.param(
@@ -591,7 +749,8 @@ def test_nothing_is_called_ok_that_is_not_shown(
 
 
 def old_runtime(network: FakeNetwork, chain: str, file: str, spec_version: int) -> None:
-    """Let *chain* run a runtime of the past, whose metadata the node serves in its own version 14."""
+    """Let *chain* run a runtime of the past, whose metadata the node serves in its own version
+    14."""
     data = (DATA / "metadata" / file).read_bytes()
     fake = network.chains[chain]
     version = {"specName": fake.table.spec_name, "specVersion": spec_version}
@@ -609,10 +768,15 @@ def test_a_source_without_dry_runs_proves_nothing(network: FakeNetwork, check: C
     answer = transfer_check(check)
 
     assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
-    assert "the runtime polkadot 1002005 of Polkadot has no DryRunApi_dry_run_call" in answer["reasons"]
+    assert (
+        "the runtime polkadot 1002005 of Polkadot has no DryRunApi_dry_run_call"
+        in answer["reasons"]
+    )
 
 
-def test_messages_of_an_older_version_of_xcm_are_followed_too(network: FakeNetwork, check: Check) -> None:
+def test_messages_of_an_older_version_of_xcm_are_followed_too(
+    network: FakeNetwork, check: Check
+) -> None:
     relay = network.chains["polkadot"]
     metadata = (DATA / "metadata" / "polkadot-1006000.v15.scale").read_bytes()
     relay.table = read_metadata(metadata)
@@ -622,7 +786,11 @@ def test_messages_of_an_older_version_of_xcm_are_followed_too(network: FakeNetwo
     def call(name: str, data: str, *rest: Any) -> Any:
         if name != "Metadata_metadata_at_version":
             return served(name, data, *rest)
-        return "0x01" + (encode_compact(len(metadata)) + metadata).hex() if data == "0x0f000000" else "0x00"
+        return (
+            "0x01" + (encode_compact(len(metadata)) + metadata).hex()
+            if data == "0x0f000000"
+            else "0x00"
+        )
 
     relay.node.answers["state_call"] = call
     forwarded = {**message(), "V4": message()["V5"]}
@@ -639,9 +807,19 @@ def test_messages_of_an_older_version_of_xcm_are_followed_too(network: FakeNetwo
     assert (answer["verdict"], answer["reasons"], answer["warnings"]) == ("ok", [], [])
 
 
-def test_what_a_check_warns_of_is_said_where_it_is_built_too(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_what_a_check_warns_of_is_said_where_it_is_built_too(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     balance(free=2 * DOT)(network)
-    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
+    words = (
+        "--config",
+        str(network.config),
+        "xcm",
+        "asset-transfer",
+        *TRANSFER,
+        "--destinationaddress",
+        BOB,
+    )
 
     ended = scenarioctl(*words, "--check", "--sender", ALICE)
 
@@ -649,7 +827,9 @@ def test_what_a_check_warns_of_is_said_where_it_is_built_too(network: FakeNetwor
     assert ended.said == says("0.454", "DOT", "1")
 
 
-def test_an_arrival_below_the_existential_deposit_is_lost(network: FakeNetwork, check: Check) -> None:
+def test_an_arrival_below_the_existential_deposit_is_lost(
+    network: FakeNetwork, check: Check
+) -> None:
     hub = network.chains["assetHub"]
     hub.api["DryRunApi_dry_run_xcm"] = message_effects()
     hub.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": AMOUNT - 1000}
@@ -659,8 +839,12 @@ def test_an_arrival_below_the_existential_deposit_is_lost(network: FakeNetwork, 
     assert answer["reasons"] == [says("0.0000001", "DOT", "0.01", "Polkadot Asset Hub")]
 
 
-def test_a_weight_that_is_not_told_leaves_open_what_is_taken(network: FakeNetwork, check: Check) -> None:
-    network.chains["assetHub"].api["XcmPaymentApi_query_xcm_weight"] = {"Err": "WeightNotComputable"}
+def test_a_weight_that_is_not_told_leaves_open_what_is_taken(
+    network: FakeNetwork, check: Check
+) -> None:
+    network.chains["assetHub"].api["XcmPaymentApi_query_xcm_weight"] = {
+        "Err": "WeightNotComputable"
+    }
 
     answer = transfer_check(check)
 
@@ -674,7 +858,9 @@ def test_a_weight_that_is_not_told_leaves_open_what_is_taken(network: FakeNetwor
 
 
 def test_two_answers_that_differ_are_told(network: FakeNetwork, check: Check) -> None:
-    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(amount=ARRIVING - 1))
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
+        minted(amount=ARRIVING - 1)
+    )
 
     answer = transfer_check(check)
 
@@ -682,7 +868,9 @@ def test_two_answers_that_differ_are_told(network: FakeNetwork, check: Check) ->
     assert answer["warnings"] == [says("1.498", "DOT", "Polkadot Asset Hub", "1.4979999999")]
 
 
-def test_what_would_be_left_below_the_existential_deposit_is_told(network: FakeNetwork, check: Check) -> None:
+def test_what_would_be_left_below_the_existential_deposit_is_told(
+    network: FakeNetwork, check: Check
+) -> None:
     balance(free=2 * DOT)(network)
 
     answer = transfer_check(check)
@@ -711,7 +899,9 @@ def test_any_call_is_tried(network: FakeNetwork, check: Check) -> None:
     assert answer["stops"] == [
         {"chain": "polkadot", "tried": "call", "outcome": "ok", "events": ["System.Remarked"]}
     ]
-    assert [(step["what"], step["human"]) for step in answer["steps"]] == [("transaction fee", "0.016 DOT")]
+    assert [(step["what"], step["human"]) for step in answer["steps"]] == [
+        ("transaction fee", "0.016 DOT")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -741,7 +931,9 @@ def test_a_call_that_succeeds_around_one_that_fails_is_refused(
     assert (answer["verdict"], answer["reasons"], answer["exit"]) == ("refused", [reason], 6)
 
 
-def test_the_accounts_that_a_message_names_must_be_credited(network: FakeNetwork, check: Check) -> None:
+def test_the_accounts_that_a_message_names_must_be_credited(
+    network: FakeNetwork, check: Check
+) -> None:
     passes = check(REMARK, "--chain", "polkadot")
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects()
     fails = check(REMARK, "--chain", "polkadot")
@@ -759,7 +951,12 @@ def two_assets() -> dict[str, Any]:
             {"WithdrawAsset": brought},
             "ClearOrigin",
             {"BuyExecution": {"fees": asset(NATIVE_UP, EXECUTION), "weight_limit": "Unlimited"}},
-            {"DepositAsset": {"assets": {"Wild": {"AllCounted": 2}}, "beneficiary": location(BOB_KEY)}},
+            {
+                "DepositAsset": {
+                    "assets": {"Wild": {"AllCounted": 2}},
+                    "beneficiary": location(BOB_KEY),
+                }
+            },
             {"SetTopic": b"\7" * 32},
         ]
     }
@@ -772,7 +969,12 @@ def two_assets() -> dict[str, Any]:
         (
             minted(amount=1),
             "refused",
-            ["no USDt is credited to the beneficiary on Polkadot Asset Hub, although nothing fails there"],
+            [
+                (
+                    "no USDt is credited to the beneficiary on Polkadot Asset Hub, although "
+                    "nothing fails there"
+                )
+            ],
         ),
     ],
     ids=["the asset", "only what was left of the fee"],
@@ -780,13 +982,19 @@ def two_assets() -> dict[str, Any]:
 def test_what_pays_the_fee_for_another_asset_may_be_used_up(
     network: FakeNetwork, check: Check, event: Any, verdict: str, reasons: list[str]
 ) -> None:
-    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, two_assets()))
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(
+        (RELAY_TO_HUB, two_assets())
+    )
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(event)
 
     answer = check(REMARK, "--chain", "polkadot")
 
     assert (answer["verdict"], answer["reasons"]) == (verdict, reasons)
-    assert answer["arrival"]["computed"] == {"value": "100000000", "asset": "USDt", "human": "100 USDt"}
+    assert answer["arrival"]["computed"] == {
+        "value": "100000000",
+        "asset": "USDt",
+        "human": "100 USDt",
+    }
     told = [warning for warning in answer["warnings"] if "goes along" in warning]
     assert told == [says("0.002 DOT goes along", "0.002 DOT now", "trapped")]
 
@@ -801,7 +1009,9 @@ def test_a_credit_that_is_reported_twice_counts_once(network: FakeNetwork, check
     assert answer["warnings"] == []
 
 
-def test_a_message_that_brings_nothing_needs_no_receiver(network: FakeNetwork, check: Check) -> None:
+def test_a_message_that_brings_nothing_needs_no_receiver(
+    network: FakeNetwork, check: Check
+) -> None:
     nothing = {"V5": ["ClearOrigin", {"SetTopic": b"\1" * 32}]}
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, nothing))
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects()
@@ -841,7 +1051,9 @@ def test_a_message_that_brings_nothing_needs_no_receiver(network: FakeNetwork, c
         ),
     ],
 )
-def test_bad_input_is_refused_in_a_sentence(check: Check, words: tuple[str, ...], error: Says) -> None:
+def test_bad_input_is_refused_in_a_sentence(
+    check: Check, words: tuple[str, ...], error: Says
+) -> None:
     answer = check(*words)
 
     assert refused(answer) == {"error": error, "code": "invalid_request", "exit": 2}
@@ -887,10 +1099,20 @@ def with_remarks(network: FakeNetwork, remarked: Any = None) -> None:
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = tried
 
 
-def create_flow(network: FakeNetwork, scenarioctl: Run, text: str, *, as_json: bool = True) -> Ended:
+def create_flow(
+    network: FakeNetwork, scenarioctl: Run, text: str, *, as_json: bool = True
+) -> Ended:
     path = network.config.with_name("flow.toml")
     path.write_text(text, encoding="utf-8")
-    words = ("create", "--file", str(path), "--check", "--sender", ALICE, *(["--json"] if as_json else []))
+    words = (
+        "create",
+        "--file",
+        str(path),
+        "--check",
+        "--sender",
+        ALICE,
+        *(["--json"] if as_json else []),
+    )
     return scenarioctl("--config", str(network.config), *words)
 
 
@@ -915,7 +1137,9 @@ def test_a_remark_is_tried_for_its_sender(network: FakeNetwork, scenarioctl: Run
     ]
     tried = dict(network.chains["polkadot"].asked)["DryRunApi_dry_run_call"]
     # By Alice, and the call itself: System.remark_with_event with its text.
-    assert tried.startswith(b"\0\1" + ALICE_KEY + b"\x00\x07" + encode_compact(12) + b"paid in full")
+    assert tried.startswith(
+        b"\0\1" + ALICE_KEY + b"\x00\x07" + encode_compact(12) + b"paid in full"
+    )
     assert count_stored(network, scenarioctl) == 2
 
 
@@ -924,7 +1148,8 @@ def test_a_remark_is_tried_for_its_sender(network: FakeNetwork, scenarioctl: Run
     [
         (
             balance(free=DOT // 100),
-            "the check refuses this transaction: the sender can spend 0.01 DOT on Polkadot: the fee of 0.016 DOT can be taken only if "
+            "the check refuses this transaction: the sender can spend 0.01 DOT on "
+            "Polkadot: the fee of 0.016 DOT can be taken only if "
             "the existential deposit of 1 DOT stays",
         ),
         (
@@ -949,7 +1174,9 @@ def test_a_remark_that_would_not_go_through_is_not_stored(
     assert count_stored(network, scenarioctl) == 0
 
 
-def test_each_step_of_a_flow_is_tried_before_it_is_stored(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_each_step_of_a_flow_is_tried_before_it_is_stored(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     with_remarks(network)
 
     ended = create_flow(network, scenarioctl, STEPS.format(to=BOB))
@@ -963,27 +1190,43 @@ def test_each_step_of_a_flow_is_tried_before_it_is_stored(network: FakeNetwork, 
     ]
     assert answer["checks"][0]["arrival"]["credited"]["human"] == "1.498 DOT"
     exported = scenarioctl(
-        *("--config", str(network.config), "--json", "scenario", "export", answer["result"], "--as", "json")
+        *(
+            "--config",
+            str(network.config),
+            "--json",
+            "scenario",
+            "export",
+            answer["result"],
+            "--as",
+            "json",
+        )
     )
     assert [each["node"] for each in answer["checks"]] == [
         node["id"] for node in json.loads(exported.out)["nodes"] if node["type"] == "action"
     ]
 
 
-def test_a_flow_one_of_whose_steps_would_fail_is_not_stored(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_a_flow_one_of_whose_steps_would_fail_is_not_stored(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     with_remarks(network, call_effects(result=module_error("System", "CallFiltered")))
 
     ended = create_flow(network, scenarioctl, STEPS.format(to=BOB), as_json=False)
 
     assert (ended.out, ended.code) == ("", 6)
     assert re.fullmatch(
-        r"Error: steps\[1\]: the check refuses this transaction: Polkadot refuses the call: System.CallFiltered.*\n",
+        (
+            r"Error: steps\[1\]: the check refuses this transaction: Polkadot refuses the "
+            r"call: System.CallFiltered.*\n"
+        ),
         ended.err,
     )
     assert count_stored(network, scenarioctl) == 0
 
 
-def test_a_step_that_waits_for_data_is_said_not_to_be_checked(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_a_step_that_waits_for_data_is_said_not_to_be_checked(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     with_remarks(network)
     webhook = '[[steps]]\ntype = "webhook"\nname = "payouts"\n'
 
@@ -1012,13 +1255,15 @@ def test_a_flow_that_nobody_can_try_is_not_stored(network: FakeNetwork, scenario
 
     assert (ended.out, ended.code) == ("", 5)
     assert (
-        "could not prove that this transaction does what it should: Polkadot Asset Hub cannot be reached"
-        in ended.err
-    )
+        "could not prove that this transaction does what it should: Polkadot Asset Hub "
+        "cannot be reached"
+    ) in ended.err
     assert count_stored(network, scenarioctl) == 0
 
 
-def test_on_a_terminal_each_step_of_a_flow_has_its_table(network: FakeNetwork, tmp_path: Path) -> None:
+def test_on_a_terminal_each_step_of_a_flow_has_its_table(
+    network: FakeNetwork, tmp_path: Path
+) -> None:
     with_remarks(network)
     flow = network.config.with_name("flow.toml")
     flow.write_text(STEPS.format(to=BOB), encoding="utf-8")
@@ -1029,7 +1274,10 @@ def test_on_a_terminal_each_step_of_a_flow_has_its_table(network: FakeNetwork, t
     assert code == 0
     lines = without_colours(drawn).splitlines()
     titles = [line for line in lines if line.startswith("steps")]
-    assert titles == ["steps[0]: polkadot > xTransfer > assetHub", "steps[1]: polkadot > Remark > polkadot"]
+    assert titles == [
+        "steps[0]: polkadot > xTransfer > assetHub",
+        "steps[1]: polkadot > Remark > polkadot",
+    ]
     assert lines.count("ok") == 2
 
 
@@ -1068,12 +1316,21 @@ def test_a_transfer_to_oneself_moves_nothing_and_is_refused(
         TransactionPaymentApi_query_info=info(FEE),
     )
     hub.store("System", "Account", ALICE_KEY, value=account(5 * DOT))
-    route = ("--from", "assetHub", "--to", "assetHub", "--assetid", asset_id, "--amount", "1000000raw")
+    route = (
+        "--from",
+        "assetHub",
+        "--to",
+        "assetHub",
+        "--assetid",
+        asset_id,
+        "--amount",
+        "1000000raw",
+    )
 
     answer = check(*route, "--destinationaddress", ALICE)
 
     assert (answer["verdict"], answer["exit"]) == ("refused", 6)
     assert (
-        "the receiver is the sender: nothing would move on Polkadot Asset Hub, but the fee would be paid"
-        in answer["reasons"]
-    )
+        "the receiver is the sender: nothing would move on Polkadot Asset Hub, but the fee "
+        "would be paid"
+    ) in answer["reasons"]

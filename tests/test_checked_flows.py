@@ -1,4 +1,5 @@
-"""Scenarios and flows that are checked before they are stored or drafted: what only a check opens, and what follows a swap."""
+"""Scenarios and flows that are checked before they are stored or drafted: what only a check opens,
+and what follows a swap."""
 
 import json
 from pathlib import Path
@@ -39,7 +40,13 @@ HDX = {
     "assetid": "HDX",
 }
 WUD = {**HDX, "amount": "{{ swap.min_received }}", "assetid": "1000085", "remote_fee_asset": "DOT"}
-SWAP = {"type": "swap", "assetin": "DOT", "assetout": "1000085", "amount": "1", "min_received": "1000000"}
+SWAP = {
+    "type": "swap",
+    "assetin": "DOT",
+    "assetout": "1000085",
+    "amount": "1",
+    "min_received": "1000000",
+}
 
 
 def flow(folder: Path, *steps: dict[str, Any]) -> str:
@@ -57,7 +64,12 @@ def hdx_arrives(network: FakeNetwork) -> FakeNetwork:
             {"ReceiveTeleportedAsset": [fees]},
             "ClearOrigin",
             {"BuyExecution": {"fees": fees, "weight_limit": "Unlimited"}},
-            {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": location(BOB_KEY)}},
+            {
+                "DepositAsset": {
+                    "assets": {"Wild": {"AllCounted": 1}},
+                    "beneficiary": location(BOB_KEY),
+                }
+            },
             {"SetTopic": b"\7" * 32},
         ]
     }
@@ -76,21 +88,24 @@ def test_what_only_a_check_opens_is_created_by_it_and_says_so(
     config = ("--config", str(hdx_arrives.config))
     words = ("--from", "hydraDx", "--to", "assetHub", "--asset", "HDX", "--amount", "1000")
 
-    single = scenarioctl(*config, "create", "scenario", *words, "--destination-address", BOB, *CHECK)
+    single = scenarioctl(
+        *config, "create", "scenario", *words, "--destination-address", BOB, *CHECK
+    )
     several = scenarioctl(*config, "create", "--file", flow(tmp_path, HDX, HDX), *CHECK)
     unchecked = scenarioctl(*config, "create", "--file", flow(tmp_path, HDX))
 
     assert (single.code, several.code, unchecked.code) == (0, 0, 2)
     told = says("only a check opens this transfer", "no job can")
     assert [line for line in single.err.splitlines() if "only a check" in line] == [told]
-    assert [line.partition(": ")[2] for line in several.err.splitlines() if "only a check" in line] == [
-        told
-    ] * 2
+    assert [
+        line.partition(": ")[2] for line in several.err.splitlines() if "only a check" in line
+    ] == [told] * 2
 
 
 @pytest.fixture
 def sends_wud(network: FakeNetwork, monkeypatch: pytest.MonkeyPatch) -> FakeNetwork:
-    """Let Hydration send WUD on, with half of the DOT that should go along; the swap before it is built without a quote."""
+    """Let Hydration send WUD on, with half of the DOT that should go along; the swap before it is
+    built without a quote."""
 
     async def price(_: Any, **terms: Any) -> Any:
         kept = {name: terms[name] for name in ("asset_in", "asset_out", "amount", "route")}
@@ -104,7 +119,11 @@ def sends_wud(network: FakeNetwork, monkeypatch: pytest.MonkeyPatch) -> FakeNetw
     half = (2 * WEIGHT_FEE + DOT // 100) // 2
     message = program("WithdrawAsset", asset(NATIVE_UP, half), asset(WUD_ON_HUB, AMOUNT))
     swapped = (
-        {"Tokens": {"Transfer": {"currency_id": 5, "from": ALICE_KEY, "to": bytes(32), "amount": DOT}}},
+        {
+            "Tokens": {
+                "Transfer": {"currency_id": 5, "from": ALICE_KEY, "to": bytes(32), "amount": DOT}
+            }
+        },
         {"Tokens": {"Deposited": {"currency_id": 1000085, "who": ALICE_KEY, "amount": AMOUNT}}},
     )
 
@@ -127,7 +146,9 @@ def test_a_swap_before_it_hides_nothing_that_is_wrong_with_a_transfer(
 ) -> None:
     """The sender holds what it takes, so that the transfer's own check says all of it."""
     config = ("--json", "--config", str(sends_wud.config))
-    scenario = json.loads(scenarioctl(*config, "create", "--file", flow(tmp_path, SWAP, WUD)).out)["id"]
+    scenario = json.loads(scenarioctl(*config, "create", "--file", flow(tmp_path, SWAP, WUD)).out)[
+        "id"
+    ]
 
     ended = scenarioctl(*config, "scenario", "full", scenario, "--step", "2", *CHECK)
 

@@ -48,12 +48,22 @@ CREATE_SWAP = (
 )
 CREATE_REMARK = ("create", "remark", "--chain", "polkadot", "--text", "hello")
 XCM = (
-    *("xcm", "asset-transfer", "--sourchain", "polkadot", "--destchain", "assetHub", "--assetid", "DOT"),
+    *(
+        "xcm",
+        "asset-transfer",
+        "--sourchain",
+        "polkadot",
+        "--destchain",
+        "assetHub",
+        "--assetid",
+        "DOT",
+    ),
     *("--amount", "15000000000", "--destinationaddress", BOB),
 )
 OMNIPOOL_NOTE = "at least 900 HDX, the minimum given; offline it is not compared with a quote"
 OMNIPOOL_WARNING = (
-    "without a route, the swap goes straight through the Omnipool: if it does not hold both 5 (DOT, "
+    "without a route, the swap goes straight through the Omnipool: if it does not hold "
+    "both 5 (DOT, "
     "Polkadot) and HDX (the native asset), the swap fails and you still pay the fee"
 )
 
@@ -149,7 +159,9 @@ def test_a_flow_is_created_from_a_file(
     ],
     ids=["before", "between", "after", "in the middle"],
 )
-def test_global_options_stand_anywhere(scenarioctl: Run, tmp_path: Path, line: tuple[str, ...]) -> None:
+def test_global_options_stand_anywhere(
+    scenarioctl: Run, tmp_path: Path, line: tuple[str, ...]
+) -> None:
     config = tmp_path / "c.toml"
     config.write_text("")
     words = [word.format(store=tmp_path / "s.db", config=config) for word in line]
@@ -161,7 +173,9 @@ def test_global_options_stand_anywhere(scenarioctl: Run, tmp_path: Path, line: t
     }
 
 
-def test_the_option_after_the_command_wins_over_the_one_before_it(scenarioctl: Run, tmp_path: Path) -> None:
+def test_the_option_after_the_command_wins_over_the_one_before_it(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     first, second = str(tmp_path / "1.db"), str(tmp_path / "2.db")
 
     created(scenarioctl, "--store", first, *CREATE_REMARK, "--store", second)
@@ -220,7 +234,9 @@ SIGNING_VECTORS = [
 
 
 @pytest.mark.parametrize("vector", SIGNING_VECTORS, ids=lambda vector: vector["id"])
-def test_a_payload_is_that_of_an_independent_encoder(scenarioctl: Run, vector: dict[str, Any]) -> None:
+def test_a_payload_is_that_of_an_independent_encoder(
+    scenarioctl: Run, vector: dict[str, Any]
+) -> None:
     options = ["--sender", BOB, "--nonce", str(vector["nonce"]), "--tip", str(vector["tip"])]
     if vector["era"] == "immortal":
         options += ["--era", "immortal"]
@@ -239,7 +255,18 @@ def test_a_payload_is_that_of_an_independent_encoder(scenarioctl: Run, vector: d
 
 def test_a_long_payload_is_hashed_before_it_is_signed(scenarioctl: Run) -> None:
     call = "0x0007" + "9101" + "61" * 100
-    line = ("--offline", "tx", "payload", call, "--chain", "polkadot", "--nonce", "0", "--sender", BOB)
+    line = (
+        "--offline",
+        "tx",
+        "payload",
+        call,
+        "--chain",
+        "polkadot",
+        "--nonce",
+        "0",
+        "--sender",
+        BOB,
+    )
     long_call = "0x0007" + "b104" + "61" * 300
 
     era = ("--era", "immortal")
@@ -263,7 +290,9 @@ DECODED_REMARK = {
 
 @pytest.mark.parametrize("form", ["call", "extrinsic"])
 @pytest.mark.parametrize("through", ["the line", "stdin"])
-def test_a_transaction_is_decoded(scenarioctl: Run, tmp_path: Path, form: str, through: str) -> None:
+def test_a_transaction_is_decoded(
+    scenarioctl: Run, tmp_path: Path, form: str, through: str
+) -> None:
     data = REMARK_CALL if form == "call" else f"0x2404{REMARK_CALL[2:]}"
     file = tmp_path / "tx"
     file.write_text(data + "\n")
@@ -339,7 +368,9 @@ def test_a_list_is_filtered_sorted_and_paged(scenarioctl: Run) -> None:
     pages: list[list[str]] = []
     cursor = ""
     while cursor or not pages:
-        page = json.loads(ok(scenarioctl("scenario", "list", "--limit", "2", "--json", "--after", cursor)))
+        page = json.loads(
+            ok(scenarioctl("scenario", "list", "--limit", "2", "--json", "--after", cursor))
+        )
         assert page["total"] == 5
         pages.append([row["id"] for row in page["scenarios"]])
         cursor = page["next"] or ""
@@ -382,7 +413,9 @@ def test_a_swap_that_needs_a_quote_has_a_problem_only_where_no_chain_may_be_aske
     scenarioctl: Run, tmp_path: Path
 ) -> None:
     flow = tmp_path / "swap.json"
-    flow.write_text('{"steps": [{"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2}]}')
+    flow.write_text(
+        '{"steps": [{"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2}]}'
+    )
     scenario_id = created(scenarioctl, "create", "--file", str(flow))
 
     shown = [
@@ -460,7 +493,12 @@ def test_a_contract_is_described(scenarioctl: Run, tmp_path: Path) -> None:
     assert answer == {
         "sucess": True,
         "description": [
-            {"function_name": "add", "selector": "0x00000010", "mutates": True, "args": ["by: i32"]},
+            {
+                "function_name": "add",
+                "selector": "0x00000010",
+                "mutates": True,
+                "args": ["by: i32"],
+            },
             {
                 "function_name": "reward",
                 "selector": "0x00000011",
@@ -478,21 +516,33 @@ def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
     home = Path.home()
     path = home / ".config" / "scenarioctl" / "config.toml"
     store = f"{home}/.local/share/scenarioctl/scenarios.db"
-    server = "store_listen\t\tdefault\nstore_pool\t10\tdefault\nstore_statement_seconds\t30\tdefault\n"
+    server = (
+        "store_listen\t\tdefault\nstore_pool\t10\tdefault\nstore_statement_seconds\t30\tdefault\n"
+    )
     first = f"store\t{store}\tdefault\n{server}cache\t{home}/.cache/scenarioctl\tdefault\n"
-    last = "old_facts\tfalse\tdefault\njson\tfalse\tdefault\nstrict\tfalse\tdefault\nurl\t\tdefault\ntoken\t\tdefault\nlisten\t127.0.0.1:8080\tdefault\n"
+    last = (
+        "old_facts\tfalse\tdefault\njson\tfalse\tdefault\nstrict\tfalse\tdefault\n"
+        "url\t\tdefault\ntoken\t\tdefault\nlisten\t127.0.0.1:8080\tdefault\n"
+    )
 
     assert ok(scenarioctl("config", "path")) == f"{path}\n"
     assert ok(scenarioctl("config", "path", "--json")) == json.dumps({"config": str(path)}) + "\n"
     assert ok(scenarioctl("config", "show")).startswith(f"{first}offline\tfalse\tdefault\n{last}")
     assert ok(scenarioctl("config", "init")) == f"{path}\n"
     assert ok(scenarioctl("config", "set", "offline", "true")) == f"{path}\n"
-    assert ok(scenarioctl("config", "show")).startswith(f"{first}offline\ttrue\tconfig.toml\n{last}")
+    assert ok(scenarioctl("config", "show")).startswith(
+        f"{first}offline\ttrue\tconfig.toml\n{last}"
+    )
     rig = '{role = "relay", symbol = "UNIT", decimals = 12}'
     assert ok(scenarioctl("config", "set", "chains.rig", rig)) == f"{path}\n"
-    assert ok(scenarioctl("config", "set", "chains.rig.endpoints", '["ws://127.0.0.1:9944"]')) == f"{path}\n"
+    assert (
+        ok(scenarioctl("config", "set", "chains.rig.endpoints", '["ws://127.0.0.1:9944"]'))
+        == f"{path}\n"
+    )
     shown = json.loads(ok(scenarioctl("config", "show", "--json")))
-    assert {name: shown[name] for name in ("store", "cache", "offline", "json", "listen", "log_lines")} == {
+    assert {
+        name: shown[name] for name in ("store", "cache", "offline", "json", "listen", "log_lines")
+    } == {
         "store": store,
         "cache": f"{home}/.cache/scenarioctl",
         "offline": True,
@@ -514,7 +564,8 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def on_a_terminal(home: Path, *line: str, both: bool = False) -> tuple[str, str, int]:
-    """Run the real program with a terminal for its stdout; return what it drew, its stderr and exit status.
+    """Run the real program with a terminal for its stdout; return what it drew, its stderr and exit
+    status.
 
     With *both* its stderr is on the terminal too, as it is for people.
     """
@@ -550,11 +601,15 @@ def test_what_is_built_is_read_before_its_bytes(tmp_path: Path) -> None:
     line = ("--offline", "scenario", "build", "rent")
 
     drawn, _, code = on_a_terminal(tmp_path, *line, both=True)
-    piped = subprocess.run([PROGRAM, *line], capture_output=True, text=True, env=environment(tmp_path))
+    piped = subprocess.run(
+        [PROGRAM, *line], capture_output=True, text=True, env=environment(tmp_path)
+    )
 
     *told, last = drawn.splitlines()
     assert (code, last) == (0, TELEPORT)
-    assert told[-2] == f"What it does: teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}"
+    assert (
+        told[-2] == f"What it does: teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}"
+    )
     assert "--check --sender" in told[-1]
     assert (piped.stdout, piped.stderr) == (f"{TELEPORT}\n", f"{told[-2]}\n")
 
@@ -568,7 +623,8 @@ def test_what_is_built_is_read_before_its_bytes(tmp_path: Path) -> None:
         ),
         (
             ("scenario", "show", "{id}"),
-            "id       {id}\nsummary  polkadot > Remark\ncreated  <date>\n\nstep           kind    what\n"
+            "id       {id}\nsummary  polkadot > Remark\ncreated  <date>\n\nstep           "
+            "kind    what\n"
             "<node>   chain   polkadot\n<node>  action  'hello' on Polkadot\n",
         ),
         (
@@ -584,7 +640,9 @@ def test_on_a_terminal_answers_are_drawn(
     store = str(tmp_path / "s.db")
     scenario_id = created(scenarioctl, "--store", store, *CREATE_REMARK)
 
-    shown, said, code = on_a_terminal(tmp_path, "--store", store, *(w.format(id=scenario_id) for w in line))
+    shown, said, code = on_a_terminal(
+        tmp_path, "--store", store, *(w.format(id=scenario_id) for w in line)
+    )
 
     plain = re.sub(r" +\n", "\n", without_colours(shown))
     plain = re.sub(r"\d{4}-\d\d-\d\d(T[0-9:.]+Z| [0-9:]{8})", "<date>", plain)
@@ -613,12 +671,20 @@ def test_a_reader_that_has_had_enough_ends_it_quietly(tmp_path: Path, line: str)
     os.close(reader)
 
     done = subprocess.run(
-        [PROGRAM, *line.split()], stdout=writer, stderr=subprocess.PIPE, text=True, env=environment(tmp_path)
+        [PROGRAM, *line.split()],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
     )
     os.close(writer)
 
     assert done.returncode == (3 if "info" in line else 141)
-    assert done.stderr == "" if done.returncode == 141 else json.loads(done.stderr)["code"] == "not_found"
+    assert (
+        done.stderr == ""
+        if done.returncode == 141
+        else json.loads(done.stderr)["code"] == "not_found"
+    )
 
 
 @pytest.mark.parametrize(
@@ -631,7 +697,9 @@ def test_a_reader_that_has_had_enough_ends_it_quietly(tmp_path: Path, line: str)
         ("info abcdefghi 2>/dev/full", "", 3),
     ],
 )
-def test_an_output_that_cannot_be_written_is_no_bug(tmp_path: Path, line: str, said: Any, code: int) -> None:
+def test_an_output_that_cannot_be_written_is_no_bug(
+    tmp_path: Path, line: str, said: Any, code: int
+) -> None:
     done = subprocess.run(
         ["bash", "-c", f"{PROGRAM} {line}"],
         capture_output=True,
@@ -643,7 +711,9 @@ def test_an_output_that_cannot_be_written_is_no_bug(tmp_path: Path, line: str, s
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_an_output_that_cannot_spell_a_letter_gets_its_escape(tmp_path: Path, encoding: str) -> None:
+def test_an_output_that_cannot_spell_a_letter_gets_its_escape(
+    tmp_path: Path, encoding: str
+) -> None:
     done = subprocess.run(
         [PROGRAM, "info", "é🦀", "--json"],
         capture_output=True,
@@ -680,7 +750,8 @@ def test_the_examples_in_the_help_run(
     played = 0
     for name, command in commands().items():
         if name in ("daemon", "job watch"):
-            # They go on until somebody stops them; tests/test_daemon.py and tests/test_job_watch.py do.
+            # They go on until somebody stops them; tests/test_daemon.py and tests/test_job_watch.py
+            # do.
             continue
         _, found, example = (command.epilog or "").partition("Example:\n")
         for line in example.replace("\\\n", " ").splitlines() if found else ():
@@ -691,7 +762,9 @@ def test_the_examples_in_the_help_run(
             said.write_text(shlex.split(before)[1] if piped else "")
             words = shlex.split(after.partition(" > ")[0])
             ended = scenarioctl(
-                "--offline", *(remark if word == "3kf9Qz7aB" else word for word in words[1:]), stdin=said
+                "--offline",
+                *(remark if word == "3kf9Qz7aB" else word for word in words[1:]),
+                stdin=said,
             )
             # 3 and 5: understood, and only another store or a node can answer it.
             assert ended.code in (0, 3, 5), (words, ended)
@@ -751,7 +824,9 @@ def test_what_has_a_fixed_set_of_values_is_completed(line: str, offered: list[st
         ("xcm asset-transfer", "--xcm-version", XCM_VERSIONS),
     ],
 )
-def test_choices_are_those_of_the_operation(command: str, option: str, values: Iterable[object]) -> None:
+def test_choices_are_those_of_the_operation(
+    command: str, option: str, values: Iterable[object]
+) -> None:
     """They are written down at the field, where importing them costs too much."""
     (offered,) = (
         each.choices

@@ -1,4 +1,5 @@
-"""What TAB offers where it depends on the store, the settings, the chain and the words before it."""
+"""What TAB offers where it depends on the store, the settings, the chain and the words before
+it."""
 
 import os
 import subprocess
@@ -49,7 +50,9 @@ def values(line: str) -> list[str]:
         "job run ",
     ],
 )
-def test_scenarios_are_offered_with_their_summary_the_newest_first(scenarioctl: Run, line: str) -> None:
+def test_scenarios_are_offered_with_their_summary_the_newest_first(
+    scenarioctl: Run, line: str
+) -> None:
     transfer = ok(scenarioctl(*CREATE)).strip()
     remark = ok(scenarioctl(*CREATE_REMARK)).strip()
 
@@ -66,7 +69,9 @@ def test_names_and_the_newest_scenario_are_offered(scenarioctl: Run) -> None:
     ok(scenarioctl("job", "start", id, "-q", "--field", "id"))
 
     for line, state in (("info ", ""), ("job status ", "running, ")):
-        assert [(each.value, each.help) for each in tab(f"{line}")] == [(id, f"{state}Monthly rent")]
+        assert [(each.value, each.help) for each in tab(f"{line}")] == [
+            (id, f"{state}Monthly rent")
+        ]
         # No other id begins with all of it.
         assert [(each.value, each.help) for each in tab(f"{line}Monthly")] == [
             ("Monthly rent", f"{state}{id}, polkadot > Remark")
@@ -120,7 +125,9 @@ def test_as_many_are_offered_as_anybody_reads(tmp_path: Path) -> None:
 
     assert len(find_ids(path, "")) == MOST
     assert find_ids(path, "id")[0] == (f"id{MOST + 4:07}", "a")
-    assert [id for id, _ in find_ids(path, "id000010")] == [f"id000010{digit}" for digit in range(4, -1, -1)]
+    assert [id for id, _ in find_ids(path, "id000010")] == [
+        f"id000010{digit}" for digit in range(4, -1, -1)
+    ]
     assert find_ids(path, "ID") == []
     assert find_ids(path, "Mon") == []
     assert find_ids(path, "%") == []
@@ -179,7 +186,11 @@ def test_values_are_offered_by_the_words_before_them(line: str, offered: list[st
     [
         ("scenario show ID --field ", {"id", "nodes.*.type", "problems"}, {"result"}),
         ("create swap --field ", {"swap.scenarioid", "success"}, {"id"}),
-        ("scenario list --field scenarios.*.", {"scenarios.*.id", "scenarios.*.summary"}, {"total"}),
+        (
+            "scenario list --field scenarios.*.",
+            {"scenarios.*.id", "scenarios.*.summary"},
+            {"total"},
+        ),
         ("config path --field ", set(), {"config"}),
     ],
 )
@@ -207,7 +218,10 @@ def test_a_script_is_shown_and_installed(
     script = (ROOT / "completions" / Path(place).name).read_text()
 
     assert ok(scenarioctl("completion", "show", shell)) == script
-    named, guessed = scenarioctl("completion", "install", shell), scenarioctl("completion", "install", "-q")
+    named, guessed = (
+        scenarioctl("completion", "install", shell),
+        scenarioctl("completion", "install", "-q"),
+    )
 
     assert (named.out, named.code) == (f"{tmp_path / place}\n", 0)
     assert (guessed.out, guessed.err, guessed.code) == (f"{tmp_path / place}\n", "", 0)
@@ -250,7 +264,9 @@ def test_another_shell_is_refused(
 def test_fish_finds_what_was_installed(
     tmp_path: Path, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fish = next((f"{folder}/fish" for folder in os.get_exec_path() if Path(folder, "fish").exists()), None)
+    fish = next(
+        (f"{folder}/fish" for folder in os.get_exec_path() if Path(folder, "fish").exists()), None
+    )
     if fish is None:
         pytest.skip("there is no fish")
     monkeypatch.setenv("HOME", str(tmp_path))

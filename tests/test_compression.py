@@ -21,7 +21,8 @@ def test_a_blob_is_an_lz4_frame_of_canonical_json() -> None:
     blob = pack(DOCUMENT)
 
     assert (
-        lz4.frame.decompress(blob) == '{"edges":[],"nodes":[{"id":"ä","position":{"x":0.1,"y":-3}}]}'.encode()
+        lz4.frame.decompress(blob)
+        == '{"edges":[],"nodes":[{"id":"ä","position":{"x":0.1,"y":-3}}]}'.encode()
     )
     assert unpack(blob) == DOCUMENT
 

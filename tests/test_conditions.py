@@ -1,4 +1,5 @@
-"""The step `condition`: what it compares, what it refuses, and what a run leaves out because of it."""
+"""The step `condition`: what it compares, what it refuses, and what a run leaves out because of
+it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,7 +140,9 @@ def flow(stage: Stage, *steps: dict[str, Any]) -> Diagram:
     ],
 )
 def test_data_of_a_step_is_one_value(stage: Stage, when: str, data: Any, is_met: bool) -> None:
-    run = stage.run(flow(stage, HOOK, condition(when, **DOT), send("2 DOT")), (UUID, {"free": data}))
+    run = stage.run(
+        flow(stage, HOOK, condition(when, **DOT), send("2 DOT")), (UUID, {"free": data})
+    )
 
     assert run.failure == ""
     assert len(run.drafts) == is_met
@@ -199,13 +202,19 @@ def test_what_a_condition_found_is_data(stage: Stage) -> None:
 
 
 def test_a_comparison_of_different_kinds_fails_the_run(stage: Stage) -> None:
-    run = stage.run(flow(stage, HOOK, condition("{{ free }} > 5"), send("2 DOT")), (UUID, {"free": "x"}))
+    run = stage.run(
+        flow(stage, HOOK, condition("{{ free }} > 5"), send("2 DOT")), (UUID, {"free": "x"})
+    )
 
     assert run.drafts == []
-    assert run.failure == says("when", '"x" > 5', "a text", "a number", node=next(iter(run._stopped)))
+    assert run.failure == says(
+        "when", '"x" > 5', "a text", "a number", node=next(iter(run._stopped))
+    )
 
 
-def test_a_condition_that_lacks_the_data_of_a_failed_swap_lets_nothing_through(stage: Stage) -> None:
+def test_a_condition_that_lacks_the_data_of_a_failed_swap_lets_nothing_through(
+    stage: Stage,
+) -> None:
     # Offline, a swap without a minimum can't be drafted.
     swap = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2}
 
@@ -260,14 +269,18 @@ def test_a_condition_is_written_as_it_was(stage: Stage) -> None:
     steps = [
         {"id": "step0", "type": "webhook", "name": "w", "uuid": UUID},
         condition("{{ step0.a }}raw < 5 DOT", **DOT),
-        condition("quote < 5 HDX", **{"else": "end", "chain": "hydraDx", "asset": "HDX", "sell": "2 DOT"}),
+        condition(
+            "quote < 5 HDX", **{"else": "end", "chain": "hydraDx", "asset": "HDX", "sell": "2 DOT"}
+        ),
     ]
 
     diagram = flow(stage, *steps)
 
     assert write_flow(stage.app, diagram)["steps"] == steps
     assert [
-        problem.sentence for problem in finish(find_problems(stage.app, diagram)) if problem.is_mistake
+        problem.sentence
+        for problem in finish(find_problems(stage.app, diagram))
+        if problem.is_mistake
     ] == []
 
 

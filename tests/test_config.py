@@ -104,7 +104,9 @@ def test_a_missing_config_is_an_error_only_where_it_was_named(tmp_path: Path) ->
         ("store = ''", says("store", "config.toml")),
     ],
 )
-def test_a_config_that_will_not_do_is_named_with_its_path(tmp_path: Path, text: str, sentence: Says) -> None:
+def test_a_config_that_will_not_do_is_named_with_its_path(
+    tmp_path: Path, text: str, sentence: Says
+) -> None:
     config = tmp_path / "config.toml"
     config.write_text(text)
 
@@ -120,7 +122,9 @@ def test_the_template_sets_nothing_and_names_every_setting() -> None:
 
 def test_every_setting_of_the_template_can_be_set_as_it_stands_there(tmp_path: Path) -> None:
     lines = [line.removeprefix("# ") for line in template().splitlines()]
-    given = [line for line in lines if any(line.startswith(f"{setting.name} = ") for setting in SETTINGS)]
+    given = [
+        line for line in lines if any(line.startswith(f"{setting.name} = ") for setting in SETTINGS)
+    ]
     config = tmp_path / "config.toml"
     config.write_text("\n".join(given))
 
@@ -161,10 +165,13 @@ def test_set_keeps_comments_and_order(tmp_path: Path) -> None:
     set_value(config, "offline", "true", judge=accept, chain_keys=KEYS)
     set_value(config, "store", "/b.db", judge=accept, chain_keys=KEYS)
     set_value(config, "chains.rig.para_id", "1000", judge=accept, chain_keys=KEYS)
-    set_value(config, "chains.other.endpoints", '["ws://127.0.0.1:1"]', judge=accept, chain_keys=KEYS)
+    set_value(
+        config, "chains.other.endpoints", '["ws://127.0.0.1:1"]', judge=accept, chain_keys=KEYS
+    )
 
     assert config.read_text() == (
-        '# mine\nstore = "/b.db"\noffline = true\n\n[chains.rig]\nrole = "relay" # why\npara_id = 1000\n\n'
+        '# mine\nstore = "/b.db"\noffline = true\n\n[chains.rig]\nrole = "relay" # '
+        "why\npara_id = 1000\n\n"
         '[chains.other]\nendpoints = [\n    "ws://127.0.0.1:1",\n]\n'
     )
 
@@ -273,7 +280,9 @@ def test_set_writes_the_file_anew_where_one_line_would_not_do(tmp_path: Path) ->
         ("store", "", says("store", "config")),
     ],
 )
-def test_set_refuses_and_writes_nothing(tmp_path: Path, key: str, value: str, sentence: Says) -> None:
+def test_set_refuses_and_writes_nothing(
+    tmp_path: Path, key: str, value: str, sentence: Says
+) -> None:
     config = tmp_path / "config.toml"
 
     with raises(InvalidRequest, sentence):
@@ -294,7 +303,9 @@ def test_what_the_judge_refuses_is_not_written(tmp_path: Path) -> None:
     assert config.read_text() == "offline = true\n"
 
 
-def test_lists_numbers_and_secrets_are_set_and_shown_but_no_secret(scenarioctl: Run, tmp_path: Path) -> None:
+def test_lists_numbers_and_secrets_are_set_and_shown_but_no_secret(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     flags = ("--config", str(tmp_path / "config.toml"))
     for key, value in (
         ("listen", "127.0.0.1:9090,unix:/run/api.sock"),
@@ -317,11 +328,17 @@ def test_lists_numbers_and_secrets_are_set_and_shown_but_no_secret(scenarioctl: 
     assert rows["log_level"] == ("debug", "config.toml")
     assert rows["token"] == ("(set)", "config.toml")
     assert rows["worker_listen"] == ("127.0.0.1:8081", "default")
-    assert (as_json["cors"], as_json["rate"], as_json["token"]) == (["https://app.example.org"], 50, "(set)")
+    assert (as_json["cors"], as_json["rate"], as_json["token"]) == (
+        ["https://app.example.org"],
+        50,
+        "(set)",
+    )
     assert "sctl_secret" not in shown.out + json.dumps(as_json)
 
 
-RELOAD = "A running daemon applies this when it reloads its settings: systemctl reload, or SIGHUP.\n"
+RELOAD = (
+    "A running daemon applies this when it reloads its settings: systemctl reload, or SIGHUP.\n"
+)
 
 
 def test_a_token_is_printed_once_and_kept_as_its_hash(scenarioctl: Run, tmp_path: Path) -> None:
@@ -343,7 +360,9 @@ def test_a_token_is_printed_once_and_kept_as_its_hash(scenarioctl: Run, tmp_path
     assert sha256(token.encode()).hexdigest() not in shown.out
 
 
-def test_a_token_is_good_for_reading_unless_told_otherwise(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_token_is_good_for_reading_unless_told_otherwise(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     config = str(tmp_path / "config.toml")
 
     made = json.loads(scenarioctl("--config", config, "--json", "config", "token", "phone").out)
@@ -425,7 +444,9 @@ def test_a_secret_closes_a_config_that_everybody_could_read_and_says_so(
     assert (again.err, again.code) == ("", 0)
 
 
-def test_a_password_of_a_store_closes_the_config_whatever_is_set(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_password_of_a_store_closes_the_config_whatever_is_set(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     config = tmp_path / "config.toml"
     config.write_text('store = "postgresql://me:secret@db.example.org/scenarios"\n')
     config.chmod(0o664)
@@ -457,10 +478,15 @@ def test_a_whole_table_is_written_beside_what_is_there(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text("# mine\nrate = 5 # why\n")
 
-    set_value(config, "chains.rig", "{role = 'relay', symbol = 'UNIT'}", judge=accept, chain_keys=KEYS)
+    set_value(
+        config, "chains.rig", "{role = 'relay', symbol = 'UNIT'}", judge=accept, chain_keys=KEYS
+    )
     write_value(config, ("chains", "rig"), {"role": "relay", "symbol": "KSM"}, judge=accept)
 
-    assert config.read_text() == '# mine\nrate = 5 # why\n\n[chains.rig]\nrole = "relay"\nsymbol = "KSM"\n'
+    assert (
+        config.read_text()
+        == '# mine\nrate = 5 # why\n\n[chains.rig]\nrole = "relay"\nsymbol = "KSM"\n'
+    )
 
 
 @pytest.mark.parametrize(
@@ -538,12 +564,18 @@ def test_a_chain_is_set_key_by_key_in_any_order(scenarioctl: Run, tmp_path: Path
     }
     for key, (typed, _) in wanted.items():
         ended = scenarioctl("--config", str(config), "config", "set", f"chains.rig.{key}", typed)
-        assert (ended.code, ended.out, ended.err) == (0, f"{config}\n", says("Chain rig", "decimals"))
+        assert (ended.code, ended.out, ended.err) == (
+            0,
+            f"{config}\n",
+            says("Chain rig", "decimals"),
+        )
     before = config.read_text()
     wrong = scenarioctl("--config", str(config), "config", "set", "chains.rig.role", "king")
     listed = scenarioctl("--config", str(config), "chain", "list", "--field", "chains.*.name")
     shown = scenarioctl("--config", str(config), "chain", "show", "rig")
-    checks = json.loads(scenarioctl("--config", str(config), "--offline", "--json", "doctor").out)["checks"]
+    checks = json.loads(scenarioctl("--config", str(config), "--offline", "--json", "doctor").out)[
+        "checks"
+    ]
 
     assert (wrong.code, config.read_text()) == (2, before)
     assert (listed.code, listed.err) == (0, says("Warning", "Chain rig", "lacks"))
@@ -556,4 +588,7 @@ def test_a_chain_is_set_key_by_key_in_any_order(scenarioctl: Run, tmp_path: Path
 
     assert (last.code, last.err) == (0, "")
     assert table == {key: value for key, (_, value) in wanted.items()} | {"decimals": 12}
-    assert scenarioctl("--config", str(config), "chain", "show", "rig", "--field", "role").out == "dex\n"
+    assert (
+        scenarioctl("--config", str(config), "chain", "show", "rig", "--field", "role").out
+        == "dex\n"
+    )

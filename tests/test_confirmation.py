@@ -1,4 +1,5 @@
-"""One node's word: an answer about money counts if a second endpoint gives the same one at the same block."""
+"""One node's word: an answer about money counts if a second endpoint gives the same one at the same
+block."""
 
 import json
 import logging
@@ -74,13 +75,24 @@ class Two:
         return self._run("--config", str(self.config), *words)
 
     def check(self, *words: str) -> Any:
-        """Return the answer of a check of a transfer from polkadot to assetHub, what stderr has, and the exit code."""
-        ended = self.run("--json", "tx", "check", *TRANSFER, "--destinationaddress", BOB, "--sender", ALICE, *words)  # fmt: skip
+        """Return the answer of a check of a transfer from polkadot to assetHub, what stderr has,
+        and the exit code."""
+        ended = self.run("--json", "tx", "check", *TRANSFER, "--destinationaddress", BOB,
+            "--sender", ALICE, *words)  # fmt: skip
         return {**json.loads(ended.out), "said": ended.said, "exit": ended.code}
 
     def transfer(self, *words: str) -> Ended:
         return self.run(
-            *("xcm", "asset-transfer", "--from", "polkadot", "--to", "polkadot", "--assetid", "DOT"),
+            *(
+                "xcm",
+                "asset-transfer",
+                "--from",
+                "polkadot",
+                "--to",
+                "polkadot",
+                "--assetid",
+                "DOT",
+            ),
             *("--amount", "max", "--destinationaddress", BOB, "--sender", ALICE, *words),
         )
 
@@ -213,7 +225,9 @@ def test_a_call_is_checked_twice_too(two: Two) -> None:
     forge_the_events(two.second)
     relay = two.first.chains["polkadot"]
     relay.api["DryRunApi_dry_run_call"] = call_effects()
-    two.second.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(events=(minted(CAROL_KEY, 5),))
+    two.second.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(
+        events=(minted(CAROL_KEY, 5),)
+    )
     remark = ("0x00071468656c6c6f", "--chain", "polkadot", "--sender", ALICE)
 
     answer = json.loads(two.run("--json", "tx", "check", *remark).out)
@@ -231,7 +245,8 @@ def test_one_that_is_down_leaves_one_and_it_is_said(two: Two) -> None:
     answer = two.check()
 
     assert (answer["verdict"], answer["asked"], answer["exit"]) == ("ok", 1, 0)
-    assert answer["said"].splitlines()[-1] == says("second endpoint", "Polkadot", NOWHERE, url=two.url("first"))  # fmt: skip
+    assert answer["said"].splitlines()[-1] == says("second endpoint", "Polkadot", NOWHERE,
+        url=two.url("first"))  # fmt: skip
 
 
 def test_one_that_stands_in_for_the_first_does_not_confirm_itself(two: Two) -> None:
@@ -258,7 +273,9 @@ def test_one_that_answers_nothing_about_blocks_leaves_one(two: Two) -> None:
     assert "rate limited" in answer["said"]
 
 
-def test_one_that_is_a_block_behind_is_waited_for(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_is_a_block_behind_is_waited_for(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pool, "TIMEOUTS", replace(TIMEOUTS, stagger=5.0, catching_up=30.0))
     headers = [None, None]
     two.second.chains["polkadot"].node.answers["chain_getHeader"] = lambda block=HEAD: (
@@ -301,7 +318,9 @@ def test_two_endpoints_of_one_chain_confirm_what_they_can(two: Two) -> None:
     two.write(
         {
             "polkadot": {"endpoints": [two.url("first")]},
-            "assetHub": {"endpoints": [two.url("first", "assetHub"), two.url("second", "assetHub")]},
+            "assetHub": {
+                "endpoints": [two.url("first", "assetHub"), two.url("second", "assetHub")]
+            },
         }
     )
 
@@ -386,15 +405,23 @@ def list_assets(two: Two) -> None:
             events=(
                 {
                     "Balances": {
-                        "Transfer": {"from": ALICE_KEY, "to": bytes.fromhex(BOB_HEX[2:]), "amount": DOT}
+                        "Transfer": {
+                            "from": ALICE_KEY,
+                            "to": bytes.fromhex(BOB_HEX[2:]),
+                            "amount": DOT,
+                        }
                     }
                 },
             )
         )
 
 
-@pytest.mark.parametrize(("words", "path"), ASKING.items(), ids=[" ".join(words[:2]) for words in ASKING])
-def test_an_answer_about_money_says_how_many_endpoints_told_it(two: Two, words: Any, path: Any) -> None:
+@pytest.mark.parametrize(
+    ("words", "path"), ASKING.items(), ids=[" ".join(words[:2]) for words in ASKING]
+)
+def test_an_answer_about_money_says_how_many_endpoints_told_it(
+    two: Two, words: Any, path: Any
+) -> None:
     list_assets(two)
 
     def ask() -> tuple[int, str]:
@@ -455,7 +482,9 @@ def test_a_false_balance_makes_no_maximum(two: Two, told: int, held: int) -> Non
     ended = two.transfer()
 
     assert (ended.out, ended.code) == ("", 5)
-    assert ended.err.splitlines()[-1] == says("amount max", one=two.url("first"), two=two.url("second"))
+    assert ended.err.splitlines()[-1] == says(
+        "amount max", one=two.url("first"), two=two.url("second")
+    )
 
 
 def test_a_maximum_that_one_endpoint_tells_says_so(two: Two) -> None:
@@ -464,18 +493,24 @@ def test_a_maximum_that_one_endpoint_tells_says_so(two: Two) -> None:
     ended = two.transfer("--json")
 
     assert json.loads(ended.out)["asked"] == 1
-    assert ended.err.splitlines()[-1] == says("second endpoint", "Polkadot", NOWHERE, url=two.url("first"))
+    assert ended.err.splitlines()[-1] == says(
+        "second endpoint", "Polkadot", NOWHERE, url=two.url("first")
+    )
 
 
 def test_a_false_balance_is_not_shown(two: Two) -> None:
-    two.first.chains["polkadot"].store("System", "Account", ALICE_KEY, value=account(1_000_000 * DOT))
+    two.first.chains["polkadot"].store(
+        "System", "Account", ALICE_KEY, value=account(1_000_000 * DOT)
+    )
 
     ended = two.run("--json", "balance", ALICE, "polkadot", "assetHub")
 
     answer = json.loads(ended.out)
     relay, hub = answer["chains"]
     assert (relay["asked"], relay["block"], hub["asked"], hub["error"]) == (None, None, 2, None)
-    assert relay["error"] == says("1000000", "50000000000", one=two.url("first"), two=two.url("second"))
+    assert relay["error"] == says(
+        "1000000", "50000000000", one=two.url("first"), two=two.url("second")
+    )
     assert {row["chain"] for row in answer["balances"]} == {"assetHub"}
 
 
@@ -490,7 +525,9 @@ def test_which_chains_one_endpoint_told_of_is_said_in_one_line(two: Two) -> None
     )
 
 
-def test_which_endpoints_were_asked_is_logged_for_verbose(two: Two, caplog: pytest.LogCaptureFixture) -> None:
+def test_which_endpoints_were_asked_is_logged_for_verbose(
+    two: Two, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.DEBUG, logger="scenarioctl.chains"):
         two.run("balance", ALICE, "polkadot")
 

@@ -28,7 +28,8 @@ NOWHERE = "ws://127.0.0.1:1/"
 
 
 class World:
-    """Two endpoints of polkadot and two of Asset Hub: `here` and `there` are asked first, the others after them."""
+    """Two endpoints of polkadot and two of Asset Hub: `here` and `there` are asked first, the
+    others after them."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.here, self.other = FakeChain(), FakeChain()
@@ -122,7 +123,8 @@ def test_a_block_that_only_one_endpoint_has_is_not_said(world: World) -> None:
     found = world.look()
 
     assert (found.answer["state"], found.answer["block"]) == ("sent", None)
-    assert found.warnings == (says("chains.polkadot.endpoints", block=world.here.hash(NUMBER + 1), **world.urls(0, 1)),)  # fmt: skip
+    assert found.warnings == (says("chains.polkadot.endpoints", block=world.here.hash(NUMBER + 1),
+        **world.urls(0, 1)),)  # fmt: skip
 
 
 def test_false_events_of_a_true_block_are_not_said(world: World) -> None:
@@ -135,7 +137,9 @@ def test_false_events_of_a_true_block_are_not_said(world: World) -> None:
     assert found.warnings == (says(NUMBER + 1, "polkadot", **world.urls(0, 1)),)
 
 
-def test_a_second_endpoint_that_is_down_leaves_one_and_it_is_said(world: World, scenarioctl: Run) -> None:
+def test_a_second_endpoint_that_is_down_leaves_one_and_it_is_said(
+    world: World, scenarioctl: Run
+) -> None:
     world.configure(second=NOWHERE)
     world.send()
 
@@ -178,7 +182,11 @@ def test_an_arrival_that_two_endpoints_tell_of_is_said(world: World) -> None:
     answer = world.look().answer
 
     (arrival,) = answer["arrivals"]
-    assert (arrival["state"], arrival["block_number"], arrival["asked"]) == ("arrived", THERE + 2, 2)
+    assert (arrival["state"], arrival["block_number"], arrival["asked"]) == (
+        "arrived",
+        THERE + 2,
+        2,
+    )
     assert answer["settled"]
 
 
@@ -232,7 +240,9 @@ def followed(world: World) -> None:
 def test_a_broadcast_that_waits_asks_a_second_endpoint_whether_it_is_final(world: World) -> None:
     followed(world)
 
-    answer = finish(broadcast(world.app, Broadcast(chain="polkadot", tx=GOOD, wait="finalized"))).answer
+    answer = finish(
+        broadcast(world.app, Broadcast(chain="polkadot", tx=GOOD, wait="finalized"))
+    ).answer
 
     assert (answer["block_number"], answer["asked"]) == (NUMBER + 1, 2)
     assert world.look().answer["asked"] == 2

@@ -1,4 +1,5 @@
-"""Transfers whose form depends on what the chains say: the last hop's fee, what pays on the Asset Hub, what may open."""
+"""Transfers whose form depends on what the chains say: the last hop's fee, what pays on the Asset
+Hub, what may open."""
 
 import json
 from collections.abc import Iterator
@@ -48,7 +49,10 @@ USDT_ON_DEX = {
     "parents": 1,
     "interior": {"X3": [{"Parachain": 1000}, {"PalletInstance": 50}, {"GeneralIndex": 1984}]},
 }
-BILL_ON_HUB = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 50000075}]}}
+BILL_ON_HUB = {
+    "parents": 0,
+    "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 50000075}]},
+}
 HDX_ON_HUB = {"parents": 1, "interior": {"X2": [{"Parachain": 2034}, {"GeneralIndex": 0}]}}
 WEIGHT_FEE = 4_000_000
 #: What a failed call still tells of its weight.
@@ -94,7 +98,9 @@ def draft(
                     asset=app.assets.find(chain, asset_id),
                     amount=amount,
                     beneficiary=BOB_KEY,
-                    remote_fee_asset=app.assets.find(chain, remote_fee_asset) if remote_fee_asset else None,
+                    remote_fee_asset=app.assets.find(chain, remote_fee_asset)
+                    if remote_fee_asset
+                    else None,
                 ),
                 sender=sender,
             )
@@ -108,11 +114,23 @@ class TestLastHopFee:
         ("source", "destination", "asset_id", "incoming", "place"),
         [
             ("polkadot", "hydraDx", "DOT", "ReserveAssetDeposited", NATIVE_UP),
-            ("hydraDx", "polkadot", "5", "ReceiveTeleportedAsset", {"parents": 0, "interior": "Here"}),
+            (
+                "hydraDx",
+                "polkadot",
+                "5",
+                "ReceiveTeleportedAsset",
+                {"parents": 0, "interior": "Here"},
+            ),
         ],
     )
     def test_twice_what_its_message_would_take_is_set_aside(
-        self, network: FakeNetwork, source: str, destination: str, asset_id: str, incoming: str, place: Any
+        self,
+        network: FakeNetwork,
+        source: str,
+        destination: str,
+        asset_id: str,
+        incoming: str,
+        place: Any,
     ) -> None:
         transaction = draft(network, source, destination, asset_id, 3 * DOT)
 
@@ -148,7 +166,9 @@ class TestLastHopFee:
         assert str(refused.value) == says("amount", "0.0008", "DOT", "Hydration")
 
     def test_a_chain_that_does_not_tell_it_is_named(self, network: FakeNetwork) -> None:
-        network.chains["hydraDx"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
+        network.chains["hydraDx"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {
+            "Err": "AssetNotFound"
+        }
 
         with pytest.raises(ChainUnreachable) as refused:
             draft(network, "polkadot", "hydraDx", "DOT", DOT)
@@ -164,7 +184,9 @@ class TestLastHopFee:
 
 
 class TestFeeOnTheAssetHub:
-    def test_an_asset_that_pays_goes_alone_and_without_a_warning(self, network: FakeNetwork) -> None:
+    def test_an_asset_that_pays_goes_alone_and_without_a_warning(
+        self, network: FakeNetwork
+    ) -> None:
         network.chains["assetHub"].api["XcmPaymentApi_query_acceptable_payment_assets"] = {
             "Ok": [{"V5": NATIVE_UP}, {"V5": USDT_ON_HUB}]
         }
@@ -174,12 +196,19 @@ class TestFeeOnTheAssetHub:
         assert transaction.call.args["assets"] == {"V5": [asset(USDT_ON_DEX, 10**8)]}
         assert transaction.warnings == ()
 
-    def test_an_asset_that_does_not_pay_is_refused_with_the_remedy(self, network: FakeNetwork) -> None:
+    def test_an_asset_that_does_not_pay_is_refused_with_the_remedy(
+        self, network: FakeNetwork
+    ) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "10", 10**8)
 
         assert str(refused.value) == says(
-            "USDT", "Hydration", "Polkadot Asset Hub", "--check", "--sender", "--remote-fee-asset DOT"
+            "USDT",
+            "Hydration",
+            "Polkadot Asset Hub",
+            "--check",
+            "--sender",
+            "--remote-fee-asset DOT",
         )
 
     def test_where_it_cannot_be_asked_the_plain_form_comes_with_its_warning(
@@ -190,7 +219,9 @@ class TestFeeOnTheAssetHub:
         transaction = draft(network, "hydraDx", "assetHub", "10", 10**8)
 
         assert transaction.call.args["assets"] == {"V5": [asset(USDT_ON_DEX, 10**8)]}
-        assert transaction.warnings == (says("Polkadot Asset Hub takes its fee", "USDT", "trapped"),)
+        assert transaction.warnings == (
+            says("Polkadot Asset Hub takes its fee", "USDT", "trapped"),
+        )
 
     def test_a_little_native_beside_it_pays_and_the_rest_of_it_arrives_too(
         self, network: FakeNetwork
@@ -235,11 +266,15 @@ class TestFeeOnTheAssetHub:
         assert check.computed.human == "100 USDt"
         assert transaction.warnings == (says("0.0108", "DOT", "Polkadot Asset Hub", "USDT"),)
 
-    def test_a_sender_without_the_native_asset_is_told_what_is_missing(self, network: FakeNetwork) -> None:
+    def test_a_sender_without_the_native_asset_is_told_what_is_missing(
+        self, network: FakeNetwork
+    ) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "10", 10**8, ALICE_KEY)
 
-        assert str(refused.value) == says("USDT", "Hydration", "Polkadot Asset Hub", "0.0108", "DOT")
+        assert str(refused.value) == says(
+            "USDT", "Hydration", "Polkadot Asset Hub", "0.0108", "DOT"
+        )
 
     @staticmethod
     def accept_two_assets(network: FakeNetwork) -> None:
@@ -250,11 +285,18 @@ class TestFeeOnTheAssetHub:
                 {"WithdrawAsset": brought},
                 "ClearOrigin",
                 {"BuyExecution": {"fees": asset(NATIVE_UP, fee), "weight_limit": "Unlimited"}},
-                {"DepositAsset": {"assets": {"Wild": {"AllCounted": 2}}, "beneficiary": location(BOB_KEY)}},
+                {
+                    "DepositAsset": {
+                        "assets": {"Wild": {"AllCounted": 2}},
+                        "beneficiary": location(BOB_KEY),
+                    }
+                },
                 {"SetTopic": b"\7" * 32},
             ]
         }
-        network.chains["hydraDx"].api["DryRunApi_dry_run_call"] = call_effects((DEX_TO_HUB, message))
+        network.chains["hydraDx"].api["DryRunApi_dry_run_call"] = call_effects(
+            (DEX_TO_HUB, message)
+        )
         network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
             {"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": 10**8}}},
             {"Balances": {"Minted": {"who": BOB_KEY, "amount": fee - WEIGHT_FEE}}},
@@ -263,10 +305,22 @@ class TestFeeOnTheAssetHub:
 
 class TestRoutesThatOnlyADryRunOpens:
     AMOUNT = 10**15
-    WANTED = ("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", f"{AMOUNT}raw")
+    WANTED = (
+        "--from",
+        "hydraDx",
+        "--to",
+        "assetHub",
+        "--assetid",
+        "HDX",
+        "--amount",
+        f"{AMOUNT}raw",
+    )
 
-    def answers(self, network: FakeNetwork, *, teleports: bool, teleport: Any, reserve: Any) -> None:
-        """Let Hydration and the Asset Hub answer to the two ways in which HDX might go, of which the Asset Hub takes one."""
+    def answers(
+        self, network: FakeNetwork, *, teleports: bool, teleport: Any, reserve: Any
+    ) -> None:
+        """Let Hydration and the Asset Hub answer to the two ways in which HDX might go, of which
+        the Asset Hub takes one."""
 
         def dry_run(arguments: bytes) -> Any:
             call = call_tried(network.chains["hydraDx"].table, arguments)
@@ -294,7 +348,12 @@ class TestRoutesThatOnlyADryRunOpens:
                 {incoming: [fees]},
                 "ClearOrigin",
                 {"BuyExecution": {"fees": fees, "weight_limit": "Unlimited"}},
-                {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": location(BOB_KEY)}},
+                {
+                    "DepositAsset": {
+                        "assets": {"Wild": {"AllCounted": 1}},
+                        "beneficiary": location(BOB_KEY),
+                    }
+                },
                 {"SetTopic": b"\7" * 32},
             ]
         }
@@ -316,7 +375,9 @@ class TestRoutesThatOnlyADryRunOpens:
         self, network: FakeNetwork, teleports: bool, way: str
     ) -> None:
         """The dry run alone would take both."""
-        self.answers(network, teleports=teleports, teleport=self.credited(), reserve=self.credited())
+        self.answers(
+            network, teleports=teleports, teleport=self.credited(), reserve=self.credited()
+        )
 
         transaction = draft(network, "hydraDx", "assetHub", "0", self.AMOUNT, ALICE_KEY)
 
@@ -361,7 +422,9 @@ class TestRoutesThatOnlyADryRunOpens:
         assert answer["verdict"] == verdict
         assert ("txdata" in answer) == (verdict == "ok")
 
-    @pytest.mark.parametrize(("teleports", "way"), [(True, "Teleport"), (False, "DestinationReserve")])
+    @pytest.mark.parametrize(
+        ("teleports", "way"), [(True, "Teleport"), (False, "DestinationReserve")]
+    )
     def test_the_way_back_is_the_one_that_the_asset_hub_takes(
         self, network: FakeNetwork, teleports: bool, way: str
     ) -> None:
@@ -386,7 +449,10 @@ class TestRoutesThatOnlyADryRunOpens:
         assert transaction.check is not None
         assert transaction.check.verdict == "refused"
         kind = "a teleport" if teleports else "a reserve transfer"
-        assert f"as {kind}: Polkadot Asset Hub refuses the call: BadOrigin" in transaction.check.reasons
+        assert (
+            f"as {kind}: Polkadot Asset Hub refuses the call: BadOrigin"
+            in transaction.check.reasons
+        )
 
     def test_where_it_could_not_be_tried_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
         def trap(_: bytes) -> Any:
@@ -402,7 +468,8 @@ class TestRoutesThatOnlyADryRunOpens:
 
 
 class TestWhatGoesAlongWithoutBeingNamed:
-    """BILL from Hydration to the Asset Hub, by check: alone it would be trapped, with DOT beside it it arrives."""
+    """BILL from Hydration to the Asset Hub, by check: alone it would be trapped, with DOT beside it
+    it arrives."""
 
     AMOUNT = 10**15
     FEE = 2 * WEIGHT_FEE + DOT // 100
@@ -464,7 +531,13 @@ class TestWhatGoesAlongWithoutBeingNamed:
 
     def test_where_it_is_named_nothing_else_is_tried(self, network: FakeNetwork) -> None:
         transaction = draft(
-            network, "hydraDx", "assetHub", "1000762", self.AMOUNT, ALICE_KEY, remote_fee_asset="DOT"
+            network,
+            "hydraDx",
+            "assetHub",
+            "1000762",
+            self.AMOUNT,
+            ALICE_KEY,
+            remote_fee_asset="DOT",
         )
 
         assert transaction.check is not None
@@ -483,14 +556,18 @@ class TestWhatGoesAlongWithoutBeingNamed:
         assert check.reasons[-1] == says("with DOT beside it", "0.0108 DOT", "Hydration")
 
     def test_where_its_price_is_not_told_the_verdict_is_unknown(self, network: FakeNetwork) -> None:
-        network.chains["assetHub"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
+        network.chains["assetHub"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {
+            "Err": "AssetNotFound"
+        }
 
         transaction = draft(network, "hydraDx", "assetHub", "1000762", self.AMOUNT, ALICE_KEY)
 
         check = transaction.check
         assert check is not None
         assert check.verdict == "unknown"
-        assert check.reasons[-1] == says("with DOT beside it", "Polkadot Asset Hub", "AssetNotFound")
+        assert check.reasons[-1] == says(
+            "with DOT beside it", "Polkadot Asset Hub", "AssetNotFound"
+        )
 
 
 def test_a_builder_checks_the_request_itself() -> None:
@@ -531,7 +608,9 @@ def test_a_fee_beside_is_the_same_in_every_version_of_xcm() -> None:
 
     for version in (3, 4, 5):
         wanted = replace(transfer, xcm_version=version)
-        draft = build_transfer(wanted, table, assets=app.assets, beside=(app.assets.find(dex, 5), 7))
+        draft = build_transfer(
+            wanted, table, assets=app.assets, beside=(app.assets.find(dex, 5), 7)
+        )
         assets = table.decode_call(table.encode_call(draft.call)).args["assets"][f"V{version}"]
 
         assert [item["fun"]["Fungible"] for item in assets] == [7, 10**8]
@@ -564,8 +643,12 @@ class TestConfiguredReserve:
         network.chains["assetHub"].api["XcmPaymentApi_query_acceptable_payment_assets"] = {
             "Ok": [{"V5": NATIVE_UP}, {"V5": place(self.ETHER)}]
         }
-        value = [{"reserve": place(where), "teleportable": teleports} for where, teleports in entries]
-        network.chains["assetHub"].store("ForeignAssets", "Reserves", place(self.ETHER), value=value)
+        value = [
+            {"reserve": place(where), "teleportable": teleports} for where, teleports in entries
+        ]
+        network.chains["assetHub"].store(
+            "ForeignAssets", "Reserves", place(self.ETHER), value=value
+        )
 
     @pytest.mark.parametrize("ends", WAYS)
     def test_with_the_reserve_of_its_facts_it_is_built(
@@ -619,5 +702,7 @@ class TestConfiguredReserve:
         with pytest.raises(ChainUnreachable) as refused:
             draft(network, *ends, 10**18)
 
-        assert "the reserve of ETH on Polkadot Asset Hub could not be asked for" in str(refused.value)
+        assert "the reserve of ETH on Polkadot Asset Hub could not be asked for" in str(
+            refused.value
+        )
         assert "busy" in str(refused.value)

@@ -61,7 +61,9 @@ def test_the_bundled_table_is_used_where_the_node_runs_that_version(tmp_path: Pa
     assert node.asked == ["chain_getBlockHash", "state_getRuntimeVersion"]
 
 
-def test_a_table_of_another_runtime_with_the_same_version_number_is_not_used(tmp_path: Path) -> None:
+def test_a_table_of_another_runtime_with_the_same_version_number_is_not_used(
+    tmp_path: Path,
+) -> None:
     kusama = load_bundled("kusama")
     assert kusama is not None
     version = {"specName": "polkadot", "specVersion": kusama.spec_version}
@@ -104,11 +106,14 @@ def test_an_upgrade_is_noticed_by_a_client_that_stays_connected(tmp_path: Path) 
 def test_a_node_of_another_version_does_not_answer_for_one_that_went_away(tmp_path: Path) -> None:
     gone = answers(state_getStorage=Gone())
     other = answers(
-        state_getRuntimeVersion={"specName": "polkadot", "specVersion": 2000000}, state_getStorage=None
+        state_getRuntimeVersion={"specName": "polkadot", "specVersion": 2000000},
+        state_getStorage=None,
     )
 
     with Node(gone) as first, Node(other) as second:
-        pool = Pool(polkadot_at(first.url, second.url), known=load_bundled("polkadot"), cache=tmp_path)
+        pool = Pool(
+            polkadot_at(first.url, second.url), known=load_bundled("polkadot"), cache=tmp_path
+        )
         client = Client(pool)
         with pytest.raises(ChainUnreachable) as refused:
             finish(client.storage("System", "Number"))
@@ -184,30 +189,39 @@ def test_a_node_without_answers_ends_as_unreachable() -> None:
         finish(connect(polkadot_at(node.url)))
 
 
-def test_a_command_without_offline_builds_with_the_nodes_runtime(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_command_without_offline_builds_with_the_nodes_runtime(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     config = tmp_path / "config.toml"
     with Node(answers()) as node:
         config.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
         ended = scenarioctl(
-            "--config", str(config), "--json", "xcm", "asset-transfer", "--from", "polkadot", "--to", "polkadot",
+            "--config", str(config), "--json", "xcm", "asset-transfer", "--from", "polkadot",
+                "--to", "polkadot",
             "--assetid", "DOT", "--amount", "12345678900", "--destinationaddress", BOB,
         )  # fmt: skip
 
     assert (ended.code, ended.said) == (0, "")
     assert ended.out == (
-        '{"txdata": "0xa8040503008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4807341cdcdf02", '
+        '{"txdata": "0xa8040503008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794'
+        'f26a4807341cdcdf02", '
         '"spec_version": 1006000}\n'
     )
 
 
-def test_a_command_without_a_node_says_so_and_names_offline(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_command_without_a_node_says_so_and_names_offline(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     config = tmp_path / "config.toml"
     config.write_text('[chains.polkadot]\nendpoints = ["ws://127.0.0.1:1/"]\n')
 
-    ended = scenarioctl("--config", str(config), "--json", "tx", "decode", "0x000000", "--chain", "polkadot")
+    ended = scenarioctl(
+        "--config", str(config), "--json", "tx", "decode", "0x000000", "--chain", "polkadot"
+    )
 
     assert ended.code == 5
     assert ended.out == (
-        '{"error": "Polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused); '
+        '{"error": "Polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection '
+        "refused); "
         '--offline builds with the stored runtime table", "code": "chain_unreachable"}\n'
     )

@@ -1,4 +1,5 @@
-"""The check accounts for every unit: what leaves is what somebody gets, what goes on, what is taken, and what is destroyed."""
+"""The check accounts for every unit: what leaves is what somebody gets, what goes on, what is
+taken, and what is destroyed."""
 
 import json
 from collections.abc import Iterator
@@ -136,7 +137,9 @@ def test_more_than_is_said_to_be_destroyed_is_not_ok(network: FakeNetwork, check
     [
         pytest.param((minted(ARRIVING),), "ok", id="destroyed"),
         pytest.param(
-            (minted(ARRIVING), balances("Deposit", who=POT, amount=EXECUTION)), "ok", id="credited to a pot"
+            (minted(ARRIVING), balances("Deposit", who=POT, amount=EXECUTION)),
+            "ok",
+            id="credited to a pot",
         ),
         pytest.param(
             (minted(ARRIVING), balances("Deposit", who=CAROL_KEY, amount=EXECUTION)),
@@ -182,17 +185,23 @@ def test_what_a_message_destroys_is_told_whole_though_its_fee_may_be_missing(
 ) -> None:
     *first, last, topic = message()["V5"]
     burning = {"V5": [*first, {"BurnAsset": [asset(NATIVE_UP, DOT // 2)]}, last, topic]}
-    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(AMOUNT - DOT // 2))
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
+        minted(AMOUNT - DOT // 2)
+    )
 
     answer = judge(network, check, pay(), burned(AMOUNT), forwarded=((RELAY_TO_HUB, burning),))
 
     assert ("assetHub", "destroyed", "0.5 DOT") in steps(answer)
 
 
-def test_what_a_program_destroys_on_another_chain_is_told_whole(network: FakeNetwork, check: Check) -> None:
+def test_what_a_program_destroys_on_another_chain_is_told_whole(
+    network: FakeNetwork, check: Check
+) -> None:
     _, clear, buy, last, topic = message()["V5"]
     rest = [buy, {"BurnAsset": [asset(NATIVE_UP, DOT // 2)]}, last]
-    call = execute(withdraw(AMOUNT), {"InitiateTeleport": {"assets": ALL, "dest": RELAY_TO_HUB, "xcm": rest}})
+    call = execute(
+        withdraw(AMOUNT), {"InitiateTeleport": {"assets": ALL, "dest": RELAY_TO_HUB, "xcm": rest}}
+    )
     sent = {"V5": [{"ReceiveTeleportedAsset": [asset(NATIVE_UP, AMOUNT)]}, clear, *rest, topic]}
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
         minted(AMOUNT - DOT // 2 - EXECUTION), balances("Deposit", who=POT, amount=EXECUTION)
@@ -211,7 +220,9 @@ def test_a_fee_of_another_asset_explains_nothing(
     _, clear, *rest = message()["V5"]
     brought = {"WithdrawAsset": [asset(USDT_ON_HUB, 1000), asset(NATIVE_UP, AMOUNT)]}
     credited = {"Assets": {"Deposited": {"asset_id": 1984, "who": BOB_KEY, "amount": got}}}
-    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(ARRIVING), credited)
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
+        minted(ARRIVING), credited
+    )
     both = {"V5": [descend, brought, clear, *rest]}
 
     answer = judge(network, check, pay(), burned(AMOUNT), forwarded=((RELAY_TO_HUB, both),))
@@ -219,7 +230,9 @@ def test_a_fee_of_another_asset_explains_nothing(
     assert answer["verdict"] == verdict, answer["reasons"]
 
 
-def test_a_program_that_refunds_may_pay_less_than_the_fee(network: FakeNetwork, check: Check) -> None:
+def test_a_program_that_refunds_may_pay_less_than_the_fee(
+    network: FakeNetwork, check: Check
+) -> None:
     program = message()["V5"]
     refunding = {"V5": [*program[:-2], "RefundSurplus", *program[-2:]]}
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(ARRIVING + 7))
@@ -252,7 +265,12 @@ def test_the_backing_of_what_goes_on_counts_once_also_if_its_account_is_named(
     events = (burned(2 * AMOUNT), minted(AMOUNT, sovereign))
 
     answer = judge(
-        network, check, pay(sovereign), *events, forwarded=((RELAY_TO_HUB, message()),), words=("--yes",)
+        network,
+        check,
+        pay(sovereign),
+        *events,
+        forwarded=((RELAY_TO_HUB, message()),),
+        words=("--yes",),
     )
 
     assert [reason for reason in answer["reasons"] if "nobody" in reason] == [
@@ -268,7 +286,9 @@ def test_a_delivery_fee_that_is_burned_is_accounted_for(network: FakeNetwork, ch
     assert answer["verdict"] == "ok"
 
 
-def test_an_event_that_moves_something_unknown_is_not_ok(network: FakeNetwork, check: Check) -> None:
+def test_an_event_that_moves_something_unknown_is_not_ok(
+    network: FakeNetwork, check: Check
+) -> None:
     answer = judge(network, check, pay(), balances("BalanceSet", who=ALICE_KEY, free=0))
 
     assert answer["verdict"] == "unknown"
@@ -284,8 +304,11 @@ def test_an_item_that_is_not_fungible_is_not_followed(network: FakeNetwork, chec
     assert says("not fungible", "Polkadot") in answer["reasons"]
 
 
-def test_dust_of_an_asset_hub_is_read_from_its_state(network: FakeNetwork, scenarioctl: Run) -> None:
-    """Its events tell only of what was sent: what is left below the existential deposit goes too."""
+def test_dust_of_an_asset_hub_is_read_from_its_state(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
+    """Its events tell only of what was sent: what is left below the existential deposit goes
+    too."""
     hub = network.chains["assetHub"]
     account = {"balance": 10**9, "status": "Liquid", "reason": "Sufficient", "extra": None}
     hub.store("Assets", "Account", 1984, ALICE_KEY, value=account)
@@ -293,7 +316,11 @@ def test_dust_of_an_asset_hub_is_read_from_its_state(network: FakeNetwork, scena
     hub.store("System", "Account", ALICE_KEY, value=held(5 * DOT))
     hub.api["TransactionPaymentApi_query_info"] = info(FEE)
     sent = 999_950_000
-    moved = {"Assets": {"Transferred": {"asset_id": 1984, "from": ALICE_KEY, "to": BOB_KEY, "amount": sent}}}
+    moved = {
+        "Assets": {
+            "Transferred": {"asset_id": 1984, "from": ALICE_KEY, "to": BOB_KEY, "amount": sent}
+        }
+    }
     hub.api["DryRunApi_dry_run_call"] = call_effects(events=(moved,))
     arguments = {"id": 1984, "target": {"Id": BOB_KEY}, "amount": sent}
     data = hub.table.encode_call(Call(pallet="Assets", method="transfer", args=arguments))

@@ -1,4 +1,5 @@
-"""Calls of contracts: what they do is told of an asset's own functions and of dispatched calls, and else not known."""
+"""Calls of contracts: what they do is told of an asset's own functions and of dispatched calls, and
+else not known."""
 
 from typing import Any
 
@@ -62,7 +63,9 @@ def test_a_transfer_through_the_address_of_an_asset_is_a_transfer() -> None:
 def test_an_approval_through_the_address_of_an_asset_is_a_right() -> None:
     reading = tell_call(evm(USDT, erc20("095ea7b3")), CHAIN, ASSETS, table_of)
 
-    assert [right.sentence for right in reading.rights] == [says("lets", f"0x{EVE.hex()}", "5 USDT")]
+    assert [right.sentence for right in reading.rights] == [
+        says("lets", f"0x{EVE.hex()}", "5 USDT")
+    ]
 
 
 def test_a_dispatched_call_is_the_call_inside() -> None:
@@ -111,8 +114,20 @@ def test_what_any_other_contract_does_is_not_known(
 
 
 def test_contracts_of_asset_hub_are_not_known_either() -> None:
-    args = {"dest": EVE, "value": 5, "weight_limit": WEIGHT, "storage_deposit_limit": 0, "data": b"\1"}
-    code = {"value": 0, "weight_limit": WEIGHT, "storage_deposit_limit": 0, "code": b"\1", "data": b""}
+    args = {
+        "dest": EVE,
+        "value": 5,
+        "weight_limit": WEIGHT,
+        "storage_deposit_limit": 0,
+        "data": b"\1",
+    }
+    code = {
+        "value": 0,
+        "weight_limit": WEIGHT,
+        "storage_deposit_limit": 0,
+        "code": b"\1",
+        "data": b"",
+    }
     call = Call(pallet="Revive", method="call", args=args)
     create = Call(pallet="Revive", method="instantiate_with_code", args={**code, "salt": None})
 
@@ -137,7 +152,9 @@ def test_an_ethereum_transaction_names_its_contract() -> None:
         "access_list": [],
         "signature": SIGNATURE,
     }
-    call = Call(pallet="Ethereum", method="transact", args={"transaction": {"EIP1559": transaction}})
+    call = Call(
+        pallet="Ethereum", method="transact", args={"transaction": {"EIP1559": transaction}}
+    )
 
     assert tell_call(call, CHAIN, ASSETS, table_of).sentence == says(
         f"0x{EVE.hex()}", "3 smallest units", "9 gas"

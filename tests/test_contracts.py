@@ -17,7 +17,8 @@ from tests.messages import Says, says
 OWN = DATA / "contracts"
 REAL = SHARED / "data" / "contracts"
 
-#: What each real file comes to: version, and each message as `selector name(args)`, `!` where it changes the state.
+#: What each real file comes to: version, and each message as `selector name(args)`, `!` where it
+#: changes the state.
 FLIPPER = ["0x633aa551 flip()!", "0x2f865bd9 get()"]
 ERC20 = [
     "0xdb6375a8 total_supply()",
@@ -45,7 +46,10 @@ EXPECTED = {
     ),
     "v4-erc20.json": (4, ERC20),
     "v5-erc20.json": (5, ERC20),
-    "v6-erc20.json": (6, [line.replace("AccountId", "H160").replace("Balance", "U256") for line in ERC20]),
+    "v6-erc20.json": (
+        6,
+        [line.replace("AccountId", "H160").replace("Balance", "U256") for line in ERC20],
+    ),
 }
 
 
@@ -55,7 +59,8 @@ def read(name: str) -> Any:
 
 def outline(messages: tuple[ContractMessage, ...]) -> list[str]:
     return [
-        f"{one.selector} {one.function_name}({', '.join(one.args)}){'!' * one.mutates}" for one in messages
+        f"{one.selector} {one.function_name}({', '.join(one.args)}){'!' * one.mutates}"
+        for one in messages
     ]
 
 
@@ -86,7 +91,9 @@ def test_a_real_file_of_version_1_is_refused_by_its_version() -> None:
 
 def test_a_message_is_told_whole() -> None:
     assert describe_contract(read("counter-v3.json")) == (
-        ContractMessage(function_name="add", selector="0x00000010", mutates=True, args=("by: i32",)),
+        ContractMessage(
+            function_name="add", selector="0x00000010", mutates=True, args=("by: i32",)
+        ),
         ContractMessage(
             function_name="reward",
             selector="0x00000011",
@@ -104,10 +111,15 @@ def test_types_are_printed_as_people_write_them() -> None:
         "0x00000003 settle(outcome: Result<(), Error>, proof: [u8; 32], digest: Hash)!",
         "0x00000004 configure(limits: BTreeMap<AccountId, Balance>, admins: BTreeSet<AccountId>,"
         " guard: Option<AccountId>, pair: (AccountId, Hash), single: (u64,), nothing: ())!",
-        "0x00000005 encode(packed: Compact<Balance>, flags: BitVec<u8, Lsb0>, data: Vec<u8>, who: AccountId,"
-        " kind: Kind, letter: char, boxed: Vec<(u32, Balance)>, name: String, names: Vec<String>, tree: Tree,"
+        "0x00000005 encode(packed: Compact<Balance>, flags: BitVec<u8, Lsb0>, data: "
+        "Vec<u8>, who: AccountId,"
+        " kind: Kind, letter: char, boxed: Vec<(u32, Balance)>, name: String, names: "
+        "Vec<String>, tree: Tree,"
         " wrapped: Wrapped<Balance, _>)",
-        "0x00000006 nested(deep: Option<Result<Vec<(Option<AccountId>, [u64; 2], Vec<u8>)>, Error>>)",
+        (
+            "0x00000006 nested(deep: Option<Result<Vec<(Option<AccountId>, [u64; 2], "
+            "Vec<u8>)>, Error>>)"
+        ),
     ]
 
 
@@ -255,7 +267,8 @@ DEF = (*TYPE, "def")
         *(
             (
                 having(selector, *FIRST, "selector"),
-                f"abiJson V3 spec message 1 'add' selector {selector!r} is not four bytes of hex, expected one like"
+                f"abiJson V3 spec message 1 'add' selector {selector!r} is not four bytes "
+                "of hex, expected one like"
                 " 0x633aa551",
             )
             for selector in (
@@ -334,7 +347,9 @@ DEF = (*TYPE, "def")
         ),
     ],
 )
-def test_a_damaged_file_is_refused_by_what_is_wrong(change: Callable[[Any], None], sentence: Says) -> None:
+def test_a_damaged_file_is_refused_by_what_is_wrong(
+    change: Callable[[Any], None], sentence: Says
+) -> None:
     abi = read("counter-v3.json")
     change(abi)
 
@@ -344,7 +359,10 @@ def test_a_damaged_file_is_refused_by_what_is_wrong(change: Callable[[Any], None
 def test_types_that_go_too_deep_or_double_too_often_are_refused() -> None:
     abi = read("counter-v3.json")
     del abi["V3"]["spec"]["messages"][1]
-    chain = [{"id": number, "type": {"def": {"sequence": {"type": number + 1}}}} for number in range(5000)]
+    chain = [
+        {"id": number, "type": {"def": {"sequence": {"type": number + 1}}}}
+        for number in range(5000)
+    ]
     abi["V3"]["types"] = chain
     doubling = copy.deepcopy(abi)
     doubling["V3"]["types"] = [
@@ -374,20 +392,28 @@ def test_deep_nesting_outside_the_types_does_no_harm() -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
-def test_whatever_is_changed_in_a_file_the_answer_is_messages_or_one_sentence(data: st.DataObject) -> None:
+def test_whatever_is_changed_in_a_file_the_answer_is_messages_or_one_sentence(
+    data: st.DataObject,
+) -> None:
     abi = read(data.draw(st.sampled_from(["counter-v3.json", "treasury-v5.json", "vault-v6.json"])))
     part = abi
     while True:
         keys = list(part) if isinstance(part, dict) else list(range(len(part)))
         key = data.draw(st.sampled_from(keys))
-        if not isinstance(part[key], (dict, list)) or not part[key] or data.draw(st.integers(0, 9)) == 0:
+        if (
+            not isinstance(part[key], (dict, list))
+            or not part[key]
+            or data.draw(st.integers(0, 9)) == 0
+        ):
             break
         part = part[key]
     part[key] = data.draw(json_values)

@@ -8,7 +8,14 @@ import pytest
 
 from scenarioctl.errors import NotReady
 from scenarioctl.server import limits
-from scenarioctl.server.limits import AT_ONCE, WAITING, WAITING_OF_CLIENT, CostlyWork, RequestSlots, Turn
+from scenarioctl.server.limits import (
+    AT_ONCE,
+    WAITING,
+    WAITING_OF_CLIENT,
+    CostlyWork,
+    RequestSlots,
+    Turn,
+)
 from tests.messages import raises, says
 
 Play = Callable[[CostlyWork], Awaitable[None]]
@@ -94,7 +101,9 @@ def test_the_queue_of_a_client_has_an_end_and_that_of_all() -> None:
                 await others.enter_async_context(turn_of(f"{number}", work).costly())
             tasks = []
             for client in range(WAITING // WAITING_OF_CLIENT):
-                tasks += [asyncio.create_task(request(f"{client}")) for _ in range(WAITING_OF_CLIENT)]
+                tasks += [
+                    asyncio.create_task(request(f"{client}")) for _ in range(WAITING_OF_CLIENT)
+                ]
                 await settle()
                 if not client:
                     with pytest.raises(NotReady) as full:
@@ -162,7 +171,10 @@ def test_what_has_begun_is_not_refused_and_comes_next() -> None:
     async def act(work: CostlyWork) -> None:
         first = turn_of("a", work)
         async with first.costly():
-            waiting = [asyncio.create_task(request(work, str(number))) for number in range(WAITING_OF_CLIENT)]
+            waiting = [
+                asyncio.create_task(request(work, str(number)))
+                for number in range(WAITING_OF_CLIENT)
+            ]
             await settle()
         begun = asyncio.create_task(again(first))
         await asyncio.gather(begun, *waiting)

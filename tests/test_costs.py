@@ -1,4 +1,5 @@
-"""Fees, deposits and what must stay are held against the sender's balance before a check says ok."""
+"""Fees, deposits and what must stay are held against the sender's balance before a check says
+ok."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,7 +55,9 @@ def network(tmp_path: Path) -> Iterator[FakeNetwork]:
 
 
 def call_hex(chain: str, pallet: str, method: str, **arguments: Any) -> str:
-    return "0x" + table_of(chain).encode_call(Call(pallet=pallet, method=method, args=arguments)).hex()
+    return (
+        "0x" + table_of(chain).encode_call(Call(pallet=pallet, method=method, args=arguments)).hex()
+    )
 
 
 def transfer_hex(method: str, amount: int) -> str:
@@ -102,12 +105,18 @@ def weight(ref_time: int) -> dict[str, int]:
     return {"ref_time": ref_time, "proof_size": 0}
 
 
-def test_a_fee_for_more_weight_than_the_call_uses_is_a_bound(network: FakeNetwork, check: Check) -> None:
+def test_a_fee_for_more_weight_than_the_call_uses_is_a_bound(
+    network: FakeNetwork, check: Check
+) -> None:
     relay = network.chains["polkadot"]
     used = {"Ok": {"actual_weight": weight(10), "pays_fee": "Yes"}}
     relay.api.update(
         DryRunApi_dry_run_call=call_effects(result=used),
-        TransactionPaymentApi_query_info={"weight": weight(1100), "class": "Normal", "partial_fee": FEE},
+        TransactionPaymentApi_query_info={
+            "weight": weight(1100),
+            "class": "Normal",
+            "partial_fee": FEE,
+        },
         TransactionPaymentCallApi_query_call_info={
             "weight": weight(1000),
             "class": "Normal",
@@ -144,7 +153,9 @@ def test_a_fee_for_more_weight_than_the_call_uses_is_a_bound(network: FakeNetwor
     assert less_untold["warnings"] == [says("at most", "refunds")]
 
 
-def test_the_weight_limit_of_a_transfer_is_for_its_destination(network: FakeNetwork, check: Check) -> None:
+def test_the_weight_limit_of_a_transfer_is_for_its_destination(
+    network: FakeNetwork, check: Check
+) -> None:
     args = {
         "dest": {"V5": RELAY_TO_HUB},
         "beneficiary": {"V5": location(BOB_KEY)},
@@ -192,7 +203,10 @@ def test_a_call_is_tried_by_root_with_its_fee_taken(network: FakeNetwork, check:
             "polkadot",
             "Utility",
             "batch_all",
-            calls=[{"Balances": {"transfer_keep_alive": {"dest": {"Id": BOB_KEY}, "value": 2 * DOT}}}] * 2,
+            calls=[
+                {"Balances": {"transfer_keep_alive": {"dest": {"Id": BOB_KEY}, "value": 2 * DOT}}}
+            ]
+            * 2,
         ),
     ],
     ids=["all but the existential deposit", "all", "a batch that sums to all"],
@@ -215,7 +229,9 @@ def test_a_call_that_fails_once_its_fee_is_paid_is_refused(
 def test_a_call_that_fails_anyway_is_refused_without_a_word_of_its_fee(
     network: FakeNetwork, check: Check
 ) -> None:
-    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(result=error(NOT_EXPENDABLE))
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(
+        result=error(NOT_EXPENDABLE)
+    )
 
     answer = check(REMARK, "--chain", "polkadot")
 
@@ -238,7 +254,9 @@ def test_a_call_that_the_chain_filters_is_refused_though_root_may_make_it(
     )
 
 
-def test_a_part_that_fails_once_the_fee_is_paid_is_refused(network: FakeNetwork, check: Check) -> None:
+def test_a_part_that_fails_once_the_fee_is_paid_is_refused(
+    network: FakeNetwork, check: Check
+) -> None:
     interrupted = {"Utility": {"BatchInterrupted": {"index": 1, "error": NOT_EXPENDABLE}}}
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = once_charged(
         call_effects(events=(interrupted,))
@@ -249,7 +267,9 @@ def test_a_part_that_fails_once_the_fee_is_paid_is_refused(network: FakeNetwork,
     assert answer["reasons"] == [says("Polkadot", "Utility.BatchInterrupted")]
 
 
-def test_what_is_sent_is_what_is_sent_once_the_fee_is_paid(network: FakeNetwork, check: Check) -> None:
+def test_what_is_sent_is_what_is_sent_once_the_fee_is_paid(
+    network: FakeNetwork, check: Check
+) -> None:
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = once_charged(
         call_effects((RELAY_TO_HUB, message(amount=DOT)))
     )
@@ -286,7 +306,9 @@ def test_a_fee_that_cannot_be_taken_in_a_dry_run_leaves_it_unknown(
     assert (answer["verdict"], answer["reasons"], answer["exit"]) == ("unknown", [reason], 5)
 
 
-def test_a_fee_that_the_runtime_does_not_take_is_refused(network: FakeNetwork, check: Check) -> None:
+def test_a_fee_that_the_runtime_does_not_take_is_refused(
+    network: FakeNetwork, check: Check
+) -> None:
     relay = network.chains["polkadot"]
     taken = {"Utility": {"DispatchedAs": {"result": {"Err": {"Token": "Frozen"}}}}}
     done = {"Utility": {"DispatchedAs": {"result": {"Ok": None}}}}
@@ -370,7 +392,11 @@ def within(check: Check, amount: int) -> dict[str, Any]:
             4 * DOT - FEE + 1,
             "refused",
             [
-                "0.9999999999 DOT would stay with the sender on Polkadot, less than the existential deposit of 1 DOT, which Balances.transfer_keep_alive keeps: send at most 3.984 DOT"
+                (
+                    "0.9999999999 DOT would stay with the sender on Polkadot, less than the "
+                    "existential deposit of 1 DOT, which Balances.transfer_keep_alive keeps: "
+                    "send at most 3.984 DOT"
+                )
             ],
         ),
         (
@@ -430,13 +456,19 @@ def test_locks_and_the_existential_deposit_are_not_added_up(
         (
             {"free": 10 * DOT, "frozen": 10 * DOT - FEE + 1},
             [
-                "the sender can spend only 0.0159999999 DOT on Polkadot, because 9.9840000001 DOT is locked: less than the fee of 0.016 DOT"
+                (
+                    "the sender can spend only 0.0159999999 DOT on Polkadot, because "
+                    "9.9840000001 DOT is locked: less than the fee of 0.016 DOT"
+                )
             ],
         ),
         (
             {"free": DOT + FEE - 1},
             [
-                "the sender can spend 1.0159999999 DOT on Polkadot: the fee of 0.016 DOT can be taken only if the existential deposit of 1 DOT stays"
+                (
+                    "the sender can spend 1.0159999999 DOT on Polkadot: the fee of 0.016 DOT "
+                    "can be taken only if the existential deposit of 1 DOT stays"
+                )
             ],
         ),
         ({"free": DOT + FEE}, []),
@@ -477,7 +509,8 @@ def pay_in(
     price: int | None = 2 * 10**7,
     quote: Any = None,
 ) -> None:
-    """Let the sender pay fees on hydraDx in *currency*, of which it has *free*; a unit of HDX costs *price*, with 18 decimals."""
+    """Let the sender pay fees on hydraDx in *currency*, of which it has *free*; a unit of HDX costs
+    *price*, with 18 decimals."""
     dex = network.chains["hydraDx"]
     if currency is not None:
         dex.store("MultiTransactionPayment", "AccountCurrencyMap", ALICE_KEY, value=currency)
@@ -509,7 +542,9 @@ def dex_check(check: Check, tx: str = DEX_REMARK) -> dict[str, Any]:
     return check(tx, "--chain", "hydraDx")
 
 
-def test_a_fee_in_another_currency_is_quoted_by_the_oracle(network: FakeNetwork, check: Check) -> None:
+def test_a_fee_in_another_currency_is_quoted_by_the_oracle(
+    network: FakeNetwork, check: Check
+) -> None:
     # A third, rounded up: 0.4 USDT for 1 HDX, of 150 in the quote.
     pay_in(network, 10, 400_001, quote={"Ok": 60_000_001})
 
@@ -560,7 +595,11 @@ def test_without_an_oracle_the_price_that_the_chain_falls_back_on_counts(
     ids=["too little of it", "a currency without a price", "a price that the chain does not tell"],
 )
 def test_a_fee_in_another_currency_that_cannot_be_paid_or_told(
-    network: FakeNetwork, check: Check, change: Callable[[FakeNetwork], Any], verdict: str, reason: Says
+    network: FakeNetwork,
+    check: Check,
+    change: Callable[[FakeNetwork], Any],
+    verdict: str,
+    reason: Says,
 ) -> None:
     change(network)
 
@@ -580,7 +619,9 @@ SET_CURRENCY = {"MultiTransactionPayment": {"set_currency": {"currency": 10}}}
         call_hex("hydraDx", "Utility", "batch_all", calls=[SET_CURRENCY]),
     ],
 )
-def test_a_call_that_sets_the_currency_is_paid_in_it(network: FakeNetwork, check: Check, tx: str) -> None:
+def test_a_call_that_sets_the_currency_is_paid_in_it(
+    network: FakeNetwork, check: Check, tx: str
+) -> None:
     pay_in(network, None, 20)
 
     answer = dex_check(check, tx)
@@ -588,7 +629,9 @@ def test_a_call_that_sets_the_currency_is_paid_in_it(network: FakeNetwork, check
     assert (answer["verdict"], answer["steps"][0]["human"]) == ("ok", "0.00002 USDT")
 
 
-def test_the_exchange_takes_a_fee_that_closes_the_account(network: FakeNetwork, check: Check) -> None:
+def test_the_exchange_takes_a_fee_that_closes_the_account(
+    network: FakeNetwork, check: Check
+) -> None:
     pay_in(network, None, 0)
     hold(network, chain="hydraDx", free=HDX)
     passes = dex_check(check)
@@ -599,7 +642,9 @@ def test_the_exchange_takes_a_fee_that_closes_the_account(network: FakeNetwork, 
     assert fails["reasons"] == [says("sender", "0.999999999999", "HDX", "Hydration", "1")]
 
 
-def test_on_the_exchange_a_lock_keeps_a_fee_whatever_is_reserved(network: FakeNetwork, check: Check) -> None:
+def test_on_the_exchange_a_lock_keeps_a_fee_whatever_is_reserved(
+    network: FakeNetwork, check: Check
+) -> None:
     pay_in(network, None, 0)
     hold(network, chain="hydraDx", free=3 * HDX, frozen=5 * HDX, reserved=5 * HDX)
 
@@ -614,7 +659,11 @@ def test_what_is_sent_and_the_fee_are_added_up_in_the_currency_of_both(
     pay_in(network, 10, 1_000_010)
     dex = network.chains["hydraDx"]
     dex.store("AssetRegistry", "Assets", 10, value=registered(10_000))
-    moved = {"Tokens": {"Transfer": {"currency_id": 10, "from": ALICE_KEY, "to": BOB_KEY, "amount": 10**6}}}
+    moved = {
+        "Tokens": {
+            "Transfer": {"currency_id": 10, "from": ALICE_KEY, "to": BOB_KEY, "amount": 10**6}
+        }
+    }
     dex.api["DryRunApi_dry_run_call"] = call_effects(events=(moved,))
 
     answer = check(

@@ -52,7 +52,8 @@ def share(text: bytes) -> str:
 
 @sizes(3_000_000, 16_000_000)
 def test_a_share_string_of_nothing_but_lists(running: Daemon, size: int) -> None:
-    """A thousandth of the size comes over the wire; 21 kB took 5 s, all of them on the event loop."""
+    """A thousandth of the size comes over the wire; 21 kB took 5 s, all of them on the event
+    loop."""
     url = share(b'{"nodes":[],"edges":[],"x":[' + b"[]," * (size // 3) + b"[]]}")
 
     with under_probe(running):
@@ -82,7 +83,9 @@ def test_a_diagram_of_many_nodes(running: Daemon, size: int) -> None:
     """Each is drafted to find out what is wrong with it."""
     form = {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": "hello"}}}
     nodes = [{"id": f"n{number}", "type": "action", "formData": form} for number in range(size)]
-    edges = [{"id": "", "source": f"n{number}", "target": f"n{number + 1}"} for number in range(size - 1)]
+    edges = [
+        {"id": "", "source": f"n{number}", "target": f"n{number + 1}"} for number in range(size - 1)
+    ]
     url = share(json.dumps({"nodes": nodes, "edges": edges}).encode())
 
     with under_probe(running):
@@ -127,14 +130,19 @@ def test_a_flow_of_many_steps(running: Daemon, size: int) -> None:
 
 
 @sizes(280, 280)
-def test_pictures_that_one_client_wants_leave_the_slots_to_others(running: Daemon, size: int) -> None:
-    """280 of one node with 20 000 edges to itself kept all request slots: everybody else got 429."""
+def test_pictures_that_one_client_wants_leave_the_slots_to_others(
+    running: Daemon, size: int
+) -> None:
+    """280 of one node with 20 000 edges to itself kept all request slots: everybody else got
+    429."""
     form = {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": "hello"}}}
     diagram = {
         "nodes": [{"id": "n", "type": "action", "formData": form}],
         "edges": [{"source": "n", "target": "n"}] * 20_000,
     }
-    status, answer = send(running, "/api/template/saveUrl", {"url": share(json.dumps(diagram).encode())})
+    status, answer = send(
+        running, "/api/template/saveUrl", {"url": share(json.dumps(diagram).encode())}
+    )
     assert status == 200, answer
     path = f"/api/info/preview?format=png&width=1200&scenario_id={answer['shortUrl']}"
     answers: list[tuple[int, Any, Any]] = []
@@ -162,7 +170,9 @@ def test_pictures_wider_than_can_be_drawn_are_refused_before(running: Daemon, si
     form = {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": "hello"}}}
     nodes = [{"id": f"n{number}", "type": "action", "formData": form} for number in range(size)]
     diagram = {"nodes": nodes, "edges": [{"source": "n0", "target": "n0"}] * 20_000}
-    id = send(running, "/api/template/saveUrl", {"url": share(json.dumps(diagram).encode())})[1]["shortUrl"]
+    id = send(running, "/api/template/saveUrl", {"url": share(json.dumps(diagram).encode())})[1][
+        "shortUrl"
+    ]
 
     status, answer, _ = running.ask(f"/api/info/preview?format=png&width=4096&scenario_id={id}")
 
@@ -171,7 +181,8 @@ def test_pictures_wider_than_can_be_drawn_are_refused_before(running: Daemon, si
 
 @sizes(3_000_000, 24_000_000)
 def test_a_link_that_is_all_percent_encoded(running: Daemon, size: int) -> None:
-    """Decoding made an object of each character: 24 MB took 2 GB, and a long break in everybody's answers."""
+    """Decoding made an object of each character: 24 MB took 2 GB, and a long break in everybody's
+    answers."""
     bound = 100 * 1024 * 1024 + 5 * size
     with under_probe(running, grown=bound):
         for encoded in ("%41", "A B", "%2B"):
@@ -196,7 +207,9 @@ def transaction(call: bytes) -> str:
 
 def batch(table: RuntimeTable, count: int) -> str:
     """Return a batch of the shortest calls that there are."""
-    call = Call(pallet="Utility", method="batch", args={"calls": [{"System": {"remark": {"remark": b""}}}]})
+    call = Call(
+        pallet="Utility", method="batch", args={"calls": [{"System": {"remark": {"remark": b""}}}]}
+    )
     one = table.encode_call(call)
     return transaction(one[:2] + encode_compact(count) + one[3:] * count)
 
@@ -225,7 +238,9 @@ def test_a_transaction_that_is_longer_than_any_block(running: Daemon, size: int)
 
 
 @sizes(100_000, 1_700_000)
-def test_a_batch_of_more_calls_than_are_decoded(running: Daemon, polkadot: RuntimeTable, size: int) -> None:
+def test_a_batch_of_more_calls_than_are_decoded(
+    running: Daemon, polkadot: RuntimeTable, size: int
+) -> None:
     tx = batch(polkadot, size)
 
     with under_probe(running):
@@ -248,14 +263,18 @@ def test_a_batch_of_many_calls(running: Daemon, polkadot: RuntimeTable, size: in
 
 
 @sizes(500_000, 5 * 1024 * 1024 - 20)
-def test_a_remark_as_long_as_a_transaction(running: Daemon, polkadot: RuntimeTable, size: int) -> None:
+def test_a_remark_as_long_as_a_transaction(
+    running: Daemon, polkadot: RuntimeTable, size: int
+) -> None:
     call = Call(pallet="System", method="remark", args={"remark": b"x" * size})
     tx = transaction(polkadot.encode_call(call))
 
     with under_probe(running):
         status, answer = send(running, "/api/tx/decode", {"chain": "polkadot", "tx": tx})
         signing = {"sender": BOB, "nonce": 0, "era": "immortal"}
-        assert send(running, "/api/tx/payload", {"chain": "polkadot", "tx": tx, **signing})[0] == 200
+        assert (
+            send(running, "/api/tx/payload", {"chain": "polkadot", "tx": tx, **signing})[0] == 200
+        )
         joined = send(
             running,
             "/api/tx/assemble",
@@ -289,7 +308,9 @@ def test_a_contract_whose_types_are_long(running: Daemon, size: int) -> None:
             {"def": {"variant": {"variants": [{"name": "a" * 20}] * (size // 2)}}},
         ):
             status, answer = send(
-                running, "/api/contracts/contract_info", {"abiJson": abi([long, shape], args), "address": BOB}
+                running,
+                "/api/contracts/contract_info",
+                {"abiJson": abi([long, shape], args), "address": BOB},
             )
             assert (status, answer["code"]) == (422, "invalid_request")
             assert answer["error"].endswith("has a type longer than 1000 characters")
@@ -311,7 +332,10 @@ def test_a_contract_of_many_long_arguments(running: Daemon, size: int) -> None:
 def upload(running: Daemon, path: str, length: int, begin: bytes) -> socket.socket:
     """Begin to send a body, and return the connection."""
     connection = socket.create_connection(("127.0.0.1", running.port()), timeout=PATIENCE)
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+        f"application/json\r\nContent-Length: {length}\r\n\r\n"
+    )
     connection.sendall(head.encode() + begin)
     return connection
 
@@ -361,7 +385,9 @@ def test_many_who_ask_for_the_documentation(running: Daemon, size: int) -> None:
     with under_probe(running), ThreadPoolExecutor(8) as pool:
         found = Counter(
             pool.map(
-                lambda number: running.ask(("/docs", "/openapi.json")[number % 2], as_json=False)[0],
+                lambda number: running.ask(("/docs", "/openapi.json")[number % 2], as_json=False)[
+                    0
+                ],
                 range(size),
             )
         )
@@ -369,13 +395,17 @@ def test_many_who_ask_for_the_documentation(running: Daemon, size: int) -> None:
     assert found == {200: size}
 
 
-def keep_run(running: Daemon, id: str, *, lines: tuple[str, ...], drafts: tuple[MempoolDraft, ...]) -> None:
+def keep_run(
+    running: Daemon, id: str, *, lines: tuple[str, ...], drafts: tuple[MempoolDraft, ...]
+) -> None:
     """Put the end of a run into the daemon's store, as another process does."""
 
     async def put() -> None:
         (path,) = running.home.rglob("*.db")
         store = open_store(path)
-        ran = FinishedRun(job=id, epoch=None, planned=1, started=1, finished=1, lines=lines, drafts=drafts)
+        ran = FinishedRun(
+            job=id, epoch=None, planned=1, started=1, finished=1, lines=lines, drafts=drafts
+        )
         assert await store.finish_run(ran, retention=Retention())
         await store.close()
 
@@ -386,7 +416,8 @@ WEBHOOK = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 
 
 def keep_all(running: Daemon, size: int) -> str:
-    """Give a job *size* thirtieths of the lines, drafts and events that are kept at most, and return its id."""
+    """Give a job *size* thirtieths of the lines, drafts and events that are kept at most, and
+    return its id."""
     flow = {
         "steps": [
             {"type": "webhook", "name": "hook", "uuid": WEBHOOK},
@@ -406,7 +437,8 @@ def keep_all(running: Daemon, size: int) -> str:
 
 @sizes(1, 30)
 def test_many_who_ask_for_all_that_is_kept(running: Daemon, size: int) -> None:
-    """Each answer of 28 MiB of drafts, 14 MiB of lines or 12 MiB of events was read as a whole, 12 took more than 1 GiB."""
+    """Each answer of 28 MiB of drafts, 14 MiB of lines or 12 MiB of events was read as a whole, 12
+    took more than 1 GiB."""
     id = keep_all(running, size)
 
     def ask(number: int) -> int:

@@ -23,7 +23,8 @@ FLOODS = {
     "behind": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" + b"HTTP/1.1 200 OK\r\n\r\n" * 4000,
     "headers": b"HTTP/1.1 200 OK\r\n" + (b"X: " + b"y" * 1000 + b"\r\n") * 100,
     "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 1_000_000,
-    "broken chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 10_000,
+    "broken chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + b"1\r\nx\r\n" * 10_000,
 }
 REFUSED = {
     "interim": "sent more than 65536 bytes of headers",
@@ -89,13 +90,19 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 @sizes(2, 40)
 def test_a_web_server_that_never_ends(daemon: Daemon, kind: str, size: int) -> None:
     with web_server(FLOODS[kind]) as port:
-        step = {"id": "h", "type": "http", "formData": {"url": f"http://127.0.0.1:{port}/", "retries": 0}}
+        step = {
+            "id": "h",
+            "type": "http",
+            "formData": {"url": f"http://127.0.0.1:{port}/", "retries": 0},
+        }
         diagram = json.dumps({"nodes": [step], "edges": []})
         id = send(daemon, "/api/template/saveUrl", {"url": diagram})[1]["shortUrl"]
         with under_probe(daemon), ThreadPoolExecutor(size) as threads:
             ended = list(
                 threads.map(
-                    lambda _: send(daemon, "/job/run", {"id": id}, server="job worker", seconds=120),
+                    lambda _: send(
+                        daemon, "/job/run", {"id": id}, server="job worker", seconds=120
+                    ),
                     range(size),
                 )
             )
@@ -121,6 +128,8 @@ def test_a_node_that_never_ends(tmp_path: Path, kind: str, size: int) -> None:
         under_probe(daemon),
         ThreadPoolExecutor(size) as threads,
     ):
-        ended = list(threads.map(lambda _: send(daemon, "/api/actions/query", question)[1], range(size)))
+        ended = list(
+            threads.map(lambda _: send(daemon, "/api/actions/query", question)[1], range(size))
+        )
 
     assert ended == [{"result": "0", "asked": 1}] * size

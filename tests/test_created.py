@@ -1,4 +1,5 @@
-"""The line that says what was understood when a scenario was created, and the title of a scenario."""
+"""The line that says what was understood when a scenario was created, and the title of a
+scenario."""
 
 import json
 from collections.abc import Iterator
@@ -84,7 +85,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         ),
         (
             (
-                *("create", "scenario", "--from", "assetHub", "--to", "assetHub", "--asset", "1984"),
+                *(
+                    "create",
+                    "scenario",
+                    "--from",
+                    "assetHub",
+                    "--to",
+                    "assetHub",
+                    "--asset",
+                    "1984",
+                ),
                 *("--amount", "7", "--destination-address", BOB),
             ),
             "7 USDt (1984, Tether USD) on Polkadot Asset Hub, to 14E5nq…NcKVf3 (valid address)",
@@ -98,10 +108,23 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         ),
         (
             (
-                *("--offline", "create", "swap", "--assetin", "USDT", "--assetout", "USDC", "--amount", "5"),
+                *(
+                    "--offline",
+                    "create",
+                    "swap",
+                    "--assetin",
+                    "USDT",
+                    "--assetout",
+                    "USDC",
+                    "--amount",
+                    "5",
+                ),
                 *("--min-received", "4"),
             ),
-            "5 USDT (10, Tether USD of Asset Hub) → at least 4 USDC (22, USD Coin of Asset Hub) on Hydration",
+            (
+                "5 USDT (10, Tether USD of Asset Hub) → at least 4 USDC (22, USD Coin of Asset "
+                "Hub) on Hydration"
+            ),
         ),
         (
             (*SWAP, "--min-amount-out", "900000000000000", "--route", "5>omnipool>0"),
@@ -116,9 +139,21 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
             "query System.Account on Polkadot",
         ),
     ],
-    ids=["address", "public key", "offline", "id", "symbol", "swap", "swap of symbols", "remark", "query"],
+    ids=[
+        "address",
+        "public key",
+        "offline",
+        "id",
+        "symbol",
+        "swap",
+        "swap of symbols",
+        "remark",
+        "query",
+    ],
 )
-def test_creating_says_what_was_understood(scenarioctl: Run, line: tuple[str, ...], understood: str) -> None:
+def test_creating_says_what_was_understood(
+    scenarioctl: Run, line: tuple[str, ...], understood: str
+) -> None:
     ended = scenarioctl(*line)
 
     assert ended.code == 0
@@ -138,7 +173,8 @@ def test_steps_of_a_flow_are_counted_and_the_first_named(scenarioctl: Run, tmp_p
     ended = scenarioctl("create", "--file", str(file))
 
     assert ended.err == (
-        f"Created {ended.out.strip()}: 4 steps: webhook payouts; {{{{ amount }}}} DOT on Polkadot; delay 90 s; …\n"
+        f"Created {ended.out.strip()}: 4 steps: webhook payouts; {{{{ amount }}}} DOT on "
+        "Polkadot; delay 90 s; …\n"
     )
 
 
@@ -150,10 +186,14 @@ def test_an_imported_diagram_is_described_too(scenarioctl: Run, tmp_path: Path) 
     file = tmp_path / "diagram.json"
     file.write_text(json.dumps(exported))
 
-    first, second = scenarioctl("scenario", "import", str(file)), scenarioctl("scenario", "import", str(file))
+    first, second = (
+        scenarioctl("scenario", "import", str(file)),
+        scenarioctl("scenario", "import", str(file)),
+    )
 
     assert first.err == (
-        f"Created {first.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf4 (not a valid address)\n"
+        f"Created {first.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf4 "
+        "(not a valid address)\n"
     )
     assert second.err == says("stored", id=second.out.strip())
 
@@ -164,7 +204,8 @@ def test_a_daemon_says_the_same(scenarioctl: Run, served: Serving) -> None:
     ended = scenarioctl("--url", f"http://127.0.0.1:{served.api}", *line)
 
     assert ended.err == (
-        f"Created {ended.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf3 (valid address)\n"
+        f"Created {ended.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf3 "
+        "(valid address)\n"
     )
 
 
@@ -176,7 +217,9 @@ def test_a_look_alike_is_marked(tmp_path: Path) -> None:
         "action": "xTransfer",
         "actionData": {"actionType": "xTransfer", "source": source, "target": target},
     }
-    diagram = read_diagram({"nodes": [{"id": "a", "type": "action", "formData": form}], "edges": []})
+    diagram = read_diagram(
+        {"nodes": [{"id": "a", "type": "action", "formData": form}], "edges": []}
+    )
 
     story = tell_scenario(app, diagram)
 
@@ -192,7 +235,10 @@ def test_a_title_is_shorter_than_the_sentence() -> None:
         "1.5 DOT · Asset Hub → Kusama",
         "1.5 DOT, Asset Hub → Kusama, to 14E5nq…NcKVf3",
     )
-    assert (swap.title, swap.announcement) == ("2 DOT → HDX · Hydration", "2 DOT → HDX on Hydration")
+    assert (swap.title, swap.announcement) == (
+        "2 DOT → HDX · Hydration",
+        "2 DOT → HDX on Hydration",
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,14 +255,30 @@ def test_a_title_says_that_a_chain_is_missing(tmp_path: Path, action: str, title
 @pytest.mark.parametrize(
     ("to", "asset", "receiver", "words"),
     [
-        ("ethereum", "1/Here", ON_ETHEREUM, ("not drafted yet", "assetHub", "delivery to Ethereum")),
+        (
+            "ethereum",
+            "1/Here",
+            ON_ETHEREUM,
+            ("not drafted yet", "assetHub", "delivery to Ethereum"),
+        ),
         ("assetHub_kusama", "1/Here", BOB, ("not drafted yet", "assetHub_kusama", "DOT")),
     ],
 )
 def test_a_transfer_whose_cost_only_a_connection_tells_is_kept(
     scenarioctl: Run, to: str, asset: str, receiver: str, words: tuple[str, ...]
 ) -> None:
-    line = ("create", "scenario", "--from", "assetHub", "--to", to, "--asset", asset, "--amount", "5")
+    line = (
+        "create",
+        "scenario",
+        "--from",
+        "assetHub",
+        "--to",
+        to,
+        "--asset",
+        asset,
+        "--amount",
+        "5",
+    )
     made = scenarioctl("--offline", *line, "--destination-address", receiver)
 
     assert made.code == 0
@@ -252,13 +314,29 @@ def test_a_flow_file_may_have_a_transfer_whose_cost_only_a_connection_tells(
         # What doesn't go on becomes the sender's, whom no scenario names.
         ("hydraDx", "AAVE", ON_ETHEREUM, ("AAVE", "hydraDx", "tx transfer")),
         ("hydraDx", "DOT", ON_ETHEREUM, ("DOT", "hydraDx", "assetHub")),
-        ("assetHub", "1/Here", "0x27ca963c279c93801941e1eb8799c23f407d68e7", ("beneficiary", "Snowbridge")),
+        (
+            "assetHub",
+            "1/Here",
+            "0x27ca963c279c93801941e1eb8799c23f407d68e7",
+            ("beneficiary", "Snowbridge"),
+        ),
     ],
 )
 def test_a_transfer_that_no_connection_opens_is_not_kept(
     scenarioctl: Run, source: str, asset: str, receiver: str, words: tuple[str, ...]
 ) -> None:
-    line = ("create", "scenario", "--from", source, "--to", "ethereum", "--asset", asset, "--amount", "5")
+    line = (
+        "create",
+        "scenario",
+        "--from",
+        source,
+        "--to",
+        "ethereum",
+        "--asset",
+        asset,
+        "--amount",
+        "5",
+    )
     refused = scenarioctl("--offline", *line, "--destination-address", receiver)
 
     assert (refused.code, refused.out) == (2, "")

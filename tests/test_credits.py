@@ -43,13 +43,19 @@ def moves(chain: str, *events: Event) -> dict[tuple[bytes, str], int]:
         ),
         pytest.param(
             "polkadot",
-            [event("Balances", "Minted", who=BOB, amount=4), event("Balances", "Deposit", who=BOB, amount=4)],
+            [
+                event("Balances", "Minted", who=BOB, amount=4),
+                event("Balances", "Deposit", who=BOB, amount=4),
+            ],
             {(BOB, "0"): 4},
             id="one payment that two kinds of events report",
         ),
         pytest.param(
             "polkadot",
-            [event("Balances", "Minted", who=BOB, amount=4), event("Balances", "Minted", who=BOB, amount=4)],
+            [
+                event("Balances", "Minted", who=BOB, amount=4),
+                event("Balances", "Minted", who=BOB, amount=4),
+            ],
             {(BOB, "0"): 8},
             id="two payments of the same amount",
         ),
@@ -58,7 +64,9 @@ def moves(chain: str, *events: Event) -> dict[tuple[bytes, str], int]:
             [
                 event("Assets", "Burned", asset_id=1984, owner=ALICE, balance=5),
                 event("Balances", "Withdraw", who=ALICE, amount=3),
-                event("Assets", "Transferred", asset_id=77, **{"from": ALICE, "to": CAROL}, amount=1),
+                event(
+                    "Assets", "Transferred", asset_id=77, **{"from": ALICE, "to": CAROL}, amount=1
+                ),
             ],
             {(ALICE, "1984"): -5, (ALICE, "DOT"): -3, (ALICE, "77"): -1, (CAROL, "77"): 1},
             id="assets that are listed, and one that is not",
@@ -75,20 +83,38 @@ def moves(chain: str, *events: Event) -> dict[tuple[bytes, str], int]:
                 event("Tokens", "Deposited", currency_id=5, who=BOB, amount=9),
                 event("Currencies", "Deposited", currency_id=5, who=BOB, amount=9),
                 event("Balances", "Transfer", **{"from": ALICE, "to": BOB}, amount=2),
-                event("Currencies", "Transferred", currency_id=0, **{"from": ALICE, "to": BOB}, amount=2),
+                event(
+                    "Currencies",
+                    "Transferred",
+                    currency_id=0,
+                    **{"from": ALICE, "to": BOB},
+                    amount=2,
+                ),
             ],
             {(BOB, "5"): 9, (ALICE, "0"): -2, (BOB, "0"): 2},
             id="what Currencies repeats",
         ),
         pytest.param(
             "hydraDx",
-            [event("Tokens", "Slashed", currency_id=5, who=ALICE, free_amount=3, reserved_amount=4)],
+            [
+                event(
+                    "Tokens", "Slashed", currency_id=5, who=ALICE, free_amount=3, reserved_amount=4
+                )
+            ],
             {(ALICE, "5"): -7},
             id="what is slashed of free and reserved",
         ),
         pytest.param(
             "hydraDx",
-            [event("Currencies", "Transferred", currency_id=222, **{"from": ALICE, "to": BOB}, amount=6)],
+            [
+                event(
+                    "Currencies",
+                    "Transferred",
+                    currency_id=222,
+                    **{"from": ALICE, "to": BOB},
+                    amount=6,
+                )
+            ],
             {(ALICE, "222"): -6, (BOB, "222"): 6},
             id="what a contract holds",
         ),

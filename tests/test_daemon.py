@@ -1,4 +1,5 @@
-"""The daemon as a process: where it listens, what its signals do, what systemd hears, what it logs."""
+"""The daemon as a process: where it listens, what its signals do, what systemd hears, what it
+logs."""
 
 import contextlib
 import logging
@@ -26,12 +27,22 @@ from scenarioctl.server.listening import Address, open_listeners, parse_address,
 from scenarioctl.server.logs import Journal, Line, is_for_journal
 from scenarioctl.server.systemd import SystemdNotifier
 from tests.conftest import examples
-from tests.daemons import PATIENCE, PROGRAM, Daemon, NotifySocket, daemon, free_port, start, wait_until
+from tests.daemons import (
+    PATIENCE,
+    PROGRAM,
+    Daemon,
+    NotifySocket,
+    daemon,
+    free_port,
+    start,
+    wait_until,
+)
 from tests.messages import Says, raises, says
 
 pytestmark = pytest.mark.processes
 
-# -- where it listens ----------------------------------------------------------------------------------------------
+# -- where it listens
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -179,7 +190,8 @@ def test_the_socket_of_a_later_daemon_is_not_removed(tmp_path: Path) -> None:
 
 
 def open_at(path: str, barrier: Any, answers: Any, finish: Any) -> None:
-    """Try to listen at *path* with all the others; say whether it went well, and stay until *finish*."""
+    """Try to listen at *path* with all the others; say whether it went well, and stay until
+    *finish*."""
     barrier.wait()
     try:
         (listener,) = open_listeners((f"unix:{path}",), field="listen")
@@ -191,7 +203,9 @@ def open_at(path: str, barrier: Any, answers: Any, finish: Any) -> None:
     listener.close()
 
 
-def test_of_daemons_that_start_at_once_one_takes_the_place_of_a_stale_socket(tmp_path: Path) -> None:
+def test_of_daemons_that_start_at_once_one_takes_the_place_of_a_stale_socket(
+    tmp_path: Path,
+) -> None:
     """Two saw the same dead socket, and the second removed what the first had made in its place."""
     path = tmp_path / "api.sock"
     context = multiprocessing.get_context("fork")
@@ -202,7 +216,8 @@ def test_of_daemons_that_start_at_once_one_takes_the_place_of_a_stale_socket(tmp
             dead.bind(str(path))
         barrier, answers, finish = context.Barrier(4), context.Queue(), context.Event()
         racers = [
-            context.Process(target=open_at, args=(str(path), barrier, answers, finish)) for _ in range(4)
+            context.Process(target=open_at, args=(str(path), barrier, answers, finish))
+            for _ in range(4)
         ]
         for each in racers:
             each.start()
@@ -251,7 +266,9 @@ def test_files_and_paths_that_can_be_no_socket_are_named(tmp_path: Path) -> None
     assert file.read_text() == "mine"
 
 
-def handed_over(monkeypatch: pytest.MonkeyPatch, *sockets: socket.socket, names: str = "") -> dict[str, str]:
+def handed_over(
+    monkeypatch: pytest.MonkeyPatch, *sockets: socket.socket, names: str = ""
+) -> dict[str, str]:
     """Return what systemd would have put in the environment; *sockets* have to lie in a row."""
     monkeypatch.setattr(listening, "_FIRST", sockets[0].fileno())
     environment = {"LISTEN_FDS": str(len(sockets)), "LISTEN_PID": str(os.getpid()), "HOME": "/"}
@@ -301,7 +318,9 @@ def test_sockets_of_systemd_go_by_name_and_else_by_order(
         server: [ports.index(listener.socket.getsockname()[1]) for listener in listeners]
         for server, listeners in taken.items()
     }
-    inheritable = [each.socket.get_inheritable() for listeners in taken.values() for each in listeners]
+    inheritable = [
+        each.socket.get_inheritable() for listeners in taken.values() for each in listeners
+    ]
     for listeners in taken.values():
         for listener in listeners:
             listener.close()
@@ -334,13 +353,18 @@ def test_sockets_that_are_for_another_process_are_left_alone() -> None:
     assert take_activated({"LISTEN_FDS": "2", "LISTEN_PID": "1"}) == {"api": [], "worker": []}
 
 
-# -- what systemd hears --------------------------------------------------------------------------------------------
+# -- what systemd hears
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["path", "abstract"])
 def test_systemd_hears_of_readiness_reloads_and_stops(tmp_path: Path, kind: str) -> None:
     address = str(tmp_path / "notify") if kind == "path" else f"@scenarioctl-test-{os.getpid()}"
-    environment = {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "3000000", "WATCHDOG_PID": str(os.getpid())}
+    environment = {
+        "NOTIFY_SOCKET": address,
+        "WATCHDOG_USEC": "3000000",
+        "WATCHDOG_PID": str(os.getpid()),
+    }
 
     with NotifySocket(address) as systemd:
         supervisor = SystemdNotifier(environment)
@@ -367,7 +391,8 @@ def test_nothing_is_said_where_nobody_listens(tmp_path: Path) -> None:
     assert SystemdNotifier({"WATCHDOG_USEC": "soon"}).watchdog == 0.0
 
 
-# -- what it logs --------------------------------------------------------------------------------------------------
+# -- what it logs
+# --------------------------------------------------------------------------------------------------
 
 
 def record(message: str, level: int = logging.INFO, **extra: object) -> logging.LogRecord:
@@ -385,7 +410,13 @@ def test_people_read_the_time_and_the_level() -> None:
 
 @pytest.mark.parametrize(
     ("level", "priority"),
-    [(logging.DEBUG, 7), (logging.INFO, 6), (logging.WARNING, 4), (logging.ERROR, 3), (logging.CRITICAL, 3)],
+    [
+        (logging.DEBUG, 7),
+        (logging.INFO, 6),
+        (logging.WARNING, 4),
+        (logging.ERROR, 3),
+        (logging.CRITICAL, 3),
+    ],
 )
 def test_journald_reads_priorities(level: int, priority: int) -> None:
     assert Line(for_journal=True).format(record("stopped", level)) == f"<{priority}>stopped"
@@ -450,7 +481,9 @@ def test_a_daemon_that_may_open_few_files_takes_fewer_connections(
     limits = Limits(Settings(config=Path("c"), store="s", cache=Path("c")))
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr("scenarioctl.server.daemon.resource.getrlimit", lambda _: (1024, 2000))
-    monkeypatch.setattr("scenarioctl.server.daemon.resource.setrlimit", lambda _, pair: asked.append(pair))
+    monkeypatch.setattr(
+        "scenarioctl.server.daemon.resource.setrlimit", lambda _, pair: asked.append(pair)
+    )
 
     make_room(limits)
 
@@ -458,7 +491,8 @@ def test_a_daemon_that_may_open_few_files_takes_fewer_connections(
     assert caplog.messages == [says("1000", "2000", "LimitNOFILE=")]
 
 
-# -- real processes ------------------------------------------------------------------------------------------------
+# -- real processes
+# ------------------------------------------------------------------------------------------------
 
 
 def half_sent(running: Daemon, path: str, body: bytes) -> socket.socket:
@@ -517,7 +551,8 @@ def test_a_daemon_starts_reloads_and_stops_as_systemd_expects(tmp_path: Path) ->
             config.write_text('private_targets = ["10.0.0.0/99"]')
             running.process.send_signal(signal.SIGHUP)
             running.said(
-                "reload failed, settings unchanged: private_targets '10.0.0.0/99' is not a host or a network"
+                "reload failed, settings unchanged: private_targets '10.0.0.0/99' is not a "
+                "host or a network"
             )
 
             # The request that is on its way is answered; a new one finds nobody.
@@ -558,7 +593,9 @@ def test_a_daemon_that_stops_answers_those_who_wait_to_be_let_in(tmp_path: Path)
     with daemon(tmp_path / "home") as running, contextlib.ExitStack() as stack:
         port = running.port()
         running.process.send_signal(signal.SIGSTOP)
-        waiting = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(100)]
+        waiting = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(100)
+        ]
         for each in waiting:
             each.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         running.process.send_signal(signal.SIGTERM)
@@ -593,7 +630,8 @@ def test_what_the_watchdog_ends_says_where_it_stood(tmp_path: Path) -> None:
         ended = running.end(signal.SIGABRT)
 
     assert "Fatal Python error: Aborted" in running.log
-    # Threads go on while CPython writes where they are, so that it seldom stumbles over what they change, and ends by that.
+    # Threads go on while CPython writes where they are, so that it seldom stumbles over what they
+    # change, and ends by that.
     assert ended in (-signal.SIGABRT, -signal.SIGSEGV)
     assert "in run_daemon" in running.log or ended == -signal.SIGSEGV
 
@@ -622,8 +660,10 @@ def test_why_a_daemon_does_not_start_is_an_error_to_the_journal(tmp_path: Path) 
 
 
 EVERY_ADDRESS = (
-    "listen 'http://0.0.0.0:{port}' is reachable from other machines and no token is configured: anyone there could "
-    "create, run and broadcast. Make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept the risk with --force"
+    "listen 'http://0.0.0.0:{port}' is reachable from other machines and no token is "
+    "configured: anyone there could "
+    "create, run and broadcast. Make a token with scenarioctl config token NAME, listen on "
+    "127.0.0.1, or accept the risk with --force"
 )
 
 
@@ -644,7 +684,9 @@ def test_what_keeps_a_daemon_from_starting_is_one_sentence(tmp_path: Path) -> No
             for number, line in enumerate(lines)
         ]
         codes = [process.wait(PATIENCE) for process, _ in started]
-    said = [re.sub(r"0\.0\.0\.0:\d+", "0.0.0.0:{port}", stderr.read_text()) for _, stderr in started]
+    said = [
+        re.sub(r"0\.0\.0\.0:\d+", "0.0.0.0:{port}", stderr.read_text()) for _, stderr in started
+    ]
 
     assert said[:4] == [
         f"Error: {EVERY_ADDRESS}\n",
@@ -669,13 +711,15 @@ def test_a_daemon_is_activated_by_sockets_and_guarded_by_tokens(tmp_path: Path) 
     )
     token = made.stdout.strip()
     path = home / "api.sock"
-    # Handed over as systemd does: from descriptor 3 on, with the number of the process that is to take them.
+    # Handed over as systemd does: from descriptor 3 on, with the number of the process that is to
+    # take them.
     wrapper = (
         "import os, sys; os.environ['LISTEN_PID'] = str(os.getpid()); "
         "os.execv(sys.executable, [sys.executable, '-m', 'scenarioctl', *sys.argv[1:]])"
     )
     script = (
-        "import os, socket, sys; a = socket.create_server(('0.0.0.0', 0)); b = socket.socket(socket.AF_UNIX); "
+        "import os, socket, sys; a = socket.create_server(('0.0.0.0', 0)); b = "
+        "socket.socket(socket.AF_UNIX); "
         f"b.bind({str(path)!r}); b.listen(); "
         "a, b = os.dup2(a.fileno(), 50), os.dup2(b.fileno(), 51); os.dup2(50, 3); os.dup2(51, 4); "
         f"os.execv(sys.executable, [sys.executable, '-c', {wrapper!r}, *sys.argv[1:]])"
@@ -687,9 +731,13 @@ def test_a_daemon_is_activated_by_sockets_and_guarded_by_tokens(tmp_path: Path) 
             bearer = {"Authorization": f"Bearer {token}"}
             none = running.ask("/api/scenarios")
             read = running.ask("/api/scenarios", headers=bearer)[:2]
-            create = running.ask("/api/create/remark", {"chain": "polkadot", "text": "x"}, headers=bearer)[:2]
+            create = running.ask(
+                "/api/create/remark", {"chain": "polkadot", "text": "x"}, headers=bearer
+            )[:2]
             rebound = running.ask("/api/scenarios", headers=bearer | {"Host": "evil.example"})[0]
-            foreign = running.ask("/api/scenarios", headers=bearer | {"Origin": "http://evil.example"})[0]
+            foreign = running.ask(
+                "/api/scenarios", headers=bearer | {"Origin": "http://evil.example"}
+            )[0]
             health = running.ask("/healthz")[0]
             worker = running.address("job worker")
 
@@ -701,7 +749,11 @@ def test_a_daemon_is_activated_by_sockets_and_guarded_by_tokens(tmp_path: Path) 
 
             ended = running.end()
 
-    assert (none[0], none[1]["code"], none[2]["WWW-Authenticate"]) == (401, "unauthorized", "Bearer")
+    assert (none[0], none[1]["code"], none[2]["WWW-Authenticate"]) == (
+        401,
+        "unauthorized",
+        "Bearer",
+    )
     assert read == (200, {"scenarios": [], "total": 0, "next": None})
     assert create == (
         403,
@@ -717,7 +769,9 @@ def test_a_daemon_is_activated_by_sockets_and_guarded_by_tokens(tmp_path: Path) 
     assert token not in running.log
 
 
-def test_a_killed_daemon_is_followed_by_another_on_the_same_socket_and_store(tmp_path: Path) -> None:
+def test_a_killed_daemon_is_followed_by_another_on_the_same_socket_and_store(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "worker.sock"
     listen = ("--listen", "127.0.0.1:0", "--worker-listen", f"unix:{path}")
     body = {"chain": "polkadot", "text": "x"}
@@ -731,7 +785,9 @@ def test_a_killed_daemon_is_followed_by_another_on_the_same_socket_and_store(tmp
         with socket.create_connection(("127.0.0.1", second.port()), timeout=PATIENCE) as stream:
             # It would go on for ever.
             stream.sendall(
-                f"GET /job/events?id={answer['result']} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+                (
+                    f"GET /job/events?id={answer['result']} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                ).encode()
             )
             head = stream.recv(65536)
             ended = second.end(signal.SIGINT)
@@ -747,7 +803,10 @@ def test_a_second_signal_ends_a_daemon_at_once(tmp_path: Path) -> None:
     path = tmp_path / "api.sock"
     with (
         daemon(
-            tmp_path / "home", "--role", "api", listen=("--listen", "127.0.0.1:0", "--listen", f"unix:{path}")
+            tmp_path / "home",
+            "--role",
+            "api",
+            listen=("--listen", "127.0.0.1:0", "--listen", f"unix:{path}"),
         ) as running,
         half_sent(running, "/api/scenario/info", b'{"id": "nosuchone"}'),
     ):

@@ -1,6 +1,8 @@
-"""Orders that Hydration makes again and again: bytes beside those of polkadot.js, limits, and what the chain has of them.
+"""Orders that Hydration makes again and again: bytes beside those of polkadot.js, limits, and what
+the chain has of them.
 
-Real ones are executed in tests/live/test_dca.py; here a node on loopback answers with what the bundled runtime encodes.
+Real ones are executed in tests/live/test_dca.py; here a node on loopback answers with what the
+bundled runtime encodes.
 """
 
 import json
@@ -56,7 +58,9 @@ def test_a_call_is_the_one_of_polkadot_js(scenarioctl: Run, vector: dict[str, An
     least=st.integers(1, U128),
     period=st.integers(5, U32),
     slippage=st.integers(0, 10**6),
-    pools=st.lists(st.sampled_from(("XYK", "LBP", "Aave", "HSM", "Omnipool")), min_size=1, max_size=9),
+    pools=st.lists(
+        st.sampled_from(("XYK", "LBP", "Aave", "HSM", "Omnipool")), min_size=1, max_size=9
+    ),
 )
 def test_what_is_encoded_is_read_back(
     total: int, each: int, least: int, period: int, slippage: int, pools: list[str]
@@ -94,7 +98,11 @@ FULL = (*SMALL[:2], "--total", "20", *SMALL[2:])
         ((*ORDER, *FULL), 2, ("min-received", "missing")),
         ((*ORDER, *FULL, "--min-received", "0"), 2, ("min_received", "0")),
         ((*ORDER, *FULL, "--min-amount-out", "0"), 2, ("min_amount_out", "0")),
-        ((*ORDER, *FULL, "--min-received", "1", "--min-amount-out", "1"), 2, ("min_amount_out", "both")),
+        (
+            (*ORDER, *FULL, "--min-received", "1", "--min-amount-out", "1"),
+            2,
+            ("min_amount_out", "both"),
+        ),
         ((*ORDER, *FULL, "--min-amount-out", "900"), 2, ("millionth", "--yes")),
         ((*ORDER, *FULL, "--min-received", "9", "--slippage", "100"), 2, ("slippage", "100")),
         ((*ORDER[:-2], *FULL, "--min-received", "9"), 2, ("sender", "missing")),
@@ -102,10 +110,22 @@ FULL = (*SMALL[:2], "--total", "20", *SMALL[2:])
         ((*ORDER, *FULL[:-1], "20s", "--min-received", "9"), 2, ("every", "20s", "from 5")),
         ((*ORDER, *FULL[:-1], "daily", "--min-received", "9"), 2, ("every", "daily")),
         ((*ORDER, *FULL[:-1], "99999999999", "--min-received", "9"), 2, ("every", "99999999999")),
-        ((*ORDER, *SMALL, "--total", "4", "--min-received", "9"), 2, ("total", "4 DOT", "two orders")),
+        (
+            (*ORDER, *SMALL, "--total", "4", "--min-received", "9"),
+            2,
+            ("total", "4 DOT", "two orders"),
+        ),
         ((*ORDER, *SMALL, "--total", "9 HDX", "--min-received", "9"), 2, ("total", "HDX")),
-        ((*FOR_BOB, *FULL, "--sell", "HDX", "--buy", "DOT", "--min-received", "1"), 2, ("total", "1000 HDX")),
-        ((*FOR_BOB, *FULL, "--sell", "DOT", "--buy", "DOT", "--min-received", "9"), 2, ("asset sold",)),
+        (
+            (*FOR_BOB, *FULL, "--sell", "HDX", "--buy", "DOT", "--min-received", "1"),
+            2,
+            ("total", "1000 HDX"),
+        ),
+        (
+            (*FOR_BOB, *FULL, "--sell", "DOT", "--buy", "DOT", "--min-received", "9"),
+            2,
+            ("asset sold",),
+        ),
         ((*ORDER, *FULL, "--chain", "polkadot", "--min-received", "9"), 2, ("chain", "exchange")),
         (
             (*FOR_BOB, *FULL, "--sell", "DOT", "--buy", "LRNA", "--min-received", "9"),
@@ -133,7 +153,9 @@ RULE = re.findall(
 
 
 @pytest.mark.parametrize(("price", "drafts"), [("900 HDX", ["2 DOT"]), ("2000 HDX", [])])
-def test_the_job_of_the_guide_sells_within_its_limit(tmp_path: Path, price: str, drafts: list[str]) -> None:
+def test_the_job_of_the_guide_sells_within_its_limit(
+    tmp_path: Path, price: str, drafts: list[str]
+) -> None:
     with Node(Chain(pool()).answers()) as node:
         app = application(tmp_path, node)
         rule = RULE.replace("900 HDX", price)
@@ -182,7 +204,9 @@ def test_each_order_has_the_minimum_and_the_route_of_the_quote(make: Make) -> No
             }
         },
     }
-    assert ended.err == says("1993.958652849177 HDX", "at least 1900 HDX", "10 orders", "6h", "3 times")
+    assert ended.err == says(
+        "1993.958652849177 HDX", "at least 1900 HDX", "10 orders", "6h", "3 times"
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,7 +228,18 @@ def test_a_limit_that_the_quote_contradicts_is_refused(
 
 @pytest.mark.parametrize(("total", "orders"), [("6", 3), ("6.1", 4), ("7.9", 4)])
 def test_a_rest_counts_as_an_order(scenarioctl: Run, total: str, orders: int) -> None:
-    line = ("--sell", "DOT", "--buy", "HDX", "--amount", "2", "--every", "600", "--min-received", "900")
+    line = (
+        "--sell",
+        "DOT",
+        "--buy",
+        "HDX",
+        "--amount",
+        "2",
+        "--every",
+        "600",
+        "--min-received",
+        "900",
+    )
     ended = scenarioctl("--offline", "dca", "create", *line, "--total", total, "--sender", BOB)
 
     assert ended.code == 0
@@ -216,7 +251,10 @@ def test_a_minimum_far_below_the_quote_can_be_confirmed(make: Make) -> None:
     ended = make("--min-received", "900", "--yes", "--slippage", "60", "--output-format", "call")
 
     schedule = schedule_of(ended)
-    assert (schedule["order"]["Sell"]["min_amount_out"], schedule["slippage"]) == (900 * HDX, 600_000)
+    assert (schedule["order"]["Sell"]["min_amount_out"], schedule["slippage"]) == (
+        900 * HDX,
+        600_000,
+    )
     assert ended.err == says("a slippage of 60 %", "900 HDX")
 
 
@@ -234,13 +272,17 @@ def test_a_client_of_the_interface_is_warned_of_a_low_minimum(tmp_path: Path) ->
 
     result = finish(create_order(app, request))
 
-    assert [each for each in result.warnings if "millionth" in each] == [says("0.0000000009", "2 DOT")]
+    assert [each for each in result.warnings if "millionth" in each] == [
+        says("0.0000000009", "2 DOT")
+    ]
     finish(app.close())
 
 
 def test_the_order_is_of_the_account_that_is_acted_for(scenarioctl: Run, tmp_path: Path) -> None:
     line = ("--offline", "--store", str(tmp_path / "scenarios.db"))
-    scenarioctl(*line, "address", "add", "vault", "--proxy-of", format_account(OTHER, 0), "--type", "Any")
+    scenarioctl(
+        *line, "address", "add", "vault", "--proxy-of", format_account(OTHER, 0), "--type", "Any"
+    )
 
     acting = ("--as", "vault", "--min-received", "900", "--output-format", "call")
     ended = scenarioctl(*line, *ORDER, *FULL, *acting)
@@ -264,11 +306,19 @@ def ask(scenarioctl: Run, dex: FakeNetwork) -> Make:
     return lambda *line: scenarioctl("--config", str(dex.config), "dca", *line)
 
 
-SELL = {"asset_in": 5, "asset_out": 0, "amount_in": 2 * DOT, "min_amount_out": 900 * HDX, "route": []}
+SELL = {
+    "asset_in": 5,
+    "asset_out": 0,
+    "amount_in": 2 * DOT,
+    "min_amount_out": 900 * HDX,
+    "route": [],
+}
 BUY = {"asset_in": 5, "asset_out": 10, "amount_out": 10**6, "max_amount_in": DOT, "route": []}
 
 
-def store(chain: FakeChain, number: int, order: Any, *, total: int = 20 * DOT, **values: Any) -> None:
+def store(
+    chain: FakeChain, number: int, order: Any, *, total: int = 20 * DOT, **values: Any
+) -> None:
     """Let the chain have an order of Bob's, and *values* that it stores beside it."""
     schedule = {
         "owner": WHO,

@@ -17,7 +17,8 @@ NOT_IMPORTED = {
 
 
 def imported(package: Path) -> Iterator[str]:
-    """Give the top-level name of everything that *package* imports, inside functions and for type checkers too."""
+    """Give the top-level name of everything that *package* imports, inside functions and for type
+    checkers too."""
     for path in package.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -35,7 +36,9 @@ def declared(section: str, option: str) -> set[str]:
     card = ConfigParser()
     card.read(ROOT / "setup.cfg", encoding="utf-8")
     return {
-        normalize(re.split(r"[<>=!~;\[ ]", line)[0]) for line in card[section][option].split("\n") if line
+        normalize(re.split(r"[<>=!~;\[ ]", line)[0])
+        for line in card[section][option].split("\n")
+        if line
     }
 
 
@@ -45,7 +48,11 @@ def test_the_requirements_are_the_distributions_that_are_imported() -> None:
     known = packages_distributions()
 
     # `_typeshed` is what type checkers know of the standard library.
-    names = set(imported(ROOT / "scenarioctl")) - set(sys.stdlib_module_names) - {"scenarioctl", "_typeshed"}
+    names = (
+        set(imported(ROOT / "scenarioctl"))
+        - set(sys.stdlib_module_names)
+        - {"scenarioctl", "_typeshed"}
+    )
     used = {normalize(known[name][0]) for name in names}
 
     assert used - required == extra
@@ -54,8 +61,12 @@ def test_the_requirements_are_the_distributions_that_are_imported() -> None:
 
 def test_what_is_bundled_is_locked_by_version_and_hash() -> None:
     """`packaging/lock` writes the list."""
-    wanted = declared("options", "install_requires") | declared("options.extras_require", "postgres")
-    entries = re.split(r"\n(?=\S)", (ROOT / "packaging/requirements.txt").read_text(encoding="utf-8").strip())
+    wanted = declared("options", "install_requires") | declared(
+        "options.extras_require", "postgres"
+    )
+    entries = re.split(
+        r"\n(?=\S)", (ROOT / "packaging/requirements.txt").read_text(encoding="utf-8").strip()
+    )
 
     locked = {normalize(entry.partition("==")[0]) for entry in entries}
 

@@ -204,7 +204,9 @@ def test_the_nearest_node_of_a_type_is_found_through_others() -> None:
     }
     diagram = read_diagram(document)
 
-    found = diagram.nearest(diagram.nodes[3], frozenset({"chain"}), upstream=True, stop=frozenset({"action"}))
+    found = diagram.nearest(
+        diagram.nodes[3], frozenset({"chain"}), upstream=True, stop=frozenset({"action"})
+    )
 
     assert [node.id for node in found] == ["near"]
 
@@ -223,7 +225,8 @@ def test_the_search_for_neighbours_is_short_in_the_largest_diagram() -> None:
     started = time.process_time()
 
     found = [
-        diagram.nearest(node, frozenset({"chain"}), upstream=True, stop=frozenset()) for node in diagram.nodes
+        diagram.nearest(node, frozenset({"chain"}), upstream=True, stop=frozenset())
+        for node in diagram.nodes
     ]
 
     assert not any(found)
@@ -240,7 +243,9 @@ graphs = st.integers(1, 12).flatmap(
 
 @settings(deadline=None)
 @given(graphs)
-def test_every_edge_leads_forward_and_ties_keep_their_place(graph: tuple[int, list[tuple[int, int]]]) -> None:
+def test_every_edge_leads_forward_and_ties_keep_their_place(
+    graph: tuple[int, list[tuple[int, int]]],
+) -> None:
     count, pairs = graph
     order = sort_by_edges(count, pairs)
     place = {number: index for index, number in enumerate(order)}
@@ -257,7 +262,9 @@ def test_every_edge_leads_forward_and_ties_keep_their_place(graph: tuple[int, li
 
 @settings(deadline=None)
 @given(graphs)
-def test_what_cannot_be_ordered_has_a_cycle_that_is_one(graph: tuple[int, list[tuple[int, int]]]) -> None:
+def test_what_cannot_be_ordered_has_a_cycle_that_is_one(
+    graph: tuple[int, list[tuple[int, int]]],
+) -> None:
     count, pairs = graph
     cycle = find_cycle(count, pairs)
 
@@ -281,7 +288,10 @@ json_values = st.recursive(
 
 
 @settings(deadline=None)
-@given(json_values | st.fixed_dictionaries({"nodes": st.lists(json_values), "edges": st.lists(json_values)}))
+@given(
+    json_values
+    | st.fixed_dictionaries({"nodes": st.lists(json_values), "edges": st.lists(json_values)})
+)
 def test_any_json_is_a_diagram_or_a_sentence(document: Any) -> None:
     try:
         diagram = read_diagram(document)

@@ -67,7 +67,9 @@ def toy(*, rows: dict[int, list[Any]] | None = None, **changes: Any) -> RuntimeT
 
 
 def digest(table: RuntimeTable, **changes: Any) -> str:
-    return metadata_digest(table, **{"ss58_prefix": 42, "decimals": 10, "symbol": "TOY", **changes}).hex()
+    return metadata_digest(
+        table, **{"ss58_prefix": 42, "decimals": 10, "symbol": "TOY", **changes}
+    ).hex()
 
 
 def prefix_of(table: RuntimeTable) -> int:
@@ -79,7 +81,10 @@ def test_the_digest_is_the_one_that_is_known(vector: dict[str, Any]) -> None:
     table = metadata_table(vector["metadata"])
 
     found = digest(
-        table, ss58_prefix=prefix_of(table), decimals=vector["decimals"], symbol=vector["tokenSymbol"]
+        table,
+        ss58_prefix=prefix_of(table),
+        decimals=vector["decimals"],
+        symbol=vector["tokenSymbol"],
     )
 
     assert "0x" + found == vector["digest"]
@@ -118,7 +123,10 @@ def test_a_digest_depends_on_all_that_is_shown_of_a_chain() -> None:
     [
         (INNER, ["toy::Other", [], "composite", [[None, WRAPPED, "[u8; 4]"], [None, TEXT, None]]]),
         (INNER, ["toy::Inner", [], "composite", [["id", WRAPPED, "[u8; 4]"], [None, TEXT, None]]]),
-        (INNER, ["toy::Inner", [], "composite", [[None, WRAPPED, "AccountId"], [None, TEXT, None]]]),
+        (
+            INNER,
+            ["toy::Inner", [], "composite", [[None, WRAPPED, "AccountId"], [None, TEXT, None]]],
+        ),
         (INNER, ["toy::Inner", [], "composite", [[None, TEXT, None], [None, WRAPPED, "[u8; 4]"]]]),
         (WRAPPED, ["", [], "array", [5, U8]]),
         (WRAPPED, ["", [], "array", [4, U32]]),
@@ -141,7 +149,12 @@ def test_a_digest_depends_on_every_part_of_a_type(type_id: int, row: list[Any]) 
         (CALL, [TYPES[CALL][0], [["T", U8]], *TYPES[CALL][2:]]),
         (UNIT, ["", [], "composite", []]),
     ],
-    ids=["a type that no extrinsic holds", "the order of variants", "type parameters", "another nothing"],
+    ids=[
+        "a type that no extrinsic holds",
+        "the order of variants",
+        "type parameters",
+        "another nothing",
+    ],
 )
 def test_a_digest_does_not_depend_on_what_no_extrinsic_shows(type_id: int, row: list[Any]) -> None:
     assert digest(toy(rows={type_id: row})) == digest(toy())
@@ -160,7 +173,9 @@ def test_a_type_may_hold_itself() -> None:
     assert len(digest(table)) == 64
 
 
-def test_the_digest_of_a_runtime_that_takes_two_versions_of_extrinsics_is_that_of_the_older() -> None:
+def test_the_digest_of_a_runtime_that_takes_two_versions_of_extrinsics_is_that_of_the_older() -> (
+    None
+):
     extrinsic = toy()._header["extrinsic"]
 
     both = digest(toy(extrinsic={**extrinsic, "versions": [5, 4]}))
@@ -171,7 +186,8 @@ def test_the_digest_of_a_runtime_that_takes_two_versions_of_extrinsics_is_that_o
 
 @given(st.lists(st.binary(min_size=1, max_size=2), max_size=70))
 def test_the_tree_is_complete_and_its_leaves_are_its_last_nodes(leaves: list[bytes]) -> None:
-    # A node's children stand at 2n+1 and 2n+2; texts in place of hashes show who was put together with whom.
+    # A node's children stand at 2n+1 and 2n+2; texts in place of hashes show who was put together
+    # with whom.
     def node(place: int) -> bytes:
         first_leaf = len(leaves) - 1
         if place >= first_leaf:
@@ -246,6 +262,8 @@ def test_numbers_that_do_not_fit_have_no_digest(changes: dict[str, int], sentenc
         ),
     ],
 )
-def test_a_type_that_rfc_78_does_not_know_is_named(type_id: int, row: list[Any], sentence: Says) -> None:
+def test_a_type_that_rfc_78_does_not_know_is_named(
+    type_id: int, row: list[Any], sentence: Says
+) -> None:
     with raises(InvalidRequest, sentence):
         digest(toy(rows={type_id: row}))

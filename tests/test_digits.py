@@ -1,4 +1,5 @@
-"""A text of more digits than Python turns into a number is refused in one sentence, in every field that takes a number."""
+"""A text of more digits than Python turns into a number is refused in one sentence, in every field
+that takes a number."""
 
 import json
 import re
@@ -26,7 +27,8 @@ BESIDE: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("nonce", "era", "block", "tip"), _PAYLOAD),
     "fee_asset": {**_PAYLOAD, "nonce": 0},
 }
-#: Fields that are read once a chain has been asked, which these tests can't; others read them in the same way.
+#: Fields that are read once a chain has been asked, which these tests can't; others read them in
+#: the same way.
 ASKED_FIRST = {
     *(
         (operation, name)
@@ -45,7 +47,9 @@ ASKED_FIRST = {
 def numeric_fields(row: Endpoint) -> Iterator[str]:
     """Yield the fields of *row* that take a number."""
     shapes = decoder_of(row, find_handler(row.operation)[1]).shapes
-    yield from (name for name, shape in shapes.items() if {"a whole number", "a number"} & set(shape.kinds))
+    yield from (
+        name for name, shape in shapes.items() if {"a whole number", "a number"} & set(shape.kinds)
+    )
 
 
 NUMERIC = [
@@ -59,8 +63,12 @@ NUMERIC = [
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, str]]:
     with Serving(tmp_path_factory.mktemp("served")) as serving:
-        steps = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("hello", "again")]
-        id = serving.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}).json()["result"]
+        steps = [
+            {"type": "Remark", "chain": "polkadot", "text": text} for text in ("hello", "again")
+        ]
+        id = serving.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}).json()[
+            "result"
+        ]
         # Far from due.
         serving.post("/job/start", {"id": id, "cron": "0 0 29 2 *"})
         yield serving, id
@@ -87,7 +95,11 @@ def test_every_numeric_field_of_every_endpoint(
         **BESIDE.get(name, {}),
         name: text,
     }
-    body |= {field: stored for field in ("id", "scenario_id", "scenario") if field in body and field != name}
+    body |= {
+        field: stored
+        for field in ("id", "scenario_id", "scenario")
+        if field in body and field != name
+    }
     taken = decoder_of(row, find_handler(row.operation)[1]).shapes
     body = {field: value for field, value in body.items() if field in taken}
     path = row.path
@@ -95,7 +107,9 @@ def test_every_numeric_field_of_every_endpoint(
         path = path.replace(f"{{{each}}}", quote(str(body.pop(each)), safe=""))
     port = serving.worker if row.server == "worker" else serving.api
 
-    reply = serving.send(row.method, path, json.dumps(body), {"Content-Type": "application/json"}, port=port)
+    reply = serving.send(
+        row.method, path, json.dumps(body), {"Content-Type": "application/json"}, port=port
+    )
 
     assert (reply.status, reply.json()["code"]) == (422, "invalid_request"), reply.body
     assert re.search(rf"\b{name}\b", reply.json()["error"]), reply.body
@@ -115,10 +129,13 @@ def lines() -> Iterator[tuple[str, str]]:
 
 
 def write_line(command: click.Command, fields: dict[str, Any]) -> list[str]:
-    """Return the arguments of *command* that give *fields*; those that it doesn't take are left out."""
+    """Return the arguments of *command* that give *fields*; those that it doesn't take are left
+    out."""
     options, arguments = [], []
     for parameter in command.params:
-        value = fields.get(str(parameter.name), fields.get("id") if parameter.name == "scenario_id" else None)
+        value = fields.get(
+            str(parameter.name), fields.get("id") if parameter.name == "scenario_id" else None
+        )
         if value is None:
             continue
         values = [str(each) for each in value] if isinstance(value, list) else [str(value)]
@@ -138,7 +155,10 @@ def test_every_numeric_parameter_of_every_command(
     flow.write_text('[[steps]]\ntype = "Remark"\nchain = "polkadot"\ntext = "hello"\n' * 2)
     stored = scenarioctl("create", "--file", str(flow)).out.strip()
     scenarioctl("job", "start", stored, "--cron", "0 0 29 2 *")
-    fields = {**EXAMPLES.get(getattr(command, "operation", ""), Example({})).request, **BESIDE.get(name, {})}
+    fields = {
+        **EXAMPLES.get(getattr(command, "operation", ""), Example({})).request,
+        **BESIDE.get(name, {}),
+    }
     fields |= {field: stored for field in ("id", "scenario_id", "scenario") if field in fields}
     fields |= {"file": str(flow), "flow": str(flow), name: LONG}
 

@@ -88,7 +88,9 @@ class Place:
     def open(self) -> Application:
         """Return an application of one more process."""
         app = Application(
-            load_settings({"offline": True, "store": self.folder / "s.db", "cache": self.folder}, {})
+            load_settings(
+                {"offline": True, "store": self.folder / "s.db", "cache": self.folder}, {}
+            )
         )
         app.resources.store = self._open_store()
         self._apps.append(app)
@@ -149,7 +151,13 @@ class Stage:
         await self.place.close()
 
     async def start(
-        self, id: str, *, after: float = 0.0, every: str = "1h", scenario: bool = True, webhook: str = ""
+        self,
+        id: str,
+        *,
+        after: float = 0.0,
+        every: str = "1h",
+        scenario: bool = True,
+        webhook: str = "",
     ) -> None:
         """Start a job that is due in so many seconds."""
         if scenario:
@@ -269,7 +277,9 @@ async def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place)
         assert all(begin >= each for begin, each in zip(begun, planned, strict=False))
 
 
-async def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(place: Place) -> None:
+async def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(
+    place: Place,
+) -> None:
     attempts = []
 
     async def ask(run: FakeRun) -> None:
@@ -367,7 +377,9 @@ async def test_an_event_wakes_the_run_that_waits_for_it(place: Place) -> None:
 
         await until(waits)
         await stage.stop(worker)
-        await stage.app.store.put_event(UUID, {"a": 1}, now=stage.app.clock(), retention=Retention())
+        await stage.app.store.put_event(
+            UUID, {"a": 1}, now=stage.app.clock(), retention=Retention()
+        )
         await stage.work()
         await until(lambda: stage.ran("one"))
 
@@ -391,7 +403,9 @@ async def test_an_event_wakes_the_run_that_waits_for_it(place: Place) -> None:
         await story(stage)
 
 
-async def test_a_stop_gives_its_legs_back_and_another_worker_takes_them_again_at_once(place: Place) -> None:
+async def test_a_stop_gives_its_legs_back_and_another_worker_takes_them_again_at_once(
+    place: Place,
+) -> None:
     began: list[str] = []
 
     async def begin(run: FakeRun) -> None:
@@ -495,7 +509,9 @@ async def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Plac
         ]
 
 
-async def test_a_job_that_is_paused_and_resumed_again_and_again_runs_each_time_once(place: Place) -> None:
+async def test_a_job_that_is_paused_and_resumed_again_and_again_runs_each_time_once(
+    place: Place,
+) -> None:
     async with on_stage(place) as stage:
         app = stage.app
         for _ in range(2):
@@ -562,7 +578,9 @@ class Processes:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def shared_place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def shared_place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Place:
     return make_place(request.param, tmp_path)
 
 
@@ -724,7 +742,9 @@ async def test_after_random_kills_nothing_is_lost_or_repeated(
         runs = [(await stage.job(id)).runs for id in ids]
 
         async def have_gone_on() -> bool:
-            return all([(await stage.job(id)).runs > before for id, before in zip(ids, runs, strict=True)])
+            return all(
+                [(await stage.job(id)).runs > before for id, before in zip(ids, runs, strict=True)]
+            )
 
         await until(have_gone_on)
         for worker in workers:

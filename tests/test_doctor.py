@@ -1,4 +1,5 @@
-"""`doctor` tells what is fine and what is not, and never fails itself; `version` and `help` tell what the options tell."""
+"""`doctor` tells what is fine and what is not, and never fails itself; `version` and `help` tell
+what the options tell."""
 
 import errno
 import json
@@ -50,7 +51,11 @@ def read(ended: Ended) -> dict[str, dict[str, Any]]:
     answer = json.loads(ended.out)
     checks = {each["name"]: each for each in answer["checks"]}
     assert len(checks) == len(answer["checks"])
-    assert answer["ok"] is (ended.code == 0) is all(each["ok"] is not False for each in checks.values())
+    assert (
+        answer["ok"]
+        is (ended.code == 0)
+        is all(each["ok"] is not False for each in checks.values())
+    )
     assert ended.err == ""
     return checks
 
@@ -59,7 +64,9 @@ def clock_at(moment: float) -> dict[str, str]:
     return {NOW: "0x" + int(moment * 1000).to_bytes(8, "little").hex()}
 
 
-def test_offline_no_node_is_asked_and_each_line_has_its_mark(scenarioctl: Run, tmp_path: Path) -> None:
+def test_offline_no_node_is_asked_and_each_line_has_its_mark(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     with Node(answers("polkadot")) as node:
         config = configure(tmp_path, polkadot=node.url)
         ended = scenarioctl("--config", config, "--offline", "--verbose", "doctor")
@@ -70,7 +77,10 @@ def test_offline_no_node_is_asked_and_each_line_has_its_mark(scenarioctl: Run, t
     assert (len(lines), ended.err, ended.code) == (len(checks), "", 0)
     marks = {True: "✓", False: "✗", None: "!"}
     assert [line.split()[0] for line in lines] == [marks[each["ok"]] for each in checks.values()]
-    assert checks["polkadot"]["text"] == "runtime table 2000000 (bundled); endpoints not checked: offline"
+    assert (
+        checks["polkadot"]["text"]
+        == "runtime table 2000000 (bundled); endpoints not checked: offline"
+    )
     assert checks["clock"]["ok"] is None
     assert checks["python"]["ok"] is True
     assert platform.python_version() in checks["python"]["text"]
@@ -87,13 +97,16 @@ def test_chains_with_the_same_fault_are_one_line_and_so_is_all_that_is_fine(
 
     count = len(CHAINS) - 1
     assert [line for line in offline if " chains " in line] == [
-        f"! {count} chains   endpoints not checked: offline (polkadot, assetHub, hydraDx and {count - 3} more). To build offline where there is no"
+        f"! {count} chains   endpoints not checked: offline (polkadot, assetHub, hydraDx "
+        f"and {count - 3} more). To build offline where there is no"
         " runtime table: scenarioctl chain refresh CHAIN"
     ]
     marks = [line[:2] for line in offline]
     assert (marks.count("✓ "), marks.index("✓ ")) == (1, len(marks) - 1)
     shown = "\n".join(online)
-    assert says_once(shown, "✗ 2 chains ", "no endpoint answers (assetHub, kusama). Check the network")
+    assert says_once(
+        shown, "✗ 2 chains ", "no endpoint answers (assetHub, kusama). Check the network"
+    )
     assert says_once(shown, f"! {count - 3} chains ", "no endpoints (hydraDx, ")
     assert "python" in online[-1]
     assert online[-1].endswith("1 chain")
@@ -105,7 +118,8 @@ def says_once(text: str, *words: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("age", "ok", "word"), [(3, True, "s old"), (-600, False, "behind"), (3600, None, "stands still")]
+    ("age", "ok", "word"),
+    [(3, True, "s old"), (-600, False, "behind"), (3600, None, "stands still")],
 )
 def test_a_chain_that_answers_tells_its_height_and_the_time(
     scenarioctl: Run, tmp_path: Path, age: int, ok: bool | None, word: str
@@ -168,17 +182,24 @@ def test_a_store_tells_its_version_and_size(scenarioctl: Run, tmp_path: Path) ->
     line = ("--offline", "--config", configure(tmp_path), "--store", str(store))
     absent = read(scenarioctl(*line, "--json", "doctor"))["store"]
     assert not store.exists()
-    assert scenarioctl(*line, "create", "remark", "--chain", "polkadot", "--text", "hello").code == 0
+    assert (
+        scenarioctl(*line, "create", "remark", "--chain", "polkadot", "--text", "hello").code == 0
+    )
     there = read(scenarioctl(*line, "--json", "doctor"))["store"]
 
-    assert (absent["ok"], absent["text"]) == (True, f"{store} (--store), created with the first scenario")
+    assert (absent["ok"], absent["text"]) == (
+        True,
+        f"{store} (--store), created with the first scenario",
+    )
     assert there["ok"] is True
     for said in (str(store), "SQLite", "tables of version", "MiB", "writable"):
         assert said in there["text"]
 
 
 def test_a_secret_that_every_user_can_read_is_a_problem(scenarioctl: Run, tmp_path: Path) -> None:
-    config = configure(tmp_path, 'token = "sctl_secret"\nnotify = ["https://hooks.example.org/key"]\n')
+    config = configure(
+        tmp_path, 'token = "sctl_secret"\nnotify = ["https://hooks.example.org/key"]\n'
+    )
     line = ("--config", config, "--offline", "--json", "doctor")
     Path(config).chmod(0o644)
     broken = read(scenarioctl(*line))["config"]
@@ -191,7 +212,8 @@ def test_a_secret_that_every_user_can_read_is_a_problem(scenarioctl: Run, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("text", "word"), [("ofline = true", "ofline"), ("[[[", "not TOML"), ('offline = "maybe"', "maybe")]
+    ("text", "word"),
+    [("ofline = true", "ofline"), ("[[[", "not TOML"), ('offline = "maybe"', "maybe")],
 )
 def test_a_wrong_config_is_told_and_the_rest_is_still_checked(
     scenarioctl: Run, tmp_path: Path, text: str, word: str
@@ -213,11 +235,14 @@ def test_what_to_do_follows_a_question_as_a_sentence(scenarioctl: Run, tmp_path:
     assert "did you mean store? Correct it;" in told
 
 
-def test_a_wrong_chain_is_told_and_the_rest_of_the_config_is_used(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_wrong_chain_is_told_and_the_rest_of_the_config_is_used(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     store = tmp_path / "own.db"
     config = tmp_path / "config.toml"
     config.write_text(
-        f'offline = true\nstore = "{store}"\n[chains.rig]\nrole = "king"\nsymbol = "UNIT"\ndecimals = 12\n'
+        f'offline = true\nstore = "{store}"\n[chains.rig]\nrole = "king"\nsymbol = '
+        '"UNIT"\ndecimals = 12\n'
     )
 
     checks = read(scenarioctl("--config", str(config), "--json", "doctor"))
@@ -236,7 +261,10 @@ def test_a_store_that_cannot_be_written_is_found_by_trying(
     store = tmp_path / "own.db"
     line = ("--offline", "--config", configure(tmp_path), "--store", str(store))
     if is_there:
-        assert scenarioctl(*line, "create", "remark", "--chain", "polkadot", "--text", "hello").code == 0
+        assert (
+            scenarioctl(*line, "create", "remark", "--chain", "polkadot", "--text", "hello").code
+            == 0
+        )
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -334,7 +362,12 @@ def test_a_man_page_is_found_beside_a_directory_of_programs(
 
 
 def test_a_package_that_is_missing_or_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    needed = ["click>=99.1", "no-such-package>=1", "rich>=1.0", 'absent-one>=3; extra == "postgres"']
+    needed = [
+        "click>=99.1",
+        "no-such-package>=1",
+        "rich>=1.0",
+        'absent-one>=3; extra == "postgres"',
+    ]
     monkeypatch.setattr("importlib.metadata.requires", lambda _name: needed)
     python, postgres = health_checks.check_python(), health_checks.check_postgres()
 

@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
-from scenarioctl.formats.documents import MAX_BYTES, MAX_VALUES, canonical_json, parse_json, write_json
+from scenarioctl.formats.documents import (
+    MAX_BYTES,
+    MAX_VALUES,
+    canonical_json,
+    parse_json,
+    write_json,
+)
 from tests.messages import Says, raises, says
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -92,7 +98,9 @@ def test_deep_nesting_is_refused_and_not_a_crash(text: str) -> None:
 
 
 def test_a_hundred_levels_are_read() -> None:
-    assert canonical_json(parse_json("[" * 100 + "]" * 100, field="body")) == b"[" * 100 + b"]" * 100
+    assert (
+        canonical_json(parse_json("[" * 100 + "]" * 100, field="body")) == b"[" * 100 + b"]" * 100
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +124,9 @@ def test_written_json_keeps_the_order_of_keys() -> None:
     assert write_json({"b": 1, "a": 2}) == b'{"b":1,"a":2}'
 
 
-@pytest.mark.parametrize("value", [float("nan"), "\ud800", 10**5000], ids=["nan", "surrogate", "huge"])
+@pytest.mark.parametrize(
+    "value", [float("nan"), "\ud800", 10**5000], ids=["nan", "surrogate", "huge"]
+)
 def test_what_json_cannot_express_is_not_written(value: object) -> None:
     with pytest.raises(InvalidRequest, match=r"^the document contains "):
         canonical_json([value])
@@ -165,7 +175,9 @@ def test_a_fraction_is_read_exactly_or_refused(number: Decimal) -> None:
 
 
 @settings(deadline=None)
-@given(st.text(max_size=40) | st.binary(max_size=40) | st.text('[]{},:"01.e+-ntfa\\u d8', max_size=40))
+@given(
+    st.text(max_size=40) | st.binary(max_size=40) | st.text('[]{},:"01.e+-ntfa\\u d8', max_size=40)
+)
 def test_any_text_is_json_or_a_sentence(text: str | bytes) -> None:
     try:
         value = parse_json(text, field="body")
@@ -176,7 +188,9 @@ def test_any_text_is_json_or_a_sentence(text: str | bytes) -> None:
     assert parse_json(canonical_json(value), field="body") == value
 
 
-def test_too_many_values_are_refused_before_they_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_values_are_refused_before_they_are_parsed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def parse(*_: Any, **__: Any) -> None:
         raise AssertionError("it was parsed")
 
@@ -191,7 +205,8 @@ def test_too_many_values_are_refused_before_they_are_parsed(monkeypatch: pytest.
         with pytest.raises(TooLarge, match=r"^body contains more than 250000 values$"):
             parse_json(text, field="body")
     with pytest.raises(
-        TooLarge, match=r"^body has more than 2000000 characters written as escapes, write them as they are$"
+        TooLarge,
+        match=r"^body has more than 2000000 characters written as escapes, write them as they are$",
     ):
         parse_json('"' + "\\n" * 2_000_001 + '"', field="body")
 

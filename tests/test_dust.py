@@ -1,4 +1,5 @@
-"""What is left of an account below the existential deposit goes with it, whether events tell or not."""
+"""What is left of an account below the existential deposit goes with it, whether events tell or
+not."""
 
 from typing import Any
 
@@ -35,7 +36,9 @@ class Client:
         return {"balance": HELD, "min_balance": LEAST, "status": "Liquid"}
 
 
-def dust(*events: Event, value: int = 0, account: bytes = ALICE_KEY, system: bool = False) -> Findings:
+def dust(
+    *events: Event, value: int = 0, account: bytes = ALICE_KEY, system: bool = False
+) -> Findings:
     """Return what is found where the sender, or another *account*, gets *value*."""
     entry = LedgerEntry(account=account, asset=USDT, value=value, identity="", system=system)
     ledger = HopLedger(hop=DryRunResult(chain=HUB, events=events), entries=[entry] if value else [])
@@ -50,7 +53,9 @@ def dust(*events: Event, value: int = 0, account: bytes = ALICE_KEY, system: boo
 def test_what_no_event_tells_is_read_from_the_state(left: int, lost: bool) -> None:
     findings = dust(value=left - HELD)
 
-    assert [(step.what, step.amount.value) for step in findings.steps] == ([("dust", left)] if lost else [])
+    assert [(step.what, step.amount.value) for step in findings.steps] == (
+        [("dust", left)] if lost else []
+    )
     assert bool(findings.losses) == lost
 
 
@@ -62,7 +67,9 @@ def test_dust_of_somebody_else_is_told_and_no_step() -> None:
     findings = dust(value=1 - HELD, account=BOB_KEY)
 
     assert findings.steps == []
-    assert findings.losses == [says("14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3", "Polkadot Asset Hub")]
+    assert findings.losses == [
+        says("14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3", "Polkadot Asset Hub")
+    ]
 
 
 @pytest.mark.parametrize(("account", "told"), [(ALICE_KEY, True), (BOB_KEY, False)])

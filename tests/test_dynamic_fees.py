@@ -65,20 +65,33 @@ def test_fees_are_those_that_executed_trades_had() -> None:
     assert fees == [row["expected"] for row in rows]
 
 
-@given(fee=st.integers(0, 1_000_000), volume=volumes(U128), reserve=U128, blocks=BLOCKS, bounds=parameters())
+@given(
+    fee=st.integers(0, 1_000_000),
+    volume=volumes(U128),
+    reserve=U128,
+    blocks=BLOCKS,
+    bounds=parameters(),
+)
 def test_a_recalculated_fee_stays_within_its_bounds(
     fee: int, volume: TradedVolume, reserve: int, blocks: int, bounds: FeeParameters
 ) -> None:
-    changed = recalculate_asset_fee(fee, volume=volume, reserve=reserve, blocks=blocks, parameters=bounds)
+    changed = recalculate_asset_fee(
+        fee, volume=volume, reserve=reserve, blocks=blocks, parameters=bounds
+    )
 
     assert changed == fee or bounds.min_fee <= changed <= bounds.max_fee
 
 
-@given(fee=st.integers(0, 1_000_000), volume=volumes(BALANCES), reserve=BALANCES, bounds=parameters())
+@given(
+    fee=st.integers(0, 1_000_000), volume=volumes(BALANCES), reserve=BALANCES, bounds=parameters()
+)
 def test_within_its_block_a_fee_stands(
     fee: int, volume: TradedVolume, reserve: int, bounds: FeeParameters
 ) -> None:
-    assert recalculate_asset_fee(fee, volume=volume, reserve=reserve, blocks=0, parameters=bounds) == fee
+    assert (
+        recalculate_asset_fee(fee, volume=volume, reserve=reserve, blocks=0, parameters=bounds)
+        == fee
+    )
 
 
 @given(
@@ -94,7 +107,9 @@ def test_without_net_volume_a_fee_falls_by_its_decay(
 ) -> None:
     volume = TradedVolume(amount_in=traded, amount_out=traded, liquidity=liquidity)
 
-    first = recalculate_asset_fee(fee, volume=volume, reserve=reserve, blocks=blocks, parameters=ASSET)
+    first = recalculate_asset_fee(
+        fee, volume=volume, reserve=reserve, blocks=blocks, parameters=ASSET
+    )
     second = recalculate_asset_fee(
         fee, volume=volume, reserve=reserve, blocks=blocks + later, parameters=ASSET
     )
@@ -116,13 +131,19 @@ def test_the_more_leaves_the_pool_the_higher_the_asset_fee(
 ) -> None:
     def changed(amount_out: int) -> int:
         volume = TradedVolume(amount_in=0, amount_out=amount_out, liquidity=liquidity)
-        return recalculate_asset_fee(fee, volume=volume, reserve=liquidity, blocks=blocks, parameters=ASSET)
+        return recalculate_asset_fee(
+            fee, volume=volume, reserve=liquidity, blocks=blocks, parameters=ASSET
+        )
 
     assert changed(less) <= changed(less + more)
 
 
 @given(
-    fee=st.integers(0, 500_000), volume=volumes(U128), reserve=BALANCES, blocks=BLOCKS, bounds=parameters()
+    fee=st.integers(0, 500_000),
+    volume=volumes(U128),
+    reserve=BALANCES,
+    blocks=BLOCKS,
+    bounds=parameters(),
 )
 def test_what_comes_in_does_to_the_protocol_fee_what_goes_out_does_to_the_asset_fee(
     fee: int, volume: TradedVolume, reserve: int, blocks: int, bounds: FeeParameters
@@ -131,20 +152,32 @@ def test_what_comes_in_does_to_the_protocol_fee_what_goes_out_does_to_the_asset_
 
     assert recalculate_protocol_fee(
         fee, volume=volume, reserve=reserve, blocks=blocks, parameters=bounds
-    ) == recalculate_asset_fee(fee, volume=turned, reserve=reserve, blocks=blocks, parameters=bounds)
+    ) == recalculate_asset_fee(
+        fee, volume=turned, reserve=reserve, blocks=blocks, parameters=bounds
+    )
 
 
 def test_a_fee_with_bounds_that_contradict_each_other_stands() -> None:
     bounds = replace(ASSET, min_fee=5000, max_fee=4000)
     volume = TradedVolume(amount_in=0, amount_out=10**9, liquidity=10**12)
 
-    assert recalculate_asset_fee(4321, volume=volume, reserve=10**12, blocks=5, parameters=bounds) == 4321
+    assert (
+        recalculate_asset_fee(4321, volume=volume, reserve=10**12, blocks=5, parameters=bounds)
+        == 4321
+    )
 
 
 def test_a_fee_survives_an_oracle_that_saw_next_to_nothing() -> None:
-    # One unit against 10^18: the first divisor of the sum is next to nothing, and the fee at its upper bound.
+    # One unit against 10^18: the first divisor of the sum is next to nothing, and the fee at its
+    # upper bound.
     volume = TradedVolume(amount_in=0, amount_out=10**9, liquidity=1)
 
-    assert recalculate_asset_fee(4321, volume=volume, reserve=10**18, blocks=5, parameters=ASSET) == 50_000
+    assert (
+        recalculate_asset_fee(4321, volume=volume, reserve=10**18, blocks=5, parameters=ASSET)
+        == 50_000
+    )
     empty = replace(volume, liquidity=0)
-    assert recalculate_asset_fee(4321, volume=empty, reserve=10**18, blocks=5, parameters=ASSET) == 4321
+    assert (
+        recalculate_asset_fee(4321, volume=empty, reserve=10**18, blocks=5, parameters=ASSET)
+        == 4321
+    )

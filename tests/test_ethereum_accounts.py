@@ -36,22 +36,31 @@ MYTHOS = Registry().find("mythos")
 
 
 def table_with_ethereum_accounts() -> RuntimeTable:
-    """Return Polkadot's table with accounts of 20 bytes and their signatures, which is how Mythos differs in signing."""
+    """Return Polkadot's table with accounts of 20 bytes and their signatures, which is how Mythos
+    differs in signing."""
     table = bundled("polkadot")
-    byte = next(each for each in range(len(table.types)) if table.types[each][2:] == ["primitive", "u8"])
+    byte = next(
+        each for each in range(len(table.types)) if table.types[each][2:] == ["primitive", "u8"]
+    )
 
     def array(length: int) -> int:
         return next(
-            each for each in range(len(table.types)) if table.types[each][2:] == ["array", [length, byte]]
+            each
+            for each in range(len(table.types))
+            if table.types[each][2:] == ["array", [length, byte]]
         )
 
     extrinsic = {**table._header["extrinsic"], "address": array(20), "signature": array(65)}
-    return RuntimeTable({**table._header, "extrinsic": extrinsic}, table.types, table._pallets, table._apis)
+    return RuntimeTable(
+        {**table._header, "extrinsic": extrinsic}, table.types, table._pallets, table._apis
+    )
 
 
 def test_keccak_is_that_of_ethereum() -> None:
     # The hash of nothing, as in Ethereum's empty code hash.
-    assert keccak_256(b"").hex() == "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+    assert (
+        keccak_256(b"").hex() == "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+    )
 
 
 def test_a_signature_is_that_of_the_account_that_made_it() -> None:
@@ -78,7 +87,9 @@ def to_sign(table: RuntimeTable) -> PayloadToSign:
     payload = signing_payload(
         table, data, SigningOptions(nonce=1, genesis_hash=bytes(32), block_hash=bytes(32))
     )
-    return PayloadToSign(account=ALITH, call_data=data, extra=payload.extra, payload=payload.payload)
+    return PayloadToSign(
+        account=ALITH, call_data=data, extra=payload.extra, payload=payload.payload
+    )
 
 
 def test_a_transaction_of_such_an_account_is_assembled_and_read_again() -> None:
@@ -173,4 +184,6 @@ def test_a_program_names_accounts_of_either_length(junction: dict[str, dict[str,
         {"SetTopic": bytes(32)},
     ]
 
-    assert [*located_accounts(program)] == [ALITH if "AccountKey20" in junction else bytes(range(32))]
+    assert [*located_accounts(program)] == [
+        ALITH if "AccountKey20" in junction else bytes(range(32))
+    ]

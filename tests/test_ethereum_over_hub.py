@@ -1,4 +1,5 @@
-"""Transfers from Hydration to Ethereum over the Asset Hub: what is built, what is asked before, and what a check says of it."""
+"""Transfers from Hydration to Ethereum over the Asset Hub: what is built, what is asked before, and
+what a check says of it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -41,11 +42,21 @@ from tests.test_ethereum_transfer import (
 
 DEX = REGISTRY.find("hydraDx")
 DOT_THERE = ASSETS.find(DEX, 5)
-ROWS = {location: row for (chain, location), row in routes_from("hydraDx").items() if chain == "ethereum"}
+ROWS = {
+    location: row
+    for (chain, location), row in routes_from("hydraDx").items()
+    if chain == "ethereum"
+}
 EXECUTION, DEPOSIT = 50_000_000, 100_000_000
 FEE = DELIVERY + EXECUTION + (DELIVERY + EXECUTION) // 10 + DEPOSIT
-ALICE_THERE = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}}
-RECEIVER_THERE = {"parents": 0, "interior": {"X1": [{"AccountKey20": {"network": None, "key": KEY}}]}}
+ALICE_THERE = {
+    "parents": 0,
+    "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]},
+}
+RECEIVER_THERE = {
+    "parents": 0,
+    "interior": {"X1": [{"AccountKey20": {"network": None, "key": KEY}}]},
+}
 
 
 def test_each_row_is_listed_by_two_on_hydration_and_goes_over_the_asset_hub() -> None:
@@ -58,15 +69,23 @@ def test_each_row_is_listed_by_two_on_hydration_and_goes_over_the_asset_hub() ->
         assert (token.symbol.lower(), token.decimals) == (sent.symbol.lower(), sent.decimals)
         assert len(row.sources) >= 2
         assert row.way == "DestinationReserve, assetHub, DestinationReserve"
-        assert place == "2/GlobalConsensus(Ethereum:1)" or place.endswith(f"AccountKey20({token.id})")
+        assert place == "2/GlobalConsensus(Ethereum:1)" or place.endswith(
+            f"AccountKey20({token.id})"
+        )
 
 
 def home(place: Any, on_ethereum: Any) -> list[Any]:
     """Return the program with which the Asset Hub sends the asset at *place* home."""
-    deposit = {"DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": RECEIVER_THERE}}
+    deposit = {
+        "DepositAsset": {"assets": {"Wild": {"AllCounted": 1}}, "beneficiary": RECEIVER_THERE}
+    }
     buy = {"BuyExecution": {"fees": asset(on_ethereum, 1), "weight_limit": "Unlimited"}}
     return [
-        {"SetAppendix": [{"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": ALICE_THERE}}]},
+        {
+            "SetAppendix": [
+                {"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": ALICE_THERE}}
+            ]
+        },
         {
             "InitiateReserveWithdraw": {
                 "assets": {"Wild": {"AllOf": {"id": place, "fun": "Fungible"}}},
@@ -134,7 +153,12 @@ def sent_to_hub(amount: int = ONE) -> list[Any]:
 def sent_to_ethereum(amount: int = ONE) -> list[Any]:
     place = {"parents": 0, "interior": {"X1": [AAVE_KEY]}}
     inner = home(AAVE, place)[1]["InitiateReserveWithdraw"]["xcm"]
-    return [{"WithdrawAsset": [asset(place, amount)]}, "ClearOrigin", *inner, {"SetTopic": b"\7" * 32}]
+    return [
+        {"WithdrawAsset": [asset(place, amount)]},
+        "ClearOrigin",
+        *inner,
+        {"SetTopic": b"\7" * 32},
+    ]
 
 
 def to_bridge_hub(amount: int = ONE) -> tuple[Any, Any]:
@@ -183,11 +207,24 @@ Try = Callable[..., Any]
 @pytest.fixture
 def build(network: FakeNetwork, scenarioctl: Run) -> Try:
     def run(
-        *words: str, asset: str = "AAVE", amount: object = ONE, to: str = RECEIVER, sender: str = ALICE
+        *words: str,
+        asset: str = "AAVE",
+        amount: object = ONE,
+        to: str = RECEIVER,
+        sender: str = ALICE,
     ) -> Any:
         return scenarioctl(
             *("--config", str(network.config), "xcm", "asset-transfer", "--from", "hydraDx"),
-            *("--to", "ethereum", "--asset", asset, "--amount", str(amount), "--destinationaddress", to),
+            *(
+                "--to",
+                "ethereum",
+                "--asset",
+                asset,
+                "--amount",
+                str(amount),
+                "--destinationaddress",
+                to,
+            ),
             *("--sender", sender) * bool(sender),
             *("--output-format", "call", *words),
         )
@@ -238,7 +275,9 @@ def _tried(chain: Any) -> tuple[Any, Any]:
     return origin, chain.table.decode_at(inputs[1].type_id, data, at)[0]
 
 
-def test_the_price_is_asked_for_the_message_that_goes_to_ethereum(network: FakeNetwork, build: Try) -> None:
+def test_the_price_is_asked_for_the_message_that_goes_to_ethereum(
+    network: FakeNetwork, build: Try
+) -> None:
     assert build().code == 0
 
     hub = network.chains["assetHub"]
@@ -261,12 +300,24 @@ def test_a_relayer_is_paid_from_the_asset_hub_only(build: Try) -> None:
     ended = build("--relayer-fee", "0.001")
 
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.strip().removeprefix("Error: ") == says("AAVE", "relayer_fee", "Polkadot Asset Hub")
+    assert ended.err.strip().removeprefix("Error: ") == says(
+        "AAVE", "relayer_fee", "Polkadot Asset Hub"
+    )
 
 
 def test_offline_nothing_is_built(scenarioctl: Run) -> None:
     ended = scenarioctl(
-        *("--offline", "xcm", "asset-transfer", "--from", "hydraDx", "--to", "ethereum", "--asset", "AAVE"),
+        *(
+            "--offline",
+            "xcm",
+            "asset-transfer",
+            "--from",
+            "hydraDx",
+            "--to",
+            "ethereum",
+            "--asset",
+            "AAVE",
+        ),
         *("--amount", f"{ONE}raw", "--sender", ALICE, "--destinationaddress", RECEIVER),
     )
 
@@ -276,7 +327,17 @@ def test_offline_nothing_is_built(scenarioctl: Run) -> None:
 
 def test_no_scenario_keeps_it_since_none_names_its_sender(scenarioctl: Run) -> None:
     ended = scenarioctl(
-        *("--offline", "create", "scenario", "--from", "hydraDx", "--to", "ethereum", "--asset", "AAVE"),
+        *(
+            "--offline",
+            "create",
+            "scenario",
+            "--from",
+            "hydraDx",
+            "--to",
+            "ethereum",
+            "--asset",
+            "AAVE",
+        ),
         *("--amount", "1", "--destination-address", RECEIVER),
     )
 
@@ -308,20 +369,42 @@ PARTLY = message_effects(left(), forwarded=(to_bridge_hub(ONE - 1),))
     ("change", "words"),
     [
         (api("assetHub", "TrustedQueryApi_is_trusted_reserve", {"Ok": False}), ("AAVE", "trust")),
-        (api("assetHub", "XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}), ("Unroutable",)),
         (
-            api("assetHub", "XcmPaymentApi_query_delivery_fees", {"Ok": {"V5": [asset(HERE, 2**128 - 1)]}}),
+            api("assetHub", "XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}),
+            ("Unroutable",),
+        ),
+        (
+            api(
+                "assetHub",
+                "XcmPaymentApi_query_delivery_fees",
+                {"Ok": {"V5": [asset(HERE, 2**128 - 1)]}},
+            ),
             ("closed",),
         ),
-        (api("assetHub", "DryRunApi_dry_run_xcm", message_effects(outcome=FAILED)), ("Unroutable",)),
+        (
+            api("assetHub", "DryRunApi_dry_run_xcm", message_effects(outcome=FAILED)),
+            ("Unroutable",),
+        ),
         (api("assetHub", "DryRunApi_dry_run_xcm", message_effects(left())), ("send all",)),
         (api("assetHub", "DryRunApi_dry_run_xcm", PARTLY), ("send all",)),
         (api("assetHub", "DryRunApi_dry_run_xcm", {"Err": "Unimplemented"}), ("assetHub",)),
-        (api("bridgeHub", "DryRunApi_dry_run_xcm", message_effects(outcome=FAILED)), ("bridgeHub", "lost")),
-        (api("bridgeHub", "DryRunApi_dry_run_xcm", message_effects()), ("bridgeHub", "queue")),
-        (lambda network: configure(network.chains["assetHub"], AAVE, "1/Parachain(2034)"), ("reserve",)),
         (
-            stored("assetHub", "ForeignAssets", "Asset", AAVE, value={**FOREIGN_ASSET, "status": "Frozen"}),
+            api("bridgeHub", "DryRunApi_dry_run_xcm", message_effects(outcome=FAILED)),
+            ("bridgeHub", "lost"),
+        ),
+        (api("bridgeHub", "DryRunApi_dry_run_xcm", message_effects()), ("bridgeHub", "queue")),
+        (
+            lambda network: configure(network.chains["assetHub"], AAVE, "1/Parachain(2034)"),
+            ("reserve",),
+        ),
+        (
+            stored(
+                "assetHub",
+                "ForeignAssets",
+                "Asset",
+                AAVE,
+                value={**FOREIGN_ASSET, "status": "Frozen"},
+            ),
             ("frozen",),
         ),
         (
@@ -333,16 +416,40 @@ PARTLY = message_effects(left(), forwarded=(to_bridge_hub(ONE - 1),))
         ),
         (
             stored(
-                "assetHub", "ForeignAssets", "Asset", AAVE, value={**FOREIGN_ASSET, "min_balance": 2 * ONE}
+                "assetHub",
+                "ForeignAssets",
+                "Asset",
+                AAVE,
+                value={**FOREIGN_ASSET, "min_balance": 2 * ONE},
             ),
             ("too small", "2 AAVE"),
         ),
-        (stored("hydraDx", "Tokens", "Accounts", ALICE_KEY, 5, value=tokens(FEE - 1)), ("1.6985 DOT",)),
-        (stored("hydraDx", "Tokens", "Accounts", ALICE_KEY, 1000624, value=tokens(ONE - 1)), ("1 AAVE",)),
+        (
+            stored("hydraDx", "Tokens", "Accounts", ALICE_KEY, 5, value=tokens(FEE - 1)),
+            ("1.6985 DOT",),
+        ),
+        (
+            stored("hydraDx", "Tokens", "Accounts", ALICE_KEY, 1000624, value=tokens(ONE - 1)),
+            ("1 AAVE",),
+        ),
     ],
     ids=[
-        *("not trusted", "halted", "closed", "fails on the Asset Hub", "not sent on", "sent on in part"),
-        *("not tried", "fails on the Bridge Hub", "not queued", "another reserve", "frozen", "blocked"),
+        *(
+            "not trusted",
+            "halted",
+            "closed",
+            "fails on the Asset Hub",
+            "not sent on",
+            "sent on in part",
+        ),
+        *(
+            "not tried",
+            "fails on the Bridge Hub",
+            "not queued",
+            "another reserve",
+            "frozen",
+            "blocked",
+        ),
         *("less than the minimum", "too little DOT", "too little AAVE"),
     ],
 )
@@ -357,7 +464,9 @@ def test_what_could_not_go_all_the_way_is_refused(
     assert ended.err.strip().removeprefix("Error: ") == says(*words)
 
 
-def test_an_asset_that_the_asset_hub_does_not_have_is_refused(network: FakeNetwork, build: Try) -> None:
+def test_an_asset_that_the_asset_hub_does_not_have_is_refused(
+    network: FakeNetwork, build: Try
+) -> None:
     hub = network.chains["assetHub"]
     hub.storage = {key: value for key, value in hub.storage.items() if not _is_details(hub, key)}
 
@@ -381,7 +490,9 @@ def _is_details(hub: Any, key: str) -> bool:
         ("0x8ba1f109551bD432803012645Ac136ddd64DBA73", ("checksum",)),
     ],
 )
-def test_a_receiver_that_could_lose_it_is_refused(build: Try, to: str, words: tuple[str, ...]) -> None:
+def test_a_receiver_that_could_lose_it_is_refused(
+    build: Try, to: str, words: tuple[str, ...]
+) -> None:
     ended = build(to=to)
 
     assert (ended.code, ended.out) == (2, "")
@@ -407,7 +518,16 @@ def test_a_maximum_is_all_of_it(network: FakeNetwork, build: Try) -> None:
 def check(network: FakeNetwork, scenarioctl: Run) -> Try:
     def run(to: str = RECEIVER) -> dict[str, Any]:
         ended = scenarioctl(
-            *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from"),
+            *(
+                "--json",
+                "--config",
+                str(network.config),
+                "tx",
+                "check",
+                "--sender",
+                ALICE,
+                "--from",
+            ),
             *("hydraDx", "--to", "ethereum", "--asset", "AAVE", "--amount", f"{ONE}raw"),
             *("--destinationaddress", to),
         )
@@ -437,7 +557,9 @@ def test_a_check_goes_as_far_as_the_bridge_hub_and_never_says_ok(check: Try) -> 
     ]
 
 
-def test_a_check_asks_no_chain_about_a_contract_that_would_lose_it(network: FakeNetwork, check: Try) -> None:
+def test_a_check_asks_no_chain_about_a_contract_that_would_lose_it(
+    network: FakeNetwork, check: Try
+) -> None:
     answer = check(to=AAVE_CONTRACT)
 
     assert answer["exit"] == 2
@@ -449,7 +571,9 @@ def test_a_check_refuses_what_the_asset_hub_would_not_send_on(
     network: FakeNetwork, scenarioctl: Run, build: Try
 ) -> None:
     call = build().out.strip()
-    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(left(), outcome=FAILED)
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
+        left(), outcome=FAILED
+    )
 
     ended = scenarioctl(
         *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE),
@@ -462,7 +586,9 @@ def test_a_check_refuses_what_the_asset_hub_would_not_send_on(
 
 
 def test_the_call_is_told_in_words(scenarioctl: Run, build: Try) -> None:
-    ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "hydraDx", build().out.strip())
+    ended = scenarioctl(
+        "--offline", "--json", "tx", "decode", "--chain", "hydraDx", build().out.strip()
+    )
 
     assert json.loads(ended.out)["says"] == says(
         "1 AAVE", "1.6985 DOT", "Polkadot Asset Hub", "Ethereum", RECEIVER, ALICE

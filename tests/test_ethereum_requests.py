@@ -28,11 +28,21 @@ def test_every_version_of_xcm_is_asked_for_and_built(build: Try, version: int) -
 def test_a_maximum_leaves_what_delivery_takes(
     network: FakeNetwork, scenarioctl: Run, held: int, sent: str
 ) -> None:
-    """1.53 DOT for delivery, 0.016 for the transaction and 0.01 to stay alive, also where delivery is more than half."""
+    """1.53 DOT for delivery, 0.016 for the transaction and 0.01 to stay alive, also where delivery
+    is more than half."""
     network.chains["assetHub"].store("System", "Account", ALICE_KEY, value=account(held))
 
     ended = scenarioctl(
-        *("--config", str(network.config), "xcm", "asset-transfer", "--from", "assetHub", "--to", "ethereum"),
+        *(
+            "--config",
+            str(network.config),
+            "xcm",
+            "asset-transfer",
+            "--from",
+            "assetHub",
+            "--to",
+            "ethereum",
+        ),
         *("--asset", "DOT", "--amount", "max", "--sender", ALICE, "--destinationaddress", RECEIVER),
         *("--output-format", "call"),
     )
@@ -45,8 +55,19 @@ def test_two_transfers_in_a_scenario_each_say_what_delivery_takes(
     network: FakeNetwork, scenarioctl: Run, tmp_path: Path
 ) -> None:
     """Creating a scenario asks no chain; its drafts ask for all."""
-    run = partial(scenarioctl, "--config", str(network.config), "--store", str(tmp_path / "store.db"))
-    step = ("--from", "assetHub", "--to", "ethereum", "--asset", "DOT", "--destination-address", RECEIVER)
+    run = partial(
+        scenarioctl, "--config", str(network.config), "--store", str(tmp_path / "store.db")
+    )
+    step = (
+        "--from",
+        "assetHub",
+        "--to",
+        "ethereum",
+        "--asset",
+        "DOT",
+        "--destination-address",
+        RECEIVER,
+    )
     created = run("create", "scenario", *step, "--amount", "1")
     assert created.code == 0
     drafted = run("scenario", "full", created.out.strip())

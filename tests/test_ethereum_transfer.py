@@ -1,4 +1,5 @@
-"""Transfers from the Asset Hub to Ethereum: what is built, what is asked before, and what a check says of it."""
+"""Transfers from the Asset Hub to Ethereum: what is built, what is asked before, and what a check
+says of it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,7 +26,16 @@ from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeChain, FakeNetwork
 from tests.runtimes import ASSETS, REGISTRY, bundled
 from tests.test_bridges import AAVE, AAVE_CONTRACT, AAVE_KEY, ETHEREUM, HERE, configure, held
-from tests.test_check import ALICE, ALICE_KEY, account, asset, call_effects, info, location, message_effects
+from tests.test_check import (
+    ALICE,
+    ALICE_KEY,
+    account,
+    asset,
+    call_effects,
+    info,
+    location,
+    message_effects,
+)
 
 HUB, ETHER = REGISTRY.find("assetHub"), REGISTRY.find("ethereum")
 RECEIVER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
@@ -33,7 +43,11 @@ KEY = bytes.fromhex(RECEIVER[2:])
 ONE = 10**18
 #: Of AAVE as Asset Hub sees it.
 PLACE = f"2/GlobalConsensus(Ethereum:1)/AccountKey20({AAVE_CONTRACT})"
-ROWS = {location: row for (chain, location), row in routes_from("assetHub").items() if chain == "ethereum"}
+ROWS = {
+    location: row
+    for (chain, location), row in routes_from("assetHub").items()
+    if chain == "ethereum"
+}
 
 
 def transfer(asset_id: str, amount: int = ONE, source: str = "assetHub") -> Transfer:
@@ -58,7 +72,10 @@ def test_each_row_is_listed_by_two_and_names_one_token() -> None:
         tokens.add(token.id)
         assert (token.symbol, token.decimals) == (sent.symbol, sent.decimals)
         # What one package doesn't list on the Asset Hub, its state has to tell.
-        assert (row.opens, *row.sources) in (("always", "paraspell", "snowbridge"), ("state", "snowbridge"))
+        assert (row.opens, *row.sources) in (
+            ("always", "paraspell", "snowbridge"),
+            ("state", "snowbridge"),
+        )
         assert row.way == ("DestinationReserve" if "Ethereum" in place else "LocalReserve")
         if "AccountKey20" in place:
             assert place.endswith(f"AccountKey20({token.id})")
@@ -78,8 +95,11 @@ def test_each_row_is_listed_by_two_and_names_one_token() -> None:
         ),
     ],
 )
-def test_the_message_has_the_form_that_the_bridge_hub_reads(asset_id: str, first: str, seen: str) -> None:
-    """As in snowbridge's converter of its first protocol: any other instruction is Unroutable there."""
+def test_the_message_has_the_form_that_the_bridge_hub_reads(
+    asset_id: str, first: str, seen: str
+) -> None:
+    """As in snowbridge's converter of its first protocol: any other instruction is Unroutable
+    there."""
     wanted = transfer(asset_id, 5)
     route = find_route(wanted, ASSETS, fee_settled=True)
     message = arriving_message(make_plan(wanted, route, bundled("assetHub")))
@@ -109,9 +129,13 @@ def test_a_call_says_what_it_was_built_from(location: str) -> None:
 
     arguments = table.decode_call(table.encode_call(draft.call)).args
     assert arguments["dest"] == {"V5": {"parents": 2, "interior": {"X1": [ETHEREUM]}}}
-    assert arguments["assets"] == {"V5": [{"id": read_location(location), "fun": {"Fungible": 12345}}]}
+    assert arguments["assets"] == {
+        "V5": [{"id": read_location(location), "fun": {"Fungible": 12345}}]
+    }
     assert arguments["remote_fees_id"] == {"V5": read_location(location)}
-    assert {arguments["assets_transfer_type"], arguments["fees_transfer_type"]} == {ROWS[location].way}
+    assert {arguments["assets_transfer_type"], arguments["fees_transfer_type"]} == {
+        ROWS[location].way
+    }
 
 
 @pytest.mark.parametrize(
@@ -148,14 +172,20 @@ def test_an_asset_that_ethereum_has_no_token_for_is_refused() -> None:
 
 def test_nothing_is_sent_from_ethereum() -> None:
     wanted = replace(
-        transfer("DOT"), source=ETHER, destination=HUB, asset=ASSETS.native(ETHER), beneficiary=bytes(32)
+        transfer("DOT"),
+        source=ETHER,
+        destination=HUB,
+        asset=ASSETS.native(ETHER),
+        beneficiary=bytes(32),
     )
 
     with pytest.raises(InvalidRequest) as refused:
         find_route(wanted, ASSETS, fee_settled=True)
 
     assert str(refused.value) == says("ETH", "app.snowbridge.network")
-    assert not any(can_send(token, chain, ASSETS) for token in ASSETS.all(ETHER) for chain in REGISTRY.all())
+    assert not any(
+        can_send(token, chain, ASSETS) for token in ASSETS.all(ETHER) for chain in REGISTRY.all()
+    )
 
 
 def test_only_the_asset_hub_of_polkadot_and_hydration_send_to_ethereum() -> None:
@@ -172,7 +202,8 @@ def test_only_the_asset_hub_of_polkadot_and_hydration_send_to_ethereum() -> None
 
 
 def bridge_hub_table(pallet: str = "EthereumOutboundQueue") -> RuntimeTable:
-    """Return the Asset Hub's table with the event by which a Bridge Hub says that it queued a message."""
+    """Return the Asset Hub's table with the event by which a Bridge Hub says that it queued a
+    message."""
     file = Path(runtime_tables.__file__).parent / "bundled" / "assetHub.json"
     table = RuntimeTable.load(file.read_bytes())
     table.spec_name = "bridge-hub-polkadot"
@@ -204,7 +235,9 @@ def program(first: str = "WithdrawAsset", amount: int = ONE, to: bytes = KEY) ->
 
 
 def to_bridge_hub(sent: list[Any]) -> tuple[Any, Any]:
-    return {"parents": 1, "interior": {"X1": [{"Parachain": 1002}]}}, {"V5": export_request(sent, HUB, ETHER)}
+    return {"parents": 1, "interior": {"X1": [{"Parachain": 1002}]}}, {
+        "V5": export_request(sent, HUB, ETHER)
+    }
 
 
 @pytest.fixture
@@ -250,7 +283,16 @@ def build(network: FakeNetwork, scenarioctl: Run) -> Try:
     def run(*words: str, asset: str = PLACE, amount: int = ONE, to: str = RECEIVER) -> Any:
         return scenarioctl(
             *("--config", str(network.config), "xcm", "asset-transfer", "--from", "assetHub"),
-            *("--to", "ethereum", "--asset", asset, "--amount", str(amount), "--destinationaddress", to),
+            *(
+                "--to",
+                "ethereum",
+                "--asset",
+                asset,
+                "--amount",
+                str(amount),
+                "--destinationaddress",
+                to,
+            ),
             *("--output-format", "call", *words),
         )
 
@@ -259,9 +301,20 @@ def build(network: FakeNetwork, scenarioctl: Run) -> Try:
 
 @pytest.fixture
 def check(network: FakeNetwork, scenarioctl: Run) -> Try:
-    def run(*words: str, asset: str = PLACE, amount: int = ONE, to: str = RECEIVER) -> dict[str, Any]:
+    def run(
+        *words: str, asset: str = PLACE, amount: int = ONE, to: str = RECEIVER
+    ) -> dict[str, Any]:
         ended = scenarioctl(
-            *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from"),
+            *(
+                "--json",
+                "--config",
+                str(network.config),
+                "tx",
+                "check",
+                "--sender",
+                ALICE,
+                "--from",
+            ),
             *("assetHub", "--to", "ethereum", "--asset", asset, "--amount", f"{amount}raw"),
             *("--destinationaddress", to, *words),
         )
@@ -271,7 +324,9 @@ def check(network: FakeNetwork, scenarioctl: Run) -> Try:
     return run
 
 
-def test_what_the_way_to_ethereum_costs_and_what_arrives_is_told(network: FakeNetwork, build: Try) -> None:
+def test_what_the_way_to_ethereum_costs_and_what_arrives_is_told(
+    network: FakeNetwork, build: Try
+) -> None:
     ended = build()
 
     assert ended.code == 0
@@ -314,7 +369,8 @@ FAILED = {
             ("closed",),
         ),
         ("assetHub", "XcmPaymentApi_query_delivery_fees", {"Ok": {"V5": []}}, ("DOT",)),
-        ("assetHub", "XcmPaymentApi_query_delivery_fees", {"Ok": {"V5": [asset(AAVE, 5)]}}, ("DOT",)),
+        ("assetHub", ("XcmPaymentApi_query_"
+"delivery_fees"), {"Ok": {"V5": [asset(AAVE, 5)]}}, ("DOT",)),
         ("bridgeHub", "DryRunApi_dry_run_xcm", message_effects(outcome=FAILED), ("bridgeHub",)),
         ("bridgeHub", "DryRunApi_dry_run_xcm", message_effects(), ("bridgeHub", "queue")),
         ("bridgeHub", "DryRunApi_dry_run_xcm", {"Err": "Unimplemented"}, ("bridgeHub",)),
@@ -385,7 +441,9 @@ def test_a_token_that_one_registry_lists_has_to_be_in_the_state(
         assert ended.err.strip() == says(*words)
 
 
-def test_another_reserve_of_an_asset_of_ethereum_is_refused(network: FakeNetwork, build: Try) -> None:
+def test_another_reserve_of_an_asset_of_ethereum_is_refused(
+    network: FakeNetwork, build: Try
+) -> None:
     configure(network.chains["assetHub"], AAVE, "1/Parachain(2034)")
 
     ended = build()
@@ -414,7 +472,9 @@ def test_an_account_that_could_lose_the_tokens_is_refused(
     assert ended.err.strip().removeprefix("Error: ") == says(*words)
 
 
-def test_a_check_asks_no_chain_about_a_contract_that_would_lose_it(network: FakeNetwork, check: Try) -> None:
+def test_a_check_asks_no_chain_about_a_contract_that_would_lose_it(
+    network: FakeNetwork, check: Try
+) -> None:
     answer = check(to=AAVE_CONTRACT)
 
     assert answer["exit"] == 2
@@ -424,7 +484,17 @@ def test_a_check_asks_no_chain_about_a_contract_that_would_lose_it(network: Fake
 
 def test_no_scenario_is_created_that_sends_to_a_contract(scenarioctl: Run) -> None:
     ended = scenarioctl(
-        *("--offline", "create", "scenario", "--from", "assetHub", "--to", "ethereum", "--asset", PLACE),
+        *(
+            "--offline",
+            "create",
+            "scenario",
+            "--from",
+            "assetHub",
+            "--to",
+            "ethereum",
+            "--asset",
+            PLACE,
+        ),
         *("--amount", "1", "--destination-address", AAVE_CONTRACT),
     )
 
@@ -506,7 +576,9 @@ def test_a_check_of_any_call_finds_a_receiver_that_loses_what_it_gets(
     assert answer["reasons"] == [says(format_ethereum_account(account), *words)]
 
 
-def test_a_check_takes_a_receiver_without_a_key_that_was_confirmed(network: FakeNetwork, check: Try) -> None:
+def test_a_check_takes_a_receiver_without_a_key_that_was_confirmed(
+    network: FakeNetwork, check: Try
+) -> None:
     zero = bytes(20)
     sent = to_bridge_hub(program(to=zero))
     network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(sent)
@@ -536,7 +608,8 @@ def test_a_message_of_the_second_protocol_is_not_refused(
 
 
 def test_a_check_refuses_the_wrong_form(network: FakeNetwork, check: Try) -> None:
-    """As if the Asset Hub backed AAVE: on Ethereum it would be minted, and the rest kept for ever."""
+    """As if the Asset Hub backed AAVE: on Ethereum it would be minted, and the rest kept for
+    ever."""
     wrong = to_bridge_hub(program("ReserveAssetDeposited"))
     network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(wrong)
 
@@ -547,6 +620,8 @@ def test_a_check_refuses_the_wrong_form(network: FakeNetwork, check: Try) -> Non
 
 
 def test_a_call_to_ethereum_is_told_in_words(scenarioctl: Run, build: Try) -> None:
-    ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub", build().out.strip())
+    ended = scenarioctl(
+        "--offline", "--json", "tx", "decode", "--chain", "assetHub", build().out.strip()
+    )
 
     assert json.loads(ended.out)["says"] == says("over the bridge to Ethereum", "1 AAVE", RECEIVER)

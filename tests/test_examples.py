@@ -13,7 +13,9 @@ WALKS = (ROOT / "docs" / "signing.md").read_text()
 def test_the_walks_run_scripts_that_are_there() -> None:
     named = set(re.findall(r"examples/([\w-]+\.(?:sh|py|mjs))", WALKS))
 
-    assert named == {path.name for path in EXAMPLES.iterdir() if path.suffix in (".sh", ".py", ".mjs")}
+    assert named == {
+        path.name for path in EXAMPLES.iterdir() if path.suffix in (".sh", ".py", ".mjs")
+    }
     assert all(os.access(EXAMPLES / name, os.X_OK) for name in named)
 
 

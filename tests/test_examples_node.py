@@ -1,6 +1,8 @@
-"""The scripts in `examples/`, from `create` to *in block*, with a real node (`tools/registry_node/run`).
+"""The scripts in `examples/`, from `create` to *in block*, with a real node
+(`tools/registry_node/run`).
 
-A wallet that can't run here is played by an independent implementation of what its documentation says it takes and gives.
+A wallet that can't run here is played by an independent implementation of what its documentation
+says it takes and gives.
 """
 
 import json
@@ -35,7 +37,10 @@ pytestmark = needs_node
 
 EXAMPLES = ROOT / "examples"
 #: Where tests/clients/run put the packages of npm, and the Node.js 22 of the node's own packages.
-PACKAGES, NODE_JS = os.environ.get("SCENARIOCTL_CLIENTS", ""), os.environ.get("SCENARIOCTL_NODE_JS", "")
+PACKAGES, NODE_JS = (
+    os.environ.get("SCENARIOCTL_CLIENTS", ""),
+    os.environ.get("SCENARIOCTL_NODE_JS", ""),
+)
 
 
 class Shell:
@@ -45,7 +50,10 @@ class Shell:
         self.home = home
         programs = home / "bin"
         programs.mkdir()
-        self.add("scenarioctl", f'exec {sys.executable} -m scenarioctl --config {write_config(home)} "$@"')
+        self.add(
+            "scenarioctl",
+            f'exec {sys.executable} -m scenarioctl --config {write_config(home)} "$@"',
+        )
         self.add("python3", f'exec {sys.executable} "$@"')
         self.environment = {
             "HOME": str(home),
@@ -77,7 +85,15 @@ class Shell:
 
     def pay(self, sender: Any, receiver: Any, *signer: str | Path, **variables: str) -> Any:
         """Pay one token with examples/pay.sh, and return the answer of `broadcast`."""
-        line = (EXAMPLES / "pay.sh", NAME, "ROC", "1", receiver.ss58_address, sender.ss58_address, *signer)
+        line = (
+            EXAMPLES / "pay.sh",
+            NAME,
+            "ROC",
+            "1",
+            receiver.ss58_address,
+            sender.ss58_address,
+            *signer,
+        )
         return json.loads(self(*line, **variables))
 
 
@@ -113,13 +129,16 @@ def drafted(shell: Shell, receiver: Any) -> str:
 
 
 def broadcast(shell: Shell, signed: str) -> Any:
-    return json.loads(shell.scenarioctl("broadcast", NAME, "-", "--wait", "in-block", "--json", stdin=signed))
+    return json.loads(
+        shell.scenarioctl("broadcast", NAME, "-", "--wait", "in-block", "--json", stdin=signed)
+    )
 
 
 def sent(shell: Shell, signature: str) -> Any:
     """Assemble payload.json and a signature, and broadcast it."""
     return broadcast(
-        shell, shell.scenarioctl("tx", "assemble", "--payload", "payload.json", "--signature", signature)
+        shell,
+        shell.scenarioctl("tx", "assemble", "--payload", "payload.json", "--signature", signature),
     )
 
 
@@ -149,7 +168,8 @@ def test_the_script_for_papi_signs(shell: Shell, tmp_path: Path) -> None:
     assert (broadcast(shell, signed)["success"], received(receiver)) == (True, 1)
 
 
-#: `subkey sign` as its source says it: a URI in a file, hex with --hex, and 0x hex as the answer without a line end.
+#: `subkey sign` as its source says it: a URI in a file, hex with --hex, and 0x hex as the answer
+#: without a line end.
 SUBKEY = """
 import argparse, sys
 from pathlib import Path
@@ -218,22 +238,27 @@ def test_what_the_extension_answers_is_sent(shell: Shell, tmp_path: Path) -> Non
 
 
 def vault(picture: Path, key: Any) -> str:
-    """Return the text of the QR code that Polkadot Vault shows for *picture*: the signature with its kind, as hex."""
+    """Return the text of the QR code that Polkadot Vault shows for *picture*: the signature with
+    its kind, as hex."""
     frame = read_code(Image.open(picture))
-    # One frame of one; then: Substrate, sr25519, a transaction with a known metadata; account, payload, genesis hash.
+    # One frame of one; then: Substrate, sr25519, a transaction with a known metadata; account,
+    # payload, genesis hash.
     start, account, payload = frame[:8], frame[8:40], frame[40:-32]
     assert start == bytes.fromhex("0000010000" + "530102")
     assert account == key.public_key
     # Vault reads the call with its length before it, and signs it without.
     payload = payload[{0: 1, 1: 2, 2: 4}[payload[0] & 3] :]
-    signature = key.sign(payload if len(payload) <= 256 else blake2b(payload, digest_size=32).digest())
+    signature = key.sign(
+        payload if len(payload) <= 256 else blake2b(payload, digest_size=32).digest()
+    )
     return "01" + str(signature.hex())
 
 
 def test_polkadot_vault_signs_out_and_back(shell: Shell, tmp_path: Path) -> None:
     uri, receiver = funded_uri(), dev_key(new_uri())
     payload = shell.scenarioctl(
-        "tx", "payload", drafted(shell, receiver), "--chain", NAME, "--sender", dev_key(uri).ss58_address,
+        "tx", "payload", drafted(shell, receiver), "--chain", NAME, "--sender", dev_key(
+            uri).ss58_address,
         "--qr-file", "out.png", "--json",
     )  # fmt: skip
     (tmp_path / "payload.json").write_text(payload)

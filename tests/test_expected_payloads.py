@@ -1,4 +1,5 @@
-"""A wallet that signs something else than it was given: the difference is named, and nothing is assembled or sent."""
+"""A wallet that signs something else than it was given: the difference is named, and nothing is
+assembled or sent."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +20,14 @@ from tests.lying_wallets import ASSET_HUB, BLOCK_HASH, BOB, CALL, LIES, UNSEEN, 
 from tests.messages import says
 from tests.node import Node
 from tests.serving import Serving
-from tests.signing import ALITH, ALITH_KEY, dev_key, ecdsa_signature, ed25519_key, ethereum_signature
+from tests.signing import (
+    ALITH,
+    ALITH_KEY,
+    dev_key,
+    ecdsa_signature,
+    ed25519_key,
+    ethereum_signature,
+)
 from tests.test_broadcast import TABLE, answers, hash_of_block, sent
 from tests.test_ethereum_accounts import MYTHOS, table_with_ethereum_accounts, to_sign
 
@@ -47,7 +55,8 @@ def words_of(lie: str) -> Any:
 def asked(scenarioctl: Run) -> dict[str, Any]:
     """Return the answer of tx payload that a wallet is given."""
     made = scenarioctl(
-        "--offline", "--json", "tx", "payload", CALL, "--chain", "assetHub", "--sender", ALICE, "--nonce", "5",
+        "--offline", "--json", "tx", "payload", CALL, "--chain", "assetHub", "--sender", ALICE,
+            "--nonce", "5",
         "--block", "100", "--block-hash", BLOCK_HASH, "--metadata-hash", "auto",
     )  # fmt: skip
     return dict(json.loads(made.out))
@@ -109,7 +118,9 @@ def test_what_a_wallet_wrote_otherwise_is_named_over_http(
 
 
 @pytest.mark.parametrize("lie", UNSEEN)
-def test_what_only_the_signature_tells_is_refused(served: Serving, asked: dict[str, Any], lie: str) -> None:
+def test_what_only_the_signature_tells_is_refused(
+    served: Serving, asked: dict[str, Any], lie: str
+) -> None:
     signature, whole = sign({**asked["signer_payload"], **UNSEEN[lie]}, ASSET_HUB, CHAIN)
 
     for given in ({"signature": signature}, {"signed_transaction": whole}):
@@ -160,12 +171,18 @@ def signed_by(kind: str, message: bytes) -> tuple[bytes, bytes]:
         return dev_key().public_key, dev_key().sign(message)
     if kind == "ed25519":
         return ed25519_key().public_key, ed25519_key().sign(message)
-    return ecdsa_signature(message) if kind == "ecdsa" else (ALITH, ethereum_signature(ALITH_KEY, message))
+    return (
+        ecdsa_signature(message)
+        if kind == "ecdsa"
+        else (ALITH, ethereum_signature(ALITH_KEY, message))
+    )
 
 
 @pytest.mark.parametrize("kind", ["sr25519", "ed25519", "ecdsa", "ethereum"])
 @pytest.mark.parametrize("is_right", [True, False])
-def test_the_signature_of_a_whole_transaction_is_verified(tmp_path: Path, kind: str, is_right: bool) -> None:
+def test_the_signature_of_a_whole_transaction_is_verified(
+    tmp_path: Path, kind: str, is_right: bool
+) -> None:
     table, chain = (
         (table_with_ethereum_accounts(), MYTHOS)
         if kind == "ethereum"
@@ -196,8 +213,10 @@ POLKADOT_LIES = lies(TABLE, Registry().find("polkadot").genesis)
 def payload(scenarioctl: Run) -> dict[str, Any]:
     """Return what a wallet is given for a transaction that the node of `test_broadcast` takes."""
     made = scenarioctl(
-        "--offline", "--json", "tx", "payload", pays(TABLE, 1, BOB), "--chain", "polkadot", "--sender", ALICE,
-        "--nonce", "5", "--block", "960", "--block-hash", hash_of_block(960), "--metadata-hash", "auto",
+        "--offline", "--json", "tx", "payload", pays(TABLE, 1, BOB), "--chain", "polkadot",
+            "--sender", ALICE,
+        "--nonce", "5", "--block", "960", "--block-hash", hash_of_block(960), "--metadata-hash",
+            "auto",
     )  # fmt: skip
     return dict(json.loads(made.out))
 
@@ -212,7 +231,8 @@ def test_what_was_expected_is_sent(
     with Node(answers()) as node:
         (tmp_path / "config.toml").write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
         ended = scenarioctl(
-            "--config", str(tmp_path / "config.toml"), "broadcast", "polkadot", whole, "--expect", "-",
+            "--config", str(tmp_path / "config.toml"), "broadcast", "polkadot", whole, "--expect",
+                "-",
             stdin=tmp_path / "payload.json",
         )  # fmt: skip
 
@@ -224,7 +244,9 @@ def test_what_was_not_expected_is_not_sent(
     scenarioctl: Run, payload: dict[str, Any], tmp_path: Path, lie: str
 ) -> None:
     (tmp_path / "payload.json").write_text(json.dumps(payload))
-    _, whole = sign({**payload["signer_payload"], **POLKADOT_LIES[lie]}, TABLE, Registry().find("polkadot"))
+    _, whole = sign(
+        {**payload["signer_payload"], **POLKADOT_LIES[lie]}, TABLE, Registry().find("polkadot")
+    )
     with Node(answers()) as node:
         (tmp_path / "config.toml").write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
         ended = scenarioctl(
@@ -243,10 +265,13 @@ def test_over_http_only_what_was_expected_is_sent(payload: dict[str, Any], tmp_p
         Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served,
     ):
         fields = {"chain": "polkadot", "expect": payload}
-        refused = served.post("/api/chain/Broadcast", {**fields, "tx": sign(tipped, TABLE, polkadot)[1]})
+        refused = served.post(
+            "/api/chain/Broadcast", {**fields, "tx": sign(tipped, TABLE, polkadot)[1]}
+        )
         before = sent(node)
         taken = served.post(
-            "/api/chain/Broadcast", {**fields, "tx": sign(payload["signer_payload"], TABLE, polkadot)[1]}
+            "/api/chain/Broadcast",
+            {**fields, "tx": sign(payload["signer_payload"], TABLE, polkadot)[1]},
         )
 
         assert (refused.status, refused.json()["error"], before) == (422, words_of("tip"), 0)
@@ -265,12 +290,16 @@ def test_over_http_only_what_was_expected_is_sent(payload: dict[str, Any], tmp_p
 def test_an_expectation_that_is_none_is_refused(
     payload: dict[str, Any], tmp_path: Path, expect: Any, words: tuple[str, ...]
 ) -> None:
-    given = {**payload["signer_payload"], **expect} if isinstance(expect, dict) and expect else expect
+    given = (
+        {**payload["signer_payload"], **expect} if isinstance(expect, dict) and expect else expect
+    )
     _, whole = sign(payload["signer_payload"], TABLE, Registry().find("polkadot"))
     with (
         Node(answers()) as node,
         Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served,
     ):
-        reply = served.post("/api/chain/Broadcast", {"chain": "polkadot", "tx": whole, "expect": given})
+        reply = served.post(
+            "/api/chain/Broadcast", {"chain": "polkadot", "tx": whole, "expect": given}
+        )
 
         assert (reply.status, reply.json()["error"], sent(node)) == (422, says(*words), 0)

@@ -8,7 +8,16 @@ import pytest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.explain import describe_call, describe_signature
 from scenarioctl.transactions.extrinsic import Extrinsic
-from tests.runtimes import ASSETS, BOB, BOB_ADDRESS, REGISTRY, bundled, metadata_table, unhex, vectors
+from tests.runtimes import (
+    ASSETS,
+    BOB,
+    BOB_ADDRESS,
+    REGISTRY,
+    bundled,
+    metadata_table,
+    unhex,
+    vectors,
+)
 
 
 def describe(chain: str, pallet: str, method: str, **arguments: Any) -> dict[str, Any]:
@@ -20,7 +29,9 @@ def describe(chain: str, pallet: str, method: str, **arguments: Any) -> dict[str
 
 
 def test_a_transfer_says_who_and_how_much() -> None:
-    described = describe("polkadot", "Balances", "transfer_keep_alive", dest={"Id": BOB}, value=12345678900)
+    described = describe(
+        "polkadot", "Balances", "transfer_keep_alive", dest={"Id": BOB}, value=12345678900
+    )
 
     assert described == {
         "pallet": "Balances",
@@ -30,7 +41,9 @@ def test_a_transfer_says_who_and_how_much() -> None:
 
 
 def test_an_account_is_written_with_the_chains_own_prefix() -> None:
-    described = describe("kusama", "Balances", "transfer_keep_alive", dest={"Id": BOB}, value=10**12)
+    described = describe(
+        "kusama", "Balances", "transfer_keep_alive", dest={"Id": BOB}, value=10**12
+    )
 
     assert described["args"] == {
         "dest": "FoQJpPyadYccjavVdTWxpxU7rUEaYhfLCPwXgkfD6Zat9QP",
@@ -39,7 +52,9 @@ def test_an_account_is_written_with_the_chains_own_prefix() -> None:
 
 
 def test_other_kinds_of_address_keep_their_name() -> None:
-    described = describe("polkadot", "Balances", "transfer_keep_alive", dest={"Raw": b"\1\2"}, value=1)
+    described = describe(
+        "polkadot", "Balances", "transfer_keep_alive", dest={"Raw": b"\1\2"}, value=1
+    )
 
     assert described["args"]["dest"] == {"Raw": "0x0102"}
 
@@ -52,7 +67,11 @@ def test_other_kinds_of_address_keep_their_name() -> None:
             "Assets",
             "transfer_keep_alive",
             {"id": 1984, "target": {"Id": BOB}, "amount": 1500000},
-            {"id": 1984, "target": BOB_ADDRESS, "amount": {"value": "1500000", "human": "1.5 USDt"}},
+            {
+                "id": 1984,
+                "target": BOB_ADDRESS,
+                "amount": {"value": "1500000", "human": "1.5 USDt"},
+            },
         ),
         (
             "assetHub",
@@ -88,7 +107,11 @@ def test_other_kinds_of_address_keep_their_name() -> None:
             "Tokens",
             "transfer_keep_alive",
             {"dest": BOB, "currency_id": 10, "amount": 1},
-            {"dest": BOB_ADDRESS, "currency_id": 10, "amount": {"value": "1", "human": "0.000001 USDT"}},
+            {
+                "dest": BOB_ADDRESS,
+                "currency_id": 10,
+                "amount": {"value": "1", "human": "0.000001 USDT"},
+            },
         ),
         (
             "hydraDx",
@@ -158,7 +181,9 @@ def test_amounts_of_known_assets_are_written_in_tokens_too(
     ],
 )
 def test_a_remark_is_shown_as_text_where_it_is_text(data: bytes, shown: str) -> None:
-    assert describe("polkadot", "System", "remark_with_event", remark=data)["args"] == {"remark": shown}
+    assert describe("polkadot", "System", "remark_with_event", remark=data)["args"] == {
+        "remark": shown
+    }
 
 
 def test_a_batch_shows_the_calls_inside() -> None:
@@ -178,7 +203,10 @@ def test_a_batch_shows_the_calls_inside() -> None:
             {
                 "pallet": "Balances",
                 "method": "transfer_keep_alive",
-                "args": {"dest": BOB_ADDRESS, "value": {"value": "1000000000000", "human": "1 HDX"}},
+                "args": {
+                    "dest": BOB_ADDRESS,
+                    "value": {"value": "1000000000000", "human": "1 HDX"},
+                },
             },
         ]
     }
@@ -204,7 +232,10 @@ def test_only_the_assets_that_leave_are_valued_since_a_message_sees_them_from_el
     assert arguments["custom_xcm_on_dest"]["V5"][0]["DepositReserveAsset"]["xcm"] == [
         {
             "BuyExecution": {
-                "fees": {"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": "6172839450"}},
+                "fees": {
+                    "id": {"parents": 1, "interior": "Here"},
+                    "fun": {"Fungible": "6172839450"},
+                },
                 "weight_limit": "Unlimited",
             }
         },
@@ -226,10 +257,15 @@ def test_the_assets_of_an_xcm_3_call_are_valued_too() -> None:
         "PolkadotXcm",
         "limited_teleport_assets",
         dest={"V3": {"parents": 1, "interior": "Here"}},
-        beneficiary={"V3": {"parents": 0, "interior": {"X1": {"AccountId32": {"network": None, "id": BOB}}}}},
+        beneficiary={
+            "V3": {"parents": 0, "interior": {"X1": {"AccountId32": {"network": None, "id": BOB}}}}
+        },
         assets={
             "V3": [
-                {"id": {"Concrete": {"parents": 1, "interior": "Here"}}, "fun": {"Fungible": 10**10}},
+                {
+                    "id": {"Concrete": {"parents": 1, "interior": "Here"}},
+                    "fun": {"Fungible": 10**10},
+                },
                 {"id": {"Abstract": bytes(32)}, "fun": {"NonFungible": {"Index": 7}}},
             ]
         },
@@ -242,7 +278,10 @@ def test_the_assets_of_an_xcm_3_call_are_valued_too() -> None:
         {"NonFungible": {"Index": "7"}},
     ]
     assert described["args"]["beneficiary"] == {
-        "V3": {"parents": 0, "interior": {"X1": {"AccountId32": {"network": None, "id": BOB_ADDRESS}}}}
+        "V3": {
+            "parents": 0,
+            "interior": {"X1": {"AccountId32": {"network": None, "id": BOB_ADDRESS}}},
+        }
     }
 
 

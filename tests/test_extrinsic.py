@@ -14,7 +14,13 @@ from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_entries import Extension
 from scenarioctl.transactions.drafts import bare_extrinsic
 from scenarioctl.transactions.extrinsic import Extrinsic, decode_extrinsic, looks_like_extrinsic
-from scenarioctl.transactions.mortality import IMMORTAL, decode_era, encode_era, era_start, parse_era
+from scenarioctl.transactions.mortality import (
+    IMMORTAL,
+    decode_era,
+    encode_era,
+    era_start,
+    parse_era,
+)
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from tests.conftest import SHARED
 from tests.messages import Says, raises, says
@@ -38,7 +44,9 @@ def test_the_bare_extrinsic_is_that_of_polkadot_js(vector: dict[str, Any]) -> No
     data = bare_extrinsic(unhex(vector["callHex"]))
 
     assert "0x" + data.hex() == vector["extrinsicHex"]
-    assert decode_extrinsic(metadata_table(vector["metadata"]), data) == Extrinsic(version=4, call=REMARK)
+    assert decode_extrinsic(metadata_table(vector["metadata"]), data) == Extrinsic(
+        version=4, call=REMARK
+    )
 
 
 @pytest.mark.parametrize("vector", vectors("signing-payload"), ids=lambda vector: vector["id"])
@@ -97,7 +105,8 @@ def test_a_payload_says_what_it_is_made_of() -> None:
         },
         "additional": {
             "CheckSpecVersion": "0x80841e00",
-            "CheckTxVersion": "0x" + bundled("polkadot").transaction_version.to_bytes(4, "little").hex(),
+            "CheckTxVersion": "0x"
+            + bundled("polkadot").transaction_version.to_bytes(4, "little").hex(),
             "CheckGenesis": "0x" + GENESIS.hex(),
             "CheckMortality": "0x" + GENESIS.hex(),
             "CheckMetadataHash": "0x00",
@@ -120,7 +129,9 @@ def test_an_unknown_extension_that_carries_bytes_is_refused_by_name(
 ) -> None:
     table = bundled("polkadot")
     empty = next(
-        extension.type_id for extension in table.extensions if table.types.is_empty(extension.type_id)
+        extension.type_id
+        for extension in table.extensions
+        if table.types.is_empty(extension.type_id)
     )
     number = table.call_fields("System", "set_heap_pages")[0].type_id
     types = {"type_id": empty, "additional_type_id": empty} | {place: number}
@@ -130,11 +141,15 @@ def test_an_unknown_extension_that_carries_bytes_is_refused_by_name(
         signing_payload(changed, b"\0\0\0", options())
 
 
-def test_an_unknown_extension_without_bytes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_extension_without_bytes_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     table = bundled("polkadot")
     plain = signing_payload(table, b"\0\0\0", options()).payload
     empty = next(
-        extension.type_id for extension in table.extensions if table.types.is_empty(extension.type_id)
+        extension.type_id
+        for extension in table.extensions
+        if table.types.is_empty(extension.type_id)
     )
     extension = Extension(identifier="Decoration", type_id=empty, additional_type_id=empty)
 
@@ -146,7 +161,9 @@ def test_an_unknown_extension_without_bytes_changes_nothing(monkeypatch: pytest.
 def test_a_known_extension_of_another_shape_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table = bundled("polkadot")
     empty = next(
-        extension.type_id for extension in table.extensions if table.types.is_empty(extension.type_id)
+        extension.type_id
+        for extension in table.extensions
+        if table.types.is_empty(extension.type_id)
     )
     number = table.call_fields("System", "set_heap_pages")[0].type_id
     extension = Extension(identifier="CheckGenesis", type_id=empty, additional_type_id=number)
@@ -238,10 +255,14 @@ def test_an_era_starts_where_it_was_made_for_as_long_as_it_lives(
     assert era_start(era, start + later % period) == start
 
 
-@given(power=st.integers(min_value=2, max_value=16), current=st.integers(min_value=0, max_value=2**32))
+@given(
+    power=st.integers(min_value=2, max_value=16), current=st.integers(min_value=0, max_value=2**32)
+)
 def test_an_era_is_what_the_runtimes_type_reads(power: int, current: int) -> None:
     table = bundled("polkadot")
-    mortality = next(entry.type_id for entry in table.extensions if entry.identifier == "CheckMortality")
+    mortality = next(
+        entry.type_id for entry in table.extensions if entry.identifier == "CheckMortality"
+    )
     era = encode_era(2**power, current)
 
     assert table.decode(mortality, era) == {f"Mortal{era[0]}": era[1]}
@@ -319,7 +340,13 @@ def test_a_signed_extrinsic_is_read(chain: str, kind: str) -> None:
         options(tip=1000, era=encode_era(64, 100), block_hash=bytes(32)),
     )
     signer: Any = {"Id": BOB} if chain != "hydraDx" else BOB
-    body = b"\x84" + table.encode(table.address_type, signer) + bytes([index]) + signature + payload.extra
+    body = (
+        b"\x84"
+        + table.encode(table.address_type, signer)
+        + bytes([index])
+        + signature
+        + payload.extra
+    )
     data = framed(body + table.encode_call(REMARK))
 
     extrinsic = decode_extrinsic(table, data)
@@ -355,7 +382,12 @@ def test_version_5_is_read_where_the_runtime_declares_it() -> None:
     general = decode_extrinsic(table, framed(b"\x45\0" + payload.extra + table.encode_call(REMARK)))
 
     assert bare == Extrinsic(version=5, call=REMARK)
-    assert (bare.form, general.form, general.version, general.signer) == ("bare", "general", 5, None)
+    assert (bare.form, general.form, general.version, general.signer) == (
+        "bare",
+        "general",
+        5,
+        None,
+    )
     assert general.extensions["CheckNonce"] == 5
 
 
@@ -396,7 +428,12 @@ def test_what_is_no_extrinsic_is_refused(data: str, sentence: Says) -> None:
 
 @given(data=st.binary(max_size=200))
 def test_random_bytes_are_read_or_refused_never_a_bug(data: bytes) -> None:
-    for candidate in (data, framed(b"\x84" + data), framed(b"\x04" + data), framed(b"\x45\0" + data)):
+    for candidate in (
+        data,
+        framed(b"\x84" + data),
+        framed(b"\x04" + data),
+        framed(b"\x45\0" + data),
+    ):
         try:
             extrinsic = decode_extrinsic(bundled("hydraDx"), candidate)
         except InvalidRequest:

@@ -1,4 +1,5 @@
-"""Bundled facts have dates, and `chain check` warns of those that are old and that no endpoint confirms."""
+"""Bundled facts have dates, and `chain check` warns of those that are old and that no endpoint
+confirms."""
 
 import json
 import subprocess
@@ -119,7 +120,9 @@ def test_chain_check_warns_in_words(scenarioctl: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("years_later")
-def test_chain_check_warns_in_json_and_ends_as_warnings_do(scenarioctl: Run, tmp_path: Path) -> None:
+def test_chain_check_warns_in_json_and_ends_as_warnings_do(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     with Node(answers("polkadot")) as node:
         config = configure(tmp_path, polkadot=[node.url])
         ended = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
@@ -133,7 +136,9 @@ def test_chain_check_warns_in_json_and_ends_as_warnings_do(scenarioctl: Run, tmp
 
 @pytest.mark.usefixtures("years_later")
 def test_a_chain_that_cannot_be_reached_confirms_nothing(scenarioctl: Run, tmp_path: Path) -> None:
-    ended = scenarioctl("--config", configure(tmp_path, polkadot=[NOWHERE]), "chain", "check", "polkadot")
+    ended = scenarioctl(
+        "--config", configure(tmp_path, polkadot=[NOWHERE]), "chain", "check", "polkadot"
+    )
 
     assert "runtime table" in ended.err
     assert ended.code == 5
@@ -144,7 +149,18 @@ def build(scenarioctl: Run, *words: str) -> tuple[int, str, str]:
     return ended.code, ended.out, ended.err
 
 
-TELEPORT = ("--from", "polkadot", "--to", "people", "--asset", "DOT", "--amount", "1", "--to-address", BOB)
+TELEPORT = (
+    "--from",
+    "polkadot",
+    "--to",
+    "people",
+    "--asset",
+    "DOT",
+    "--amount",
+    "1",
+    "--to-address",
+    BOB,
+)
 
 
 def on(monkeypatch: pytest.MonkeyPatch, today: date) -> None:
@@ -179,7 +195,9 @@ def test_nothing_is_built_offline_from_facts_older_than_a_year_unless_asked_for(
     assert build(scenarioctl)[:2] == fresh[:2]
 
 
-def test_a_runtime_table_that_was_read_since_is_as_old_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_table_that_was_read_since_is_as_old_as_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     facts = {fact.what: fact.read for fact in dated_facts(POLKADOT, REGISTRY, LAST_DAY)}
     own = Registry({"own": {"role": "relay", "symbol": "UNIT", "decimals": 12}})
 
@@ -187,7 +205,9 @@ def test_a_runtime_table_that_was_read_since_is_as_old_as_that(monkeypatch: pyte
     assert [fact.what for fact in dated_facts(own.find("own"), own, LAST_DAY)] == ["runtime table"]
 
 
-def test_doctor_says_offline_how_old_the_facts_are(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_says_offline_how_old_the_facts_are(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def facts() -> dict[str, object]:
         checks = json.loads(scenarioctl("--offline", "--json", "doctor").out)["checks"]
         return next(each for each in checks if each["name"] == "facts")

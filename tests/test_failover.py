@@ -1,4 +1,5 @@
-"""A standby that lacks commits of its primary is promoted: what it numbers, and what clients hear who have read more."""
+"""A standby that lacks commits of its primary is promoted: what it numbers, and what clients hear
+who have read more."""
 
 import time
 from collections.abc import Iterator
@@ -53,7 +54,9 @@ def test_a_timeline_begins_numbers_above_all_of_the_former_ones(store: PostgresS
     run(store.put_scenario(FIRST))
     run(store.start_job(JOB))
     first = [draft_once(store), draft_once(store)]
-    (timeline,) = shared_server().execute("SELECT timeline FROM scenarioctl.meta", database="shared")[0]
+    (timeline,) = shared_server().execute(
+        "SELECT timeline FROM scenarioctl.meta", database="shared"
+    )[0]
     base = timeline << 40
     change_timeline(timeline - 1)
     second = [draft_once(store), draft_once(store)]
@@ -63,7 +66,12 @@ def test_a_timeline_begins_numbers_above_all_of_the_former_ones(store: PostgresS
 
     assert (first, second, third) == ([1, 2], [base + 1, base + 2], base + (1 << 40) + 1)
     assert [line.seq for line in run(store.read_log(None))] == [*first, *second, third]
-    assert [each.number for each in run(store.last_runs(FIRST.id, limit=9))] == [third, *second[::-1], 2, 1]
+    assert [each.number for each in run(store.last_runs(FIRST.id, limit=9))] == [
+        third,
+        *second[::-1],
+        2,
+        1,
+    ]
     lost = [3, base - 1, base + 3, third - 2, third + 1, (timeline + 9) << 40]
     kept = [0, 1, 2, base, *second, third - 1, third]
     for counter in ("log_lines", "mempool", "runs"):
@@ -74,7 +82,9 @@ def test_a_transaction_that_fails_leaves_the_fork_to_the_next(store: PostgresSto
     run(store.put_scenario(FIRST))
     run(store.start_job(JOB))
     draft_once(store)
-    (timeline,) = shared_server().execute("SELECT timeline FROM scenarioctl.meta", database="shared")[0]
+    (timeline,) = shared_server().execute(
+        "SELECT timeline FROM scenarioctl.meta", database="shared"
+    )[0]
     change_timeline(timeline - 1)
     with psycopg.connect(shared_server().url("shared", user=RUNTIME)) as connection:
         connection.execute("SET search_path = scenarioctl")
@@ -82,17 +92,29 @@ def test_a_transaction_that_fails_leaves_the_fork_to_the_next(store: PostgresSto
         connection.rollback()
 
     assert draft_once(store) > timeline << 40
-    assert [run(store.is_lost("mempool", number)) for number in (1, 2, timeline << 40)] == [False, True, True]
+    assert [run(store.is_lost("mempool", number)) for number in (1, 2, timeline << 40)] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_of_two_at_once_one_notes_the_fork(store: PostgresStore) -> None:
     run(store.put_scenario(FIRST))
-    ((timeline,),) = shared_server().execute("SELECT timeline FROM scenarioctl.meta", database="shared")
+    ((timeline,),) = shared_server().execute(
+        "SELECT timeline FROM scenarioctl.meta", database="shared"
+    )
     change_timeline(timeline - 1)
     url = shared_server().url("shared", user=RUNTIME)
-    insert = "INSERT INTO scenarioctl.log_lines (job, written, text) VALUES ('x', 1, '') RETURNING seq"
+    insert = (
+        "INSERT INTO scenarioctl.log_lines (job, written, text) VALUES ('x', 1, '') RETURNING seq"
+    )
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with psycopg.connect(url) as one, psycopg.connect(url) as other, ThreadPoolExecutor() as threads:
+    with (
+        psycopg.connect(url) as one,
+        psycopg.connect(url) as other,
+        ThreadPoolExecutor() as threads,
+    ):
         first = one.execute(insert).fetchall()
         second = threads.submit(lambda: other.execute(insert).fetchall())
         wait_until(lambda: shared_server().execute(waiting) == [(1,)])
@@ -102,7 +124,9 @@ def test_of_two_at_once_one_notes_the_fork(store: PostgresStore) -> None:
 
 
 def test_an_empty_store_has_lost_nothing(store: PostgresStore) -> None:
-    (timeline,) = shared_server().execute("SELECT timeline FROM scenarioctl.meta", database="shared")[0]
+    (timeline,) = shared_server().execute(
+        "SELECT timeline FROM scenarioctl.meta", database="shared"
+    )[0]
     change_timeline(timeline - 1)
     run(store.put_scenario(FIRST))
 

@@ -1,7 +1,8 @@
 """The fault table: what is done to a daemon, and what its users then see.
 
-After each, a normal request is served, all that was acknowledged is in the store and nothing else, and no traceback is anywhere.
-Most of it is done to one daemon, a process of its own; what needs another kind of daemon has one.
+After each, a normal request is served, all that was acknowledged is in the store and nothing else,
+and no traceback is anywhere. Most of it is done to one daemon, a process of its own; what needs
+another kind of daemon has one.
 """
 
 import json
@@ -114,7 +115,8 @@ class Ward:
             return database.execute(statement).fetchall()
 
     def check(self) -> None:
-        """Say that it serves, that all it acknowledged is there and whole, and that nothing else is."""
+        """Say that it serves, that all it acknowledged is there and whole, and that nothing else
+        is."""
         assert self.running.process.poll() is None, self.running.log
         id = self.create()
         assert self.ask("/api/scenario/info", {"id": id}) == (200, SUMMARY)
@@ -159,7 +161,8 @@ def ward(shared: Ward) -> Iterator[Ward]:
     shared.check()
 
 
-# -- over the wire -------------------------------------------------------------------------------------------------
+# -- over the wire
+# -------------------------------------------------------------------------------------------------
 
 
 def dial(port: int, sent: bytes = b"", *, seconds: float = PATIENCE) -> socket.socket:
@@ -180,7 +183,9 @@ def read_replies(connection: socket.socket, count: int) -> list[Reply]:
             headers = {line.partition(": ")[0].lower(): line.partition(": ")[2] for line in lines}
             length = int(headers["content-length"])
             if len(rest) >= length:
-                replies.append(Reply(status=int(first.split()[1]), headers=headers, body=rest[:length]))
+                replies.append(
+                    Reply(status=int(first.split()[1]), headers=headers, body=rest[:length])
+                )
                 buffer = rest[length:]
                 continue
         try:
@@ -209,10 +214,15 @@ def get(path: str, *lines: bytes) -> bytes:
     )
 
 
-def post(body: bytes, *lines: bytes, path: str = "/api/scenario/info", kind: bytes = JSON_TYPE) -> bytes:
+def post(
+    body: bytes, *lines: bytes, path: str = "/api/scenario/info", kind: bytes = JSON_TYPE
+) -> bytes:
     head = b"POST " + path.encode() + b" HTTP/1.1\r\n" + HOST + kind
     return (
-        head + b"".join(line + b"\r\n" for line in lines) + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        head
+        + b"".join(line + b"\r\n" for line in lines)
+        + b"Content-Length: %d\r\n\r\n" % len(body)
+        + body
     )
 
 
@@ -253,7 +263,8 @@ NO_HTTP = {
     "a length in words": begun(b"Content-Length: ten") + b"\r\n",
     "a length beyond all numbers": begun(b"Content-Length: 99999999999999999999999") + b"\r\n{}",
     "two lengths": begun(b"Content-Length: 2", b"Content-Length: 3") + b"\r\n{}",
-    "a length and chunks": begun(b"Content-Length: 2", b"Transfer-Encoding: chunked") + b"\r\n0\r\n\r\n",
+    "a length and chunks": begun(b"Content-Length: 2", b"Transfer-Encoding: chunked")
+    + b"\r\n0\r\n\r\n",
     "a chunk of garbage length": CHUNKED + b"xyz\r\n{}\r\n0\r\n\r\n",
     "a chunk longer than it says": CHUNKED + b"2\r\n{}}}\r\n0\r\n\r\n",
     "a chunk of endless length": CHUNKED + b"ffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
@@ -314,7 +325,9 @@ ODD_REQUESTS = {
         get("/api/../../../etc/passwd"),
         *(404, "not_found", says("path", "/docs")),
     ),
-    "a path that is no text": row(get("/getUrl/%zz%ff"), 400, "bad_request", says("path", "UTF-8", "%zz%ff")),
+    "a path that is no text": row(
+        get("/getUrl/%zz%ff"), 400, "bad_request", says("path", "UTF-8", "%zz%ff")
+    ),
     "a null byte for an id": row(
         get("/getUrl/%00"),
         *(422, "invalid_request"),
@@ -323,7 +336,9 @@ ODD_REQUESTS = {
     "a query that is no text": row(
         get("/api/scenarios?%ff=%fe"), 400, "bad_request", says("query", "%ff=%fe", "UTF-8")
     ),
-    "a query of 300 fields": row(get(f"/api/scenarios?{MANY}"), 400, "bad_request", says("query", "100")),
+    "a query of 300 fields": row(
+        get(f"/api/scenarios?{MANY}"), 400, "bad_request", says("query", "100")
+    ),
     "a body that is announced beyond the limit": row(
         begun(b"Expect: 100-continue", b"Content-Length: 99999999999") + b"\r\n",
         *(413, "too_large", says("body", "99999999999", LIMIT)),
@@ -377,10 +392,13 @@ def test_a_thousand_requests_in_one_piece_are_answered_in_their_order(ward: Ward
 
     replies = talk(ward.port, sent, count=1000)
 
-    assert [reply.headers["x-request-id"] for reply in replies] == [f"n{number}" for number in range(1000)]
+    assert [reply.headers["x-request-id"] for reply in replies] == [
+        f"n{number}" for number in range(1000)
+    ]
 
 
-# -- slow clients, and those that leave ----------------------------------------------------------------------------
+# -- slow clients, and those that leave
+# ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -564,7 +582,11 @@ def test_a_slow_client_is_let_go_and_delays_nobody(
     found = slow[name]
 
     error = re.sub("got [0-9]+ bytes", "got N bytes", found.error)
-    assert (found.statuses, error, found.closed) == (expected.statuses, expected.error, expected.closed)
+    assert (found.statuses, error, found.closed) == (
+        expected.statuses,
+        expected.error,
+        expected.closed,
+    )
     impatient.check()
 
 
@@ -593,7 +615,8 @@ def test_who_leaves_before_the_answer_has_had_it_done_whole(ward: Ward) -> None:
     ward.scenarios |= found
 
 
-# -- floods --------------------------------------------------------------------------------------------------------
+# -- floods
+# --------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -686,7 +709,8 @@ def test_too_few_files_close_new_connections_and_leave_the_others(roomy: Ward) -
 
 
 def first_free(pid: int) -> int:
-    """Return the lowest number that a file which a process opens can get, once it has read what it reads in between."""
+    """Return the lowest number that a file which a process opens can get, once it has read what it
+    reads in between."""
     lasting = files_of(pid)
     for _ in range(20):
         time.sleep(0.01)
@@ -710,7 +734,8 @@ def test_what_no_file_can_be_opened_for_is_said_to_be_that(tmp_path: Path) -> No
         with dial(ward.port, get("/healthz")) as within:
             read_replies(within, 1)
             resource.prlimit(ward.pid, resource.RLIMIT_NOFILE, (first_free(ward.pid), limits[1]))
-            # It reads the table of a runtime when it first needs it, and of the program itself nothing any more.
+            # It reads the table of a runtime when it first needs it, and of the program itself
+            # nothing any more.
             within.sendall(CREATE + get("/docs"))
             refused, docs = read_replies(within, 2)
             assert refused.status == 503
@@ -720,7 +745,9 @@ def test_what_no_file_can_be_opened_for_is_said_to_be_that(tmp_path: Path) -> No
         ward.scenarios.add(created.json()["result"])
         ward.check()
 
-    sentence = "the daemon has too many open files (Too many open files); try again later (LimitNOFILE=)"
+    sentence = (
+        "the daemon has too many open files (Too many open files); try again later (LimitNOFILE=)"
+    )
     assert refused.json() == {"error": sentence, "code": "not_ready"}
     assert docs.status == 200
 
@@ -730,7 +757,9 @@ def test_runs_that_wait_keep_nobody_else_waiting(tmp_path: Path) -> None:
     with Serving(tmp_path, requests=1) as serving:
         document = {"nodes": [node("d", "delay", seconds="30"), REMARK], "edges": [edge]}
         id = serving.post("/saveUrl", {"url": json.dumps(document)}).json()["shortUrl"]
-        with dial(serving.api, post(json.dumps({"id": id, "timeout": 1}).encode(), path="/job/run")) as runs:
+        with dial(
+            serving.api, post(json.dumps({"id": id, "timeout": 1}).encode(), path="/job/run")
+        ) as runs:
             told = [serving.post("/job/status", {"id": id}).status for _ in range(20)]
             goes_on = is_open(runs)
             runs.settimeout(PATIENCE)
@@ -747,7 +776,9 @@ def webhook(shared: Ward) -> str:
     return f"/webhook/{WEBHOOK}"
 
 
-def webhook_row(body: bytes, *more: Any, path: str = f"/webhook/{WEBHOOK}", kind: bytes = JSON_TYPE) -> Row:
+def webhook_row(
+    body: bytes, *more: Any, path: str = f"/webhook/{WEBHOOK}", kind: bytes = JSON_TYPE
+) -> Row:
     return row(post(body, path=path, kind=kind), *more)
 
 
@@ -760,7 +791,9 @@ EVENTS = {
     "for what is no uuid": webhook_row(
         *(b"{}", 404, "not_found", says("webhook", "..")), path="/webhook/%2e%2e"
     ),
-    "too large": webhook_row(*(b'"' + b"x" * 3000 + b'"', 413, "too_large", says("body", "3002", "2048"))),
+    "too large": webhook_row(
+        *(b'"' + b"x" * 3000 + b'"', 413, "too_large", says("body", "3002", "2048"))
+    ),
     "no JSON": webhook_row(b"a=b", 400, "bad_json", says("body", "JSON", "1")),
     "empty": webhook_row(b"", 400, "bad_json", says("body", "empty")),
     "from a form of a web page": webhook_row(
@@ -768,7 +801,9 @@ EVENTS = {
         *(415, "unsupported_type", says("body", "text/plain")),
         kind=b"Content-Type: text/plain\r\n",
     ),
-    "lists in lists": webhook_row(*(b"[" * 1000 + b"]" * 1000, 422, "invalid_request", says("body", "100"))),
+    "lists in lists": webhook_row(
+        *(b"[" * 1000 + b"]" * 1000, 422, "invalid_request", says("body", "100"))
+    ),
 }
 
 
@@ -785,7 +820,9 @@ def test_an_event_that_nobody_can_use_is_refused(ward: Ward, webhook: str, fault
     assert ward.rows("SELECT count(*) FROM webhook_events") == before
 
 
-def test_a_flood_of_events_is_cut_to_its_rate_and_what_was_taken_is_kept(ward: Ward, webhook: str) -> None:
+def test_a_flood_of_events_is_cut_to_its_rate_and_what_was_taken_is_kept(
+    ward: Ward, webhook: str
+) -> None:
     before = len(ward.ask(f"/api/webhooks/{WEBHOOK}")[1]["events"])
     sent = b"".join(post(b'{"number": %d}' % number, path=webhook) for number in range(300))
     replies = talk(ward.port, sent, count=300)
@@ -865,7 +902,8 @@ def first_of_stream(ward: Ward, id: str) -> bytes:
         return connection.recv(65536).partition(b"\r\n")[0]
 
 
-# -- who may call --------------------------------------------------------------------------------------------------
+# -- who may call
+# --------------------------------------------------------------------------------------------------
 
 OPS, PHONE = "sctl_ops", "sctl_phone"
 
@@ -876,7 +914,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         "ops": {"sha256": sha256(OPS.encode()).hexdigest(), "scopes": ["read", "create", "jobs"]},
         "phone": {"sha256": sha256(PHONE.encode()).hexdigest(), "scopes": ["read"]},
     }
-    with Serving(tmp_path_factory.mktemp("guarded"), tokens=tokens, cors=("https://app.example",)) as serving:
+    with Serving(
+        tmp_path_factory.mktemp("guarded"), tokens=tokens, cors=("https://app.example",)
+    ) as serving:
         yield serving
 
 
@@ -919,7 +959,9 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_who_may_not_call_changes_nothing(guarded: Serving, call: tuple[dict[str, str], int, Says]) -> None:
+def test_who_may_not_call_changes_nothing(
+    guarded: Serving, call: tuple[dict[str, str], int, Says]
+) -> None:
     headers, status, error = call
     body = json.dumps({"chain": "polkadot", "text": "gm"})
     kind = {"Content-Type": "application/json"}
@@ -936,7 +978,8 @@ def test_who_may_not_call_changes_nothing(guarded: Serving, call: tuple[dict[str
     assert guarded.send("POST", "/api/create/remark", body, kind | good).status == 200
 
 
-# -- the store -----------------------------------------------------------------------------------------------------
+# -- the store
+# -----------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -1000,7 +1043,12 @@ LOCK = Lock()
 Act = Callable[[Serving], None]
 STORES: dict[str, tuple[Act, Act, str, str]] = {
     "full": (full, roomy_again, "store_failed", "is out of disk space; nothing was changed"),
-    "read-only": (read_only, writable, "store_failed", "is read-only, expected a file that can be written"),
+    "read-only": (
+        read_only,
+        writable,
+        "store_failed",
+        "is read-only, expected a file that can be written",
+    ),
     "locked": (
         *(LOCK.take, LOCK.leave, "store_busy"),
         "has been locked by another process for 0.1 seconds; try again later",
@@ -1016,7 +1064,9 @@ WRITES: dict[str, tuple[str, Any]] = {
 
 
 def another_diagram() -> dict[str, str]:
-    return {"url": json.dumps({"nodes": [node("n", "note", t=os.urandom(9000).hex())], "edges": []})}
+    return {
+        "url": json.dumps({"nodes": [node("n", "note", t=os.urandom(9000).hex())], "edges": []})
+    }
 
 
 @pytest.mark.parametrize("trouble", STORES)
@@ -1030,7 +1080,9 @@ def test_a_store_that_takes_nothing_is_to_blame_and_not_the_request(
     document = (DATA / "diagrams" / "webhook_query.json").read_text()
     with Serving(tmp_path) as serving:
         serving.post("/saveUrl", {"url": document})
-        id = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm " * 2000}).json()["result"]
+        id = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm " * 2000}).json()[
+            "result"
+        ]
         body = {**fields, "id": id} if "id" in fields else fields
         # Where there is no room for one page, there may be some within those that are there.
         replies = []
@@ -1062,7 +1114,10 @@ def test_a_store_that_takes_nothing_is_to_blame_and_not_the_request(
 def contents(store: Path) -> list[Any]:
     """Return how many rows each table has."""
     with closing(sqlite3.connect(store)) as database:
-        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = [
+            name
+            for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         return [database.execute(f"SELECT count(*) FROM {name}").fetchone() for name in names]
 
 
@@ -1076,7 +1131,9 @@ def test_a_file_that_may_not_grow_fails_writes_and_jobs_catch_up_once_it_may(war
     try:
         for _ in range(40 + largest // 100_000):
             nodes = [node("n", "note", text=os.urandom(200_000).hex())]
-            status, answer = ward.ask("/saveUrl", {"url": json.dumps({"nodes": nodes, "edges": []})})
+            status, answer = ward.ask(
+                "/saveUrl", {"url": json.dumps({"nodes": nodes, "edges": []})}
+            )
             if status != 200:
                 break
             ward.scenarios.add(answer["shortUrl"])
@@ -1121,7 +1178,9 @@ def test_a_store_that_is_not_there_any_more_takes_nothing_that_would_be_lost(
             ]
             ready = ward.ask("/readyz")
             time.sleep(0.5)
-            left = [path.name for path in ward.store.parent.iterdir() if path.name == ward.store.name]
+            left = [
+                path.name for path in ward.store.parent.iterdir() if path.name == ward.store.name
+            ]
             ward.store.unlink(missing_ok=True)
             move(away, ward.store.parent, back=True)
         wait_until(lambda: ward.ask("/readyz")[0] == 200)
@@ -1134,7 +1193,11 @@ def test_a_store_that_is_not_there_any_more_takes_nothing_that_would_be_lost(
     ] * 4
     assert ready == (
         503,
-        {"error": sentence.within("the store does not answer: {}"), "code": "not_ready", "field": "store"},
+        {
+            "error": sentence.within("the store does not answer: {}"),
+            "code": "not_ready",
+            "field": "store",
+        },
     )
     # No long read has made a new one there.
     assert left == ([] if fate == "moved away" else [ward.store.name])
@@ -1186,7 +1249,11 @@ def test_a_store_whose_files_change_under_it_takes_no_more_writes_and_loses_none
 
 def test_a_store_that_is_vacuumed_or_checkpointed_goes_on(ward: Ward) -> None:
     kept = [ward.create() for _ in range(5)]
-    for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+    for statement in (
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+        "VACUUM",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+    ):
         with closing(sqlite3.connect(ward.store, timeout=30)) as database:
             database.execute(statement)
         kept.append(ward.create())
@@ -1208,7 +1275,8 @@ def move(store: Path, folder: Path, *, back: bool = False) -> Path:
     return folder / store.name
 
 
-# -- damage --------------------------------------------------------------------------------------------------------
+# -- damage
+# --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1221,7 +1289,9 @@ class Damage:
     answer: Mapping[str, Any]
 
 
-def failed(error: Any, *, code: str = "store_failed", status: int = 503, **more: Any) -> dict[str, Any]:
+def failed(
+    error: Any, *, code: str = "store_failed", status: int = 503, **more: Any
+) -> dict[str, Any]:
     return {"status": status, "answer": {"error": error, "code": code, **more}}
 
 
@@ -1263,13 +1333,19 @@ DAMAGES = {
         **failed(says("scenario", "ID", "16777216"), code="too_large", status=413),
     ),
     "a blob that is a text": Damage(
-        statement="UPDATE scenarios SET blob = 'text' WHERE id = 'ID'", path=FULL, **failed(IN_STORE)
+        statement="UPDATE scenarios SET blob = 'text' WHERE id = 'ID'",
+        path=FULL,
+        **failed(IN_STORE),
     ),
     "a summary of bytes": Damage(
-        statement="UPDATE scenarios SET summary = x'00ff' WHERE id = 'ID'", path=INFO, **failed(IN_STORE)
+        statement="UPDATE scenarios SET summary = x'00ff' WHERE id = 'ID'",
+        path=INFO,
+        **failed(IN_STORE),
     ),
     "a time in words": Damage(
-        statement="UPDATE scenarios SET updated = 'then' WHERE id = 'ID'", path=INFO, **failed(IN_STORE)
+        statement="UPDATE scenarios SET updated = 'then' WHERE id = 'ID'",
+        path=INFO,
+        **failed(IN_STORE),
     ),
     "a schedule that is no JSON": Damage(
         statement="UPDATE jobs SET schedule = 'hourly' WHERE id = 'ID'",
@@ -1324,7 +1400,9 @@ def test_what_is_damaged_is_said_and_stops_nothing_else(ward: Ward, damage: Dama
         assert database.execute(damage.statement.replace("ID", id)).rowcount > 0
 
     status, answer = ward.ask(damage.path, {"id": id})
-    found = json.loads(json.dumps({name: answer.get(name) for name in damage.answer}).replace(id, "ID"))
+    found = json.loads(
+        json.dumps({name: answer.get(name) for name in damage.answer}).replace(id, "ID")
+    )
     for draft in found.get("mempool") or ():
         del draft["seq"]
     assert (status, found) == (damage.status, damage.answer)
@@ -1338,7 +1416,8 @@ def test_a_job_whose_scenario_is_damaged_fails_its_own_runs_only(ward: Ward) -> 
     broken, sound = ward.create(), ward.create()
     with closing(sqlite3.connect(ward.store, timeout=30)) as database, database:
         database.execute(
-            "UPDATE scenarios SET blob = x'000102030405060708090a0b0c0d0e0f10111213' WHERE id = ?", (broken,)
+            "UPDATE scenarios SET blob = x'000102030405060708090a0b0c0d0e0f10111213' WHERE id = ?",
+            (broken,),
         )
     for id in (broken, sound):
         ward.ask("/job/start", {"id": id, "every": "1s", "pause_after": 2})
@@ -1391,7 +1470,8 @@ def test_a_store_with_a_damaged_page_serves_what_lies_elsewhere(tmp_path: Path) 
     assert "Traceback" not in again.running.log
 
 
-# -- what keeps it from starting -----------------------------------------------------------------------------------
+# -- what keeps it from starting
+# -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1411,7 +1491,8 @@ def make_database(path: Path, *statements: str, mode: int = 0o600) -> None:
 
 #: Starts the program as a root whom file modes stop, as they stop any other user anyway.
 POWERLESS = (
-    "import ctypes, os, sys; [ctypes.CDLL(None).prctl(24, capability, 0, 0, 0) for capability in (1, 2)]; "
+    "import ctypes, os, sys; [ctypes.CDLL(None).prctl(24, capability, 0, 0, 0) for "
+    "capability in (1, 2)]; "
     "os.execv(sys.executable, [sys.executable, '-m', 'scenarioctl', *sys.argv[1:]])"
 )
 
@@ -1536,7 +1617,8 @@ def test_what_keeps_a_daemon_from_starting_is_a_sentence(
     assert starts[name] == (NO_STARTS[name].code, NO_STARTS[name].error.printed)
 
 
-# -- settings that are read anew -----------------------------------------------------------------------------------
+# -- settings that are read anew
+# -----------------------------------------------------------------------------------
 
 RELOADS = {
     "no TOML": ("rate = ", "config CONFIG is not TOML: Invalid value (at end of document)"),
@@ -1579,7 +1661,8 @@ def test_settings_that_cannot_be_used_are_reported_and_change_nothing(
     assert "sctl_secret" not in ward.running.log
 
 
-# -- chains and web servers ----------------------------------------------------------------------------------------
+# -- chains and web servers
+# ----------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -1699,7 +1782,9 @@ def test_a_node_that_fails_fails_what_needs_it_and_nothing_else(
 ) -> None:
     act, status, code, error = NODES[name]
     # Only the one that says nothing is waited for until the end.
-    monkeypatch.setattr("scenarioctl.chains.pool.TIMEOUTS", Timeouts(opening=0.3 if act is stall else 10))
+    monkeypatch.setattr(
+        "scenarioctl.chains.pool.TIMEOUTS", Timeouts(opening=0.3 if act is stall else 10)
+    )
     with ExitStack() as stack:
         if act is None:
             url = "ws://127.0.0.1:1/"
@@ -1710,7 +1795,9 @@ def test_a_node_that_fails_fails_what_needs_it_and_nothing_else(
         chains = {"polkadot": {"endpoints": [url]}}
         serving = stack.enter_context(Serving(tmp_path, offline=False, chains=chains))
         reply = serving.post("/api/actions/query", {"chain": "polkadot", **QUERY})
-        id = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm"}).json()["result"]
+        id = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm"}).json()[
+            "result"
+        ]
         info = serving.post("/api/scenario/info", {"id": id})
 
     said = {"error": error.where(node=url), "code": code}
@@ -1728,8 +1815,13 @@ WEB: dict[str, tuple[Any, str]] = {
         "WEB answered 500 (after 2 tries)",
     ),
     "that leads into a private network": (
-        say(b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"),
-        "WEB answered 302, a redirect to 169.254.169.254; redirects are not followed, use the final URL",
+        say(
+            b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"
+        ),
+        (
+            "WEB answered 302, a redirect to 169.254.169.254; redirects are not followed, use "
+            "the final URL"
+        ),
     ),
     "that breaks off": (
         say(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
@@ -1739,7 +1831,9 @@ WEB: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", WEB)
-def test_a_web_server_that_fails_fails_the_step_and_the_run_says_so(tmp_path: Path, name: str) -> None:
+def test_a_web_server_that_fails_fails_the_step_and_the_run_says_so(
+    tmp_path: Path, name: str
+) -> None:
     act, sentence = WEB[name]
     with ExitStack() as stack:
         port = 1 if act is None else stack.enter_context(server(act))
@@ -1765,7 +1859,8 @@ def test_a_web_server_that_fails_fails_the_step_and_the_run_says_so(tmp_path: Pa
     assert said["mempool"] == []
 
 
-# -- the clock -----------------------------------------------------------------------------------------------------
+# -- the clock
+# -----------------------------------------------------------------------------------------------------
 
 JUMPS: dict[str, Sequence[float]] = {
     "a second back": (-1,),
@@ -1822,7 +1917,8 @@ def test_what_comes_behind_an_upgrade_is_not_left_waiting(
 ) -> None:
     with dial(ward.port) as connection:
         connection.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\r\n"
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: "
+            f"{protocol}\r\n\r\n"
             "GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
         )
         answer = b""

@@ -1,4 +1,5 @@
-"""A fee that is paid in another asset than the native one, as a transaction of an Asset Hub names it."""
+"""A fee that is paid in another asset than the native one, as a transaction of an Asset Hub names
+it."""
 
 import json
 from collections.abc import Iterator
@@ -94,23 +95,40 @@ def test_a_signed_transaction_keeps_the_asset(scenarioctl: Run, tmp_path: Path, 
     ended = scenarioctl("--offline", "tx", "assemble", *words, "--signature", made)
 
     decoded = json.loads(
-        scenarioctl("--offline", "--json", "tx", "decode", ended.out.strip(), "--chain", "assetHub").out
+        scenarioctl(
+            "--offline", "--json", "tx", "decode", ended.out.strip(), "--chain", "assetHub"
+        ).out
     )
-    assert decoded["signature"]["fee_asset"] == {"asset": "1984", "symbol": "USDt", "location": USDT}
+    assert decoded["signature"]["fee_asset"] == {
+        "asset": "1984",
+        "symbol": "USDt",
+        "location": USDT,
+    }
     assert decoded["says"].endswith(", with its fee paid in USDt")
 
 
 def test_an_asset_that_is_not_listed_is_shown_by_its_location(scenarioctl: Run) -> None:
     tx = "0x" + signed_in("1/Parachain(4000000)").hex()
 
-    decoded = json.loads(scenarioctl("--offline", "--json", "tx", "decode", tx, "--chain", "assetHub").out)
+    decoded = json.loads(
+        scenarioctl("--offline", "--json", "tx", "decode", tx, "--chain", "assetHub").out
+    )
 
     assert decoded["signature"]["fee_asset"] == {"location": "1/Parachain(4000000)"}
 
 
 def dex_payload(run: Run, *line: str) -> dict[str, Any]:
     ended = run(
-        *line, "--json", "tx", "payload", DEX_REMARK, *LINE[1:], "--chain", "hydraDx", "--fee-asset", "5"
+        *line,
+        "--json",
+        "tx",
+        "payload",
+        DEX_REMARK,
+        *LINE[1:],
+        "--chain",
+        "hydraDx",
+        "--fee-asset",
+        "5",
     )
     answer: dict[str, Any] = json.loads(ended.out)
     return answer
@@ -137,7 +155,9 @@ def test_offline_the_fee_currency_is_set_in_a_batch(scenarioctl: Run) -> None:
 
 
 def test_offline_it_is_unknown_what_an_account_with_a_fee_currency_pays(scenarioctl: Run) -> None:
-    ended = scenarioctl("--offline", "--json", "tx", "payload", DEX_REMARK, *LINE[1:], "--chain", "hydraDx")
+    ended = scenarioctl(
+        "--offline", "--json", "tx", "payload", DEX_REMARK, *LINE[1:], "--chain", "hydraDx"
+    )
 
     assert json.loads(ended.out)["fee_asset"] is None
 
@@ -162,10 +182,14 @@ def test_a_currency_that_the_account_has_is_not_set_again(
 )
 def test_elsewhere_the_native_asset_pays(scenarioctl: Run, chain: str, asset: str) -> None:
     ended = scenarioctl(
-        "--offline", "--json", "tx", "payload", "0x" + bundled(chain).encode_call(HELLO).hex(), *LINE[1:], "--chain", chain
+        "--offline", "--json", "tx", "payload", "0x" + bundled(chain).encode_call(HELLO).hex(),
+            *LINE[1:], "--chain", chain
     )  # fmt: skip
 
-    assert json.loads(ended.out)["fee_asset"] == {"asset": asset, "symbol": Registry().find(chain).symbol}
+    assert json.loads(ended.out)["fee_asset"] == {
+        "asset": asset,
+        "symbol": Registry().find(chain).symbol,
+    }
 
 
 def test_only_a_batch_that_sets_the_currency_stands_for_its_call() -> None:
@@ -186,14 +210,23 @@ def test_an_unknown_asset_is_refused(scenarioctl: Run) -> None:
 
 
 @pytest.mark.parametrize("asset_id", ["0x02", "0x0100020432", "0x010002043205011f00", 1984])
-def test_an_asset_id_that_is_none_is_refused(scenarioctl: Run, tmp_path: Path, asset_id: Any) -> None:
+def test_an_asset_id_that_is_none_is_refused(
+    scenarioctl: Run, tmp_path: Path, asset_id: Any
+) -> None:
     answer = payload(scenarioctl, "--fee-asset", "1984")
     answer["signer_payload"]["assetId"] = asset_id
     file = tmp_path / "payload.json"
     file.write_text(json.dumps(answer))
 
     ended = scenarioctl(
-        "--offline", "--json", "tx", "assemble", "--payload", str(file), "--signature", "0x" + "01" * 64
+        "--offline",
+        "--json",
+        "tx",
+        "assemble",
+        "--payload",
+        str(file),
+        "--signature",
+        "0x" + "01" * 64,
     )
 
     assert refused(json.loads(ended.out)) == {
@@ -207,7 +240,8 @@ def test_a_fee_asset_beside_a_payload_is_refused(scenarioctl: Run, tmp_path: Pat
     file.write_text(json.dumps(payload(scenarioctl)))
 
     ended = scenarioctl(
-        "--offline", "--json", "tx", "assemble", "--payload", str(file), "--signature", "0x" + "01" * 64, "--fee-asset", "1984"
+        "--offline", "--json", "tx", "assemble", "--payload", str(file), "--signature",
+            "0x" + "01" * 64, "--fee-asset", "1984"
     )  # fmt: skip
 
     assert refused(json.loads(ended.out)) == {
@@ -248,11 +282,16 @@ def test_a_draft_is_broadcast_behind_the_currency_that_pays() -> None:
     ],
     ids=["a scenario", "a swap"],
 )
-def test_the_check_of_a_scenario_takes_no_fee_asset(scenarioctl: Run, line: tuple[str, ...]) -> None:
+def test_the_check_of_a_scenario_takes_no_fee_asset(
+    scenarioctl: Run, line: tuple[str, ...]
+) -> None:
     ended = scenarioctl("--json", *line, "--fee-asset", "1984")
 
     answer = json.loads(ended.out)
-    assert (answer["error"], answer["code"]) == (says("fee_asset", "1984", "check"), "invalid_request")
+    assert (answer["error"], answer["code"]) == (
+        says("fee_asset", "1984", "check"),
+        "invalid_request",
+    )
 
 
 # A check of it
@@ -261,7 +300,8 @@ FEE_IN_USDT, LEAST = 8240, 70_000
 
 
 def pay_fees_in_usdt(network: FakeNetwork) -> None:
-    """Let a call of Alice, who has no native asset, pass on the Asset Hub: its fee of 0.016 DOT is 0.00824 USDt in the pool."""
+    """Let a call of Alice, who has no native asset, pass on the Asset Hub: its fee of 0.016 DOT is
+    0.00824 USDt in the pool."""
     hub = network.chains["assetHub"]
     hub.api.update(
         DryRunApi_dry_run_call=call_effects(),
@@ -314,16 +354,21 @@ def test_a_check_takes_the_fee_in_the_asset(network: FakeNetwork, scenarioctl: R
         + b"\1"
     )
     assert asked["AssetConversionApi_quote_price_tokens_for_exact_tokens"] == quote
-    # The extension of the transaction whose fee is asked for names the asset: no tip, then its location.
+    # The extension of the transaction whose fee is asked for names the asset: no tip, then its
+    # location.
     assert unhex("0x00" + "010002043205011f") in asked["TransactionPaymentApi_query_info"]
 
 
-def test_the_fee_is_exchanged_before_the_call_is_tried(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_the_fee_is_exchanged_before_the_call_is_tried(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     hub = network.chains["assetHub"]
 
     check(network, scenarioctl)
 
-    tried = next(data for name, data in hub.asked if name == "DryRunApi_dry_run_call" and made_by_root(data))
+    tried = next(
+        data for name, data in hub.asked if name == "DryRunApi_dry_run_call" and made_by_root(data)
+    )
     # Behind the origin, and before the version of XCM.
     opened, exchanged, called = hub.table.decode_call(tried[2:-4]).args["calls"]
     collector = opened["Balances"]["force_set_balance"]["who"]["Id"]
@@ -348,12 +393,17 @@ def test_the_fee_is_exchanged_before_the_call_is_tried(network: FakeNetwork, sce
     }
     assert called == {
         "Utility": {
-            "dispatch_as": {"as_origin": signed, "call": {"System": {"remark": {"remark": b"hello"}}}}
+            "dispatch_as": {
+                "as_origin": signed,
+                "call": {"System": {"remark": {"remark": b"hello"}}},
+            }
         }
     }
 
 
-def test_without_a_pool_no_fee_is_taken_in_the_asset(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_without_a_pool_no_fee_is_taken_in_the_asset(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     network.chains["assetHub"].api["AssetConversionApi_quote_price_tokens_for_exact_tokens"] = None
 
     answer = check(network, scenarioctl)
@@ -364,7 +414,9 @@ def test_without_a_pool_no_fee_is_taken_in_the_asset(network: FakeNetwork, scena
 @pytest.mark.parametrize(
     "balance", [FEE_IN_USDT - 1, LEAST + FEE_IN_USDT - 1], ids=["too little", "what must stay"]
 )
-def test_too_little_of_the_asset_is_refused(network: FakeNetwork, scenarioctl: Run, balance: int) -> None:
+def test_too_little_of_the_asset_is_refused(
+    network: FakeNetwork, scenarioctl: Run, balance: int
+) -> None:
     holds(network, balance)
 
     answer = check(network, scenarioctl)
@@ -382,7 +434,9 @@ def test_a_pool_that_does_not_answer_proves_nothing(network: FakeNetwork, scenar
     ("chain", "known", "words"),
     [("polkadot", True, ("fee_asset", "polkadot", "omit it")), ("assetHub", False, ("fee_asset", "no known location"))],
 )  # fmt: skip
-def test_what_no_transaction_can_name_is_refused(chain: str, known: bool, words: tuple[str, ...]) -> None:
+def test_what_no_transaction_can_name_is_refused(
+    chain: str, known: bool, words: tuple[str, ...]
+) -> None:
     place = REGISTRY.find(chain)
     asset = ASSETS.find(place, "DOT")
 

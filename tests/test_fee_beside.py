@@ -1,4 +1,5 @@
-"""What goes along with a transfer to pay on the destination: whether it is enough, and what the receiver keeps of it."""
+"""What goes along with a transfer to pay on the destination: whether it is enough, and what the
+receiver keeps of it."""
 
 import json
 from collections.abc import Mapping
@@ -34,7 +35,8 @@ TREASURY = b"modlpy/trsry" + bytes(20)
 WUD = 1000085
 #: Of DOT on Hydration.
 LEAST = 17_540_000
-#: What a second of computing costs on Hydration in DOT and in HDX; and the deposit in HDX, as in its runtime.
+#: What a second of computing costs on Hydration in DOT and in HDX; and the deposit in HDX, as in
+#: its runtime.
 SECOND_IN_DOT, SECOND_IN_HDX = WEIGHT_FEE, 4 * 10**12
 DEPOSIT_IN_HDX = 1_100_000_000_000
 DEPOSIT = -(-DEPOSIT_IN_HDX * SECOND_IN_DOT // SECOND_IN_HDX)
@@ -50,7 +52,12 @@ def program(brought: str, *assets: Mapping[str, Any]) -> dict[str, Any]:
             {brought: list(assets)},
             "ClearOrigin",
             {"BuyExecution": {"fees": assets[0], "weight_limit": "Unlimited"}},
-            {"DepositAsset": {"assets": {"Wild": {"AllCounted": 2}}, "beneficiary": location(BOB_KEY)}},
+            {
+                "DepositAsset": {
+                    "assets": {"Wild": {"AllCounted": 2}},
+                    "beneficiary": location(BOB_KEY),
+                }
+            },
             {"SetTopic": b"\7" * 32},
         ]
     }
@@ -77,7 +84,9 @@ class TestReceiversOfHydration:
         fee = 2 * WEIGHT_FEE + LEAST + 2 * DEPOSIT
         rest = fee - WEIGHT_FEE
         message = program("ReserveAssetDeposited", asset(NATIVE_UP, fee), asset(WUD_ON_DEX, AMOUNT))
-        network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects((HUB_TO_DEX, message))
+        network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(
+            (HUB_TO_DEX, message)
+        )
         deposit = {"from": BOB_KEY, "to": TREASURY, "amount": taken}
         native = {"Balances": {"Transfer": deposit}}
         network.chains["hydraDx"].api["DryRunApi_dry_run_xcm"] = message_effects(
@@ -85,7 +94,9 @@ class TestReceiversOfHydration:
             {"Tokens": {"Transfer": {"currency_id": currency, **deposit}}} if currency else native,
             {"Tokens": {"Deposited": {"currency_id": WUD, "who": BOB_KEY, "amount": AMOUNT}}},
         )
-        return draft(network, "assetHub", "hydraDx", "31337", AMOUNT, ALICE_KEY, remote_fee_asset="DOT")
+        return draft(
+            network, "assetHub", "hydraDx", "31337", AMOUNT, ALICE_KEY, remote_fee_asset="DOT"
+        )
 
     def test_twice_the_deposit_goes_along_too(self, network: FakeNetwork) -> None:
         transaction = draft(network, "assetHub", "hydraDx", "31337", AMOUNT, remote_fee_asset="DOT")
@@ -98,7 +109,9 @@ class TestReceiversOfHydration:
 
     @pytest.mark.parametrize("held", ["free", "reserved"])
     def test_a_receiver_who_holds_some_pays_none(self, network: FakeNetwork, held: str) -> None:
-        network.chains["hydraDx"].store("Tokens", "Accounts", BOB_KEY, WUD, value={**tokens(0), held: 1})
+        network.chains["hydraDx"].store(
+            "Tokens", "Accounts", BOB_KEY, WUD, value={**tokens(0), held: 1}
+        )
 
         transaction = draft(network, "assetHub", "hydraDx", "31337", AMOUNT, remote_fee_asset="DOT")
 
@@ -122,7 +135,9 @@ class TestReceiversOfHydration:
             ("arrives", left),
         ]
 
-    def test_a_deposit_that_takes_nearly_all_that_is_left_is_told(self, network: FakeNetwork) -> None:
+    def test_a_deposit_that_takes_nearly_all_that_is_left_is_told(
+        self, network: FakeNetwork
+    ) -> None:
         transaction = self.send(network, taken=WEIGHT_FEE + LEAST)
 
         check = transaction.check
@@ -138,11 +153,24 @@ class TestReceiversOfHydration:
         assert check.warnings == (says("1.1 HDX leaves the beneficiary", "Hydration"),)
 
 
-@pytest.mark.parametrize(("name", "may"), [("AAVE", True), ("ETH", False), ("DOT", False), ("1984", False)])
-def test_offline_it_is_a_warning_for_what_anybody_registers(scenarioctl: Run, name: str, may: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "may"), [("AAVE", True), ("ETH", False), ("DOT", False), ("1984", False)]
+)
+def test_offline_it_is_a_warning_for_what_anybody_registers(
+    scenarioctl: Run, name: str, may: bool
+) -> None:
     # The Ether of Ethereum, not that of another bridge.
     asset_id = "2/GlobalConsensus(Ethereum:1)" if name == "ETH" else name
-    words = ("--from", "assetHub", "--to", "hydraDx", "--assetid", asset_id, "--amount", str(10**18))
+    words = (
+        "--from",
+        "assetHub",
+        "--to",
+        "hydraDx",
+        "--assetid",
+        asset_id,
+        "--amount",
+        str(10**18),
+    )
 
     ended = scenarioctl("--offline", "xcm", "asset-transfer", *words, "--destinationaddress", BOB)
 
@@ -157,7 +185,8 @@ class TestCarried:
     FEE = 2 * WEIGHT_FEE + DOT // 100
 
     def check(self, network: FakeNetwork, *, carried: int, execution: int = WEIGHT_FEE) -> Check:
-        """Return the check of a transfer whose message carries so much DOT, where *execution* is the price of the moment."""
+        """Return the check of a transfer whose message carries so much DOT, where *execution* is
+        the price of the moment."""
         hub, dex = network.chains["assetHub"], network.chains["hydraDx"]
         dex.store("Tokens", "Accounts", ALICE_KEY, 5, value=tokens(10**10))
         dex.store("Tokens", "Accounts", ALICE_KEY, WUD, value=tokens(2 * AMOUNT))
@@ -188,7 +217,9 @@ class TestCarried:
         assert any(reason == says("0.0108 DOT should leave Hydration") for reason in check.reasons)
 
     @pytest.mark.parametrize("part", [0.5, 2])
-    def test_a_message_with_another_amount_of_it_is_refused(self, network: FakeNetwork, part: float) -> None:
+    def test_a_message_with_another_amount_of_it_is_refused(
+        self, network: FakeNetwork, part: float
+    ) -> None:
         check = self.check(network, carried=int(self.FEE * part))
 
         assert check.verdict == "refused"
@@ -213,7 +244,10 @@ class TestCarried:
         dex.store("AssetRegistry", "Assets", WUD, value=registered(10_000))
         dex.store("AssetRegistry", "Assets", 5, value=registered(LEAST))
         hub.api["XcmPaymentApi_query_weight_to_asset_fee"] = lambda _: {"Ok": WEIGHT_FEE}
-        step = transfer("7", "assetHub", "hydraDx") | {"assetid": str(WUD), "remote_fee_asset": "DOT"}
+        step = transfer("7", "assetHub", "hydraDx") | {
+            "assetid": str(WUD),
+            "remote_fee_asset": "DOT",
+        }
         configured = ("--config", str(network.config), "--json")
         scenario = json.loads(scenarioctl(*configured, "create", flow(tmp_path, step)).out)["id"]
 

@@ -1,4 +1,5 @@
-"""Files that users name: a pipe is read while somebody writes to it, and waited for no longer than a minute."""
+"""Files that users name: a pipe is read while somebody writes to it, and waited for no longer than
+a minute."""
 
 import os
 import threading

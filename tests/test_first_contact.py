@@ -14,7 +14,9 @@ from tests.messages import says
 
 _ROOT = click.Context(cli)
 GROUPS = sorted(
-    name for name in cli.list_commands(_ROOT) if isinstance(cli.get_command(_ROOT, name), click.Group)
+    name
+    for name in cli.list_commands(_ROOT)
+    if isinstance(cli.get_command(_ROOT, name), click.Group)
 )
 
 

@@ -1,4 +1,5 @@
-"""A fleet whose server is lost, and goes on at a standby that was behind: nothing happens twice, and what is lost is known."""
+"""A fleet whose server is lost, and goes on at a standby that was behind: nothing happens twice,
+and what is lost is known."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ pytestmark = pytest.mark.acceptance
 class Size:
     jobs: int
     every: str
-    #: How often each job has drafted before the standby is cut off, and before the server is lost, on average.
+    #: How often each job has drafted before the standby is cut off, and before the server is lost,
+    #: on average.
     before: int
     behind: int
     #: Seconds; 0 for that of users.
@@ -32,9 +34,12 @@ FULL = Size(jobs=300, every="8s", before=3, behind=3, lease=0.0)
 
 
 def drafts_of(server: Server) -> dict[str, tuple[Any, ...]]:
-    """Return the drafts that clients can have read, by their UUID: number, job, step and planned time."""
+    """Return the drafts that clients can have read, by their UUID: number, job, step and planned
+    time."""
     with psycopg.connect(server.url("fleet"), options="-c search_path=scenarioctl") as connection:
-        rows = connection.execute("SELECT uuid::text, seq, job, node, occurrence FROM mempool").fetchall()
+        rows = connection.execute(
+            "SELECT uuid::text, seq, job, node, occurrence FROM mempool"
+        ).fetchall()
     return {uuid: tuple(more) for uuid, *more in rows}
 
 
@@ -71,10 +76,12 @@ def fail_over(folder: Path, size: Size) -> None:
             lost = {each[1:] for uuid, each in read.items() if uuid not in held}
             again = {each[1:] for uuid, each in now.items() if uuid not in held}
             print(
-                f"\nfailover: {found.runs} runs, {found.left_out} left out, {len(lost)} drafts lost, of which"
+                f"\nfailover: {found.runs} runs, {found.left_out} left out, {len(lost)} "
+                "drafts lost, of which"
                 f" {len(lost & again)} for the same time again"
             )
-            # What the standby had is as it was; of what it lost, no number and no UUID is another draft's.
+            # What the standby had is as it was; of what it lost, no number and no UUID is another
+            # draft's.
             assert held.items() <= now.items()
             assert {uuid for uuid in read if uuid in now} == set(held)
             assert {each[0] for each in read.values()} & {

@@ -245,7 +245,8 @@ def test_steps_run_one_after_the_other(app: Application) -> None:
     document = draw(app, *STEP.values())
 
     assert summarise(read_diagram(document)) == (
-        "polkadot > xTransfer > assetHub > hydraDx > swap > hydraDx > assetHub > Remark > query(hydraDx) > "
+        "polkadot > xTransfer > assetHub > hydraDx > swap > hydraDx > assetHub > Remark > "
+        "query(hydraDx) > "
         "tx(polkadot) > http > webhook > delay > condition"
     )
     # The webhook comes after it.
@@ -256,10 +257,14 @@ def test_steps_run_one_after_the_other(app: Application) -> None:
 
 
 def test_where_a_step_ends_the_next_one_starts_in_the_same_box(app: Application) -> None:
-    onward = STEP["xTransfer"].replace('"polkadot"', '"assetHub"').replace('"assethub"', '"hydraDx"')
+    onward = (
+        STEP["xTransfer"].replace('"polkadot"', '"assetHub"').replace('"assethub"', '"hydraDx"')
+    )
     document = draw(app, STEP["xTransfer"], onward)
 
-    assert summarise(read_diagram(document)) == "polkadot > xTransfer > assetHub > xTransfer > hydraDx"
+    assert (
+        summarise(read_diagram(document)) == "polkadot > xTransfer > assetHub > xTransfer > hydraDx"
+    )
     assert forms(document)["chain_000003"]["amount"] == "1.5"
 
 
@@ -272,7 +277,9 @@ def test_a_graph_is_drawn_from_left_to_right(app: Application) -> None:
         STEP["chainTx"] + "id = 'right'\nafter = ['first']\n",
     )
 
-    places = {node["id"]: (node["position"]["x"], node["position"]["y"]) for node in document["nodes"]}
+    places = {
+        node["id"]: (node["position"]["x"], node["position"]["y"]) for node in document["nodes"]
+    }
     assert places == {
         "webhook_000001": (0, 260),
         "http_000002": (220, 260),
@@ -423,7 +430,9 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
         ),
     ],
 )
-def test_a_flow_that_is_not_one_is_refused(text: str, error: type[Exception], sentence: Says) -> None:
+def test_a_flow_that_is_not_one_is_refused(
+    text: str, error: type[Exception], sentence: Says
+) -> None:
     with pytest.raises(error) as refused:
         read_flow(text)
 
@@ -560,7 +569,9 @@ def test_a_value_that_cannot_be_used_is_refused_by_its_step_and_key(
     with pytest.raises(InvalidRequest) as refused:
         draw(app, step)
 
-    assert str(refused.value) == sentence or (sentence is None and "steps[0].route" in str(refused.value))
+    assert str(refused.value) == sentence or (
+        sentence is None and "steps[0].route" in str(refused.value)
+    )
 
 
 def test_a_field_that_a_webhook_fills_is_kept_for_it(app: Application) -> None:
@@ -571,10 +582,15 @@ def test_a_field_that_a_webhook_fills_is_kept_for_it(app: Application) -> None:
     action = forms(document)["action_000003"]["actionData"]
     assert action["source"]["amount"] == "{{ amount }}"
     assert action["source"]["assetId"] == "{{ asset }}"
-    assert action["target"] == {"chain": "assetHub", "assetId": None, "address": "{{ to }}", "symbol": None}
-    assert [(p.sentence, p.waiting) for p in finish(find_problems(app, read_diagram(document)))] == [
-        (says("source.assetId", "webhook"), True)
-    ]
+    assert action["target"] == {
+        "chain": "assetHub",
+        "assetId": None,
+        "address": "{{ to }}",
+        "symbol": None,
+    }
+    assert [
+        (p.sentence, p.waiting) for p in finish(find_problems(app, read_diagram(document)))
+    ] == [(says("source.assetId", "webhook"), True)]
 
 
 def test_a_pill_names_a_step_by_its_id(app: Application) -> None:
@@ -582,9 +598,18 @@ def test_a_pill_names_a_step_by_its_id(app: Application) -> None:
     document = draw(
         app,
         'id = "paid"\ntype = "webhook"\nname = "payments"\n',
-        'id = "rates"\ntype = "http"\nurl = "https://example.org/{{ paid.currency }}"\nbody = { to = ["{{paid.to}}", "{{ to }}"] }\n',
-        'id = "supply"\ntype = "chainQuery"\nchain = "polkadot"\npallet_name = "Balances"\nmethod_name = "TotalIssuance"\n',
-        'id = "said"\ntype = "Remark"\nchain = "polkadot"\ntext = "{{ rates.body.n }} {{ supply }} {{ later.body }} {{ eventData.content.paid }}"\n',
+        (
+            'id = "rates"\ntype = "http"\nurl = "https://example.org/{{ paid.currency '
+            '}}"\nbody = { to = ["{{paid.to}}", "{{ to }}"] }\n'
+        ),
+        (
+            'id = "supply"\ntype = "chainQuery"\nchain = "polkadot"\npallet_name = '
+            '"Balances"\nmethod_name = "TotalIssuance"\n'
+        ),
+        (
+            'id = "said"\ntype = "Remark"\nchain = "polkadot"\ntext = "{{ rates.body.n }} {{ '
+            'supply }} {{ later.body }} {{ eventData.content.paid }}"\n'
+        ),
         'id = "later"\ntype = "http"\nurl = "https://example.org/{{ said.x }}"\n',
     )
 
@@ -592,9 +617,11 @@ def test_a_pill_names_a_step_by_its_id(app: Application) -> None:
     assert found["http_000002"]["url"] == "https://example.org/{{ webhook_000001.currency }}"
     assert found["http_000002"]["requestContent"] == '{"to": [{{ webhook_000001.to }}, {{ to }}]}'
     (remark,) = [form for form in found.values() if form.get("action") == "Remark"]
-    # A step that comes later gives nothing, and neither does a remark: these are a webhook's fields.
+    # A step that comes later gives nothing, and neither does a remark: these are a webhook's
+    # fields.
     assert remark["actionData"]["source"]["target"] == (
-        "{{ http_000002.body.n }} {{ chainQuery_000003 }} {{ later.body }} {{ eventData.content.paid }}"
+        "{{ http_000002.body.n }} {{ chainQuery_000003 }} {{ later.body }} {{ "
+        "eventData.content.paid }}"
     )
     assert [form["url"] for name, form in found.items() if name.startswith("http_")][1] == (
         "https://example.org/{{ said.x }}"
@@ -616,7 +643,11 @@ def test_more_steps_than_a_diagram_holds_are_too_large(app: Application) -> None
 
 
 #: Each kind of step with the keys that it must have and those that it may have.
-STEPS = {step.name: (step.flow.required, step.flow.optional) for step in all_steps() if step.flow is not None}
+STEPS = {
+    step.name: (step.flow.required, step.flow.optional)
+    for step in all_steps()
+    if step.flow is not None
+}
 STEP_LIKE = st.fixed_dictionaries(
     {"type": st.sampled_from(list(STEPS))},
     optional={key: documents for row in STEPS.values() for keys in row for key in keys},
@@ -628,7 +659,9 @@ STEP_LIKE = st.fixed_dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(documents | st.fixed_dictionaries({"steps": st.lists(STEP_LIKE, min_size=1, max_size=3)}))
 def test_any_content_is_a_flow_or_a_sentence(app: Application, content: Any) -> None:
     try:
@@ -644,7 +677,9 @@ def test_the_documentation_shows_every_step_and_all_of_it_works(app: Application
     text = (ROOT / "docs" / "flow.md").read_text()
     examples = re.findall(r"```(toml|json)\n(.*?)```", text, re.DOTALL)
 
-    drawn = [draw_flow(app, read_flow(example, syntax=syntax)).document for syntax, example in examples]
+    drawn = [
+        draw_flow(app, read_flow(example, syntax=syntax)).document for syntax, example in examples
+    ]
 
     assert drawn
     for kind, (required, optional) in STEPS.items():
@@ -654,7 +689,9 @@ def test_the_documentation_shows_every_step_and_all_of_it_works(app: Application
     for document in drawn:
         diagram = read_diagram(document)
         assert [
-            problem.sentence for problem in finish(find_problems(app, diagram)) if not problem.waiting
+            problem.sentence
+            for problem in finish(find_problems(app, diagram))
+            if not problem.waiting
         ] == []
 
 
@@ -664,7 +701,9 @@ class TestCreation:
     @pytest.fixture
     def served(self, tmp_path: Any) -> Iterator[Application]:
         made = Application(
-            Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
+            Settings(
+                config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True
+            )
         )
         yield made
         finish(made.close())
@@ -773,7 +812,10 @@ class TestCreation:
             ("webhook", "{{ anything.at.all }}"),
             ("webhook", "{{ http }}"),
             ("webhook", "{{ eventData.content.x }}"),
-            ("http", "{{ http.status }} {{ http.headers.etag }} {{ http.body.0 }} {{ given.body }}"),
+            (
+                "http",
+                "{{ http.status }} {{ http.headers.etag }} {{ http.body.0 }} {{ given.body }}",
+            ),
             ("chainQuery", "{{ query.free }} {{ given.free }}"),
         ],
     )
@@ -785,7 +827,9 @@ class TestCreation:
         created = finish(
             create_flow(
                 served,
-                CreateFlow(flow=toml('id = "given"\n' + step, STEP["Remark"].replace("hello", text))),
+                CreateFlow(
+                    flow=toml('id = "given"\n' + step, STEP["Remark"].replace("hello", text))
+                ),
             )
         )
 
@@ -797,7 +841,10 @@ class TestCreation:
             (
                 create_query,
                 CreateQuery(
-                    chain="polkadot", pallet_name="System", method_name="Account", params=("{{ a }}",)
+                    chain="polkadot",
+                    pallet_name="System",
+                    method_name="Account",
+                    params=("{{ a }}",),
                 ),
                 "params",
             ),

@@ -79,7 +79,13 @@ BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["chain", "plain"],
     ),
     "payout": (
-        {"type": "payout", "chain": "nosuchchain", "lines": "account,amount\n", "memos": 1, "force_batch": 1},
+        {
+            "type": "payout",
+            "chain": "nosuchchain",
+            "lines": "account,amount\n",
+            "memos": 1,
+            "force_batch": 1,
+        },
         ["chain", "memos", "force_batch"],
     ),
     "chainQuery": (
@@ -92,7 +98,13 @@ BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "http": (
         HTTP
-        | {"url": "ftp://x", "headers": {"no name": "x"}, "method": "EAT", "timeout": "x", "retries": 99},
+        | {
+            "url": "ftp://x",
+            "headers": {"no name": "x"},
+            "method": "EAT",
+            "timeout": "x",
+            "retries": 99,
+        },
         ["url", "headers", "method", "timeout", "retries"],
     ),
     "webhook": (WEBHOOK | {"name": "", "uuid": "x", "timeout": "x"}, ["name", "uuid", "timeout"]),
@@ -143,7 +155,9 @@ def test_all_steps_are_judged_in_one_answer(app: Application) -> None:
     found = problems(app, *(step for step, _ in BROKEN.values()))
 
     assert places(found) == [
-        (f"steps[{number}]", field) for number, (_, fields) in enumerate(BROKEN.values()) for field in fields
+        (f"steps[{number}]", field)
+        for number, (_, fields) in enumerate(BROKEN.values())
+        for field in fields
     ]
 
 
@@ -174,7 +188,9 @@ def test_a_sound_flow_has_no_problems(app: Application) -> None:
 
 
 def test_a_missing_key_is_a_problem_of_its_field(app: Application) -> None:
-    assert places(problems(app, {"type": "xTransfer", "source_chain": "polkadot", "amount": "x"})) == [
+    assert places(
+        problems(app, {"type": "xTransfer", "source_chain": "polkadot", "amount": "x"})
+    ) == [
         ("steps[0]", "dest_chain"),
         ("steps[0]", "destination_address"),
         ("steps[0]", "assetid"),
@@ -183,7 +199,9 @@ def test_a_missing_key_is_a_problem_of_its_field(app: Application) -> None:
 
 
 def test_what_depends_on_an_unknown_chain_is_not_judged(app: Application) -> None:
-    found = problems(app, TRANSFER | {"source_chain": "polkadott", "amount": "x", "allow_death": True})
+    found = problems(
+        app, TRANSFER | {"source_chain": "polkadott", "amount": "x", "allow_death": True}
+    )
 
     assert places(found) == [("steps[0]", "source_chain"), ("steps[0]", "amount")]
     assert problems(app, QUERY | {"chain": "polkadott", "pallet_name": "NoSuch"}) == [
@@ -195,9 +213,13 @@ def test_what_depends_on_an_unknown_chain_is_not_judged(app: Application) -> Non
     ]
 
 
-def test_the_picture_shows_the_steps_that_can_be_read_and_the_mistakes_of_others(app: Application) -> None:
+def test_the_picture_shows_the_steps_that_can_be_read_and_the_mistakes_of_others(
+    app: Application,
+) -> None:
     drawing = base64.b64decode(
-        preview(app, REMARK, TRANSFER | {"amount": "a lot"}, DELAY | {"seconds": "soon"}).answer["img"]
+        preview(app, REMARK, TRANSFER | {"amount": "a lot"}, DELAY | {"seconds": "soon"}).answer[
+            "img"
+        ]
     ).decode()
 
     assert "hello" in drawing
@@ -208,7 +230,8 @@ def test_the_picture_shows_the_steps_that_can_be_read_and_the_mistakes_of_others
 def test_a_file_is_answered_as_json_without_losing_digits(app: Application) -> None:
     text = (
         'name = "x"\n[[steps]]\ntype = "swap"\nassetin = 5\nassetout = "HDX"\namount = 0.10\n'
-        "min_amount_out = 9007199254740993\nexact_minimum = true\n[[steps]]\ntype = 'delay'\nseconds = 2026-11-22\n"
+        "min_amount_out = 9007199254740993\nexact_minimum = true\n[[steps]]\ntype = "
+        "'delay'\nseconds = 2026-11-22\n"
     )
 
     answer = finish(preview_flow(app, PreviewFlow(flow=text, format="text"))).answer
@@ -303,7 +326,9 @@ def test_what_is_no_list_of_steps_is_refused(app: Application, flow: Any, senten
     assert sentence == str(refused.value)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(st.fixed_dictionaries({"steps": st.lists(STEP_LIKE, min_size=1, max_size=3)}))
 def test_a_flow_has_mistakes_if_it_is_refused(app: Application, content: Any) -> None:
     mistakes = CollectedMistakes()

@@ -1,4 +1,5 @@
-"""Formulas of amounts: exact, of one asset, and never run as code; in a run, data of a step is one amount in them."""
+"""Formulas of amounts: exact, of one asset, and never run as code; in a run, data of a step is one
+amount in them."""
 
 import json
 from collections.abc import Iterator
@@ -117,7 +118,19 @@ def test_without_a_balance_max_and_shares_are_refused() -> None:
 
 
 def test_numbers_that_were_amounts_before_are_no_formulas() -> None:
-    for text in ("1.5", "1e3", "1e+3", "1.5e-3", " 2 ", "-5", "1.5 DOT", "15raw", "0x10", "", "abc"):
+    for text in (
+        "1.5",
+        "1e3",
+        "1e+3",
+        "1.5e-3",
+        " 2 ",
+        "-5",
+        "1.5 DOT",
+        "15raw",
+        "0x10",
+        "",
+        "abc",
+    ):
         assert not is_formula(text)
 
 
@@ -129,7 +142,10 @@ def test_units_and_signs_are_exact(first: int, second: int, number: Decimal, les
     """In whole tokens or in the smallest unit: the same fraction, rounded down once."""
     exact = first + (second if less == "+" else -second) * Fraction(number)
     tokens = to_whole(second, 10)
-    for text in (f"{first}raw {less} {second}raw * {number}", f"{first}raw {less} {number} * {tokens} DOT"):
+    for text in (
+        f"{first}raw {less} {second}raw * {number}",
+        f"{first}raw {less} {number} * {tokens} DOT",
+    ):
         if 0 < exact // 1 <= U128_MAX:
             assert amount(text) == exact // 1
         else:
@@ -177,7 +193,9 @@ def flow(stage: Stage, *steps: dict[str, Any]) -> Diagram:
         ("2*{{ free }}", "0.75 DOT", "1.5 DOT"),
     ],
 )
-def test_data_of_a_step_is_an_amount_in_a_formula(stage: Stage, text: str, data: Any, human: str) -> None:
+def test_data_of_a_step_is_an_amount_in_a_formula(
+    stage: Stage, text: str, data: Any, human: str
+) -> None:
     run = stage.run(flow(stage, HOOK, send(text)), (UUID, {"free": data}))
 
     assert [draft.human for draft in run.drafts] == [human]
@@ -198,14 +216,18 @@ def test_data_of_a_step_is_an_amount_in_a_formula(stage: Stage, text: str, data:
         ("{{ free }} DOT - 1 DOT", None, says("source.amount", "one amount")),
     ],
 )
-def test_data_brings_one_amount_and_no_formula(stage: Stage, text: str, data: Any, message: Says) -> None:
+def test_data_brings_one_amount_and_no_formula(
+    stage: Stage, text: str, data: Any, message: Says
+) -> None:
     run = stage.run(flow(stage, HOOK, send(text)), (UUID, {"free": data}))
 
     assert run.failure.removeprefix("Could not generate transaction: ") == message
 
 
 def test_what_a_formula_came_to_is_noted(stage: Stage) -> None:
-    run = stage.run(flow(stage, HOOK, send("{{ free }}raw - 1 DOT")), (UUID, {"free": "25000000000"}))
+    run = stage.run(
+        flow(stage, HOOK, send("{{ free }}raw - 1 DOT")), (UUID, {"free": "25000000000"})
+    )
 
     assert "Note: amount 25000000000raw - 1 DOT is 1.5 DOT" in [
         line.replace(" raw", "raw") for line in run.lines
@@ -222,7 +244,9 @@ def test_what_a_formula_came_to_is_noted(stage: Stage) -> None:
         (send("max", sender="nobody"), says("steps[1].sender", "nobody")),
     ],
 )
-def test_a_formula_is_judged_when_the_flow_is_read(stage: Stage, step: dict[str, Any], message: Says) -> None:
+def test_a_formula_is_judged_when_the_flow_is_read(
+    stage: Stage, step: dict[str, Any], message: Says
+) -> None:
     with pytest.raises(InvalidRequest) as refused:
         flow(stage, HOOK, step)
 
@@ -230,7 +254,9 @@ def test_a_formula_is_judged_when_the_flow_is_read(stage: Stage, step: dict[str,
 
 
 @pytest.mark.parametrize(("few", "drafted"), [(1, ["2 DOT"]), (3, [])])
-def test_a_run_tells_whether_data_divides_by_zero(stage: Stage, few: int, drafted: list[str]) -> None:
+def test_a_run_tells_whether_data_divides_by_zero(
+    stage: Stage, few: int, drafted: list[str]
+) -> None:
     found = flow(stage, HOOK, send("4 DOT / ({{ many }} - {{ few }})"))
 
     run = stage.run(found, (UUID, {"many": 3, "few": few}))
@@ -277,7 +303,9 @@ def test_each_draft_asks_for_the_balance_anew(
     assert first.out != second.out or text == "min(max, 2 DOT)"
 
 
-def test_max_without_a_sender_is_refused_when_the_flow_is_created(scenarioctl: Any, tmp_path: Path) -> None:
+def test_max_without_a_sender_is_refused_when_the_flow_is_created(
+    scenarioctl: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "flow.toml"
     lines = "\n".join(f'{key} = "{value}"' for key, value in send("25 %").items())
     file.write_text(f"[[steps]]\n{lines}\n")
@@ -291,7 +319,9 @@ def test_max_without_a_sender_is_refused_when_the_flow_is_created(scenarioctl: A
 def test_a_swap_takes_a_formula_of_data(stage: Stage) -> None:
     step = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": "{{ free }}raw / 2"}
 
-    run = stage.run(flow(stage, HOOK, {**step, "min_received": "900"}), (UUID, {"free": "30000000000"}))
+    run = stage.run(
+        flow(stage, HOOK, {**step, "min_received": "900"}), (UUID, {"free": "30000000000"})
+    )
 
     assert [draft.human for draft in run.drafts] == ["1.5 DOT"]
     assert "Note: amount 30000000000raw / 2 is 1.5 DOT" in run.lines
@@ -322,7 +352,9 @@ def test_a_transfer_of_a_share_is_created_without_a_flow(
 ) -> None:
     config = ("--config", str(network.config))
     line = ("--from", "polkadot", "--to", "polkadot", "--asset", "DOT", "--to-address", BOB)
-    created = scenarioctl(*config, "create", "transfer", *line, "--amount", "50 %", "--sender", ALICE)
+    created = scenarioctl(
+        *config, "create", "transfer", *line, "--amount", "50 %", "--sender", ALICE
+    )
 
     built = scenarioctl(*config, "scenario", "build", created.out.strip())
 

@@ -1,4 +1,5 @@
-"""`tools/refresh_registry.py`: what differs from other people's registries, and what somebody has to act on."""
+"""`tools/refresh_registry.py`: what differs from other people's registries, and what somebody has
+to act on."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,14 @@ import pytest
 from scenarioctl.chains.fact_rows import FILES
 from scenarioctl.chains.registry import CHAINS, Chain, Registry
 from tools import curate_assets, refresh_registry
-from tools.chain_registries import ListedChain, Place, is_dead, read_chain_info, read_endpoints, reading
+from tools.chain_registries import (
+    ListedChain,
+    Place,
+    is_dead,
+    read_chain_info,
+    read_endpoints,
+    reading,
+)
 from tools.freshness import (
     Difference,
     Registries,
@@ -21,7 +29,8 @@ from tools.freshness import (
 from tools.npm_packages import newest
 from tools.refresh_registry import read_assets, read_routes, show, ways_closed
 
-#: As polkadot.js writes its lists: a parachain, one that nobody reaches, one without providers, and the relay chain.
+#: As polkadot.js writes its lists: a parachain, one that nobody reaches, one without providers, and
+#: the relay chain.
 ENDPOINTS = """
 export const prodParasPolkadot = [
     {
@@ -71,11 +80,17 @@ ASTAR = Registry().find("astar")
 PLACE: Place = ("polkadot", 2006)
 #: A registry that agrees with ours.
 AGREES = ListedChain(
-    endpoints=frozenset(ASTAR.endpoints), genesis=ASTAR.genesis, ss58_prefix=5, symbol="ASTR", decimals=18
+    endpoints=frozenset(ASTAR.endpoints),
+    genesis=ASTAR.genesis,
+    ss58_prefix=5,
+    symbol="ASTR",
+    decimals=18,
 )
 
 
-def compare(chain: Chain, first: ListedChain | None, second: ListedChain | None) -> list[Difference]:
+def compare(
+    chain: Chain, first: ListedChain | None, second: ListedChain | None
+) -> list[Difference]:
     registries: Registries = {
         name: {} if record is None else {PLACE: record}
         for name, record in (("polkadot.js", first), ("SubWallet", second))
@@ -170,7 +185,9 @@ class TestChains:
         assert failures(found) == [f"astar has the endpoint {dead}, whose host is dead: remove it"]
 
     def test_other_endpoints_are_shown_unless_dead(self) -> None:
-        theirs = replace(AGREES, endpoints=frozenset({"wss://new.example", "wss://astar.dotters.network"}))
+        theirs = replace(
+            AGREES, endpoints=frozenset({"wss://new.example", "wss://astar.dotters.network"})
+        )
         found = compare(replace(ASTAR, endpoints=("wss://old.example",)), theirs, theirs)
         assert [(each.bundled, each.listed) for each in found] == [
             ("wss://old.example", "not listed"),
@@ -195,12 +212,21 @@ class TestOtherFacts:
 
     def test_a_route_whose_source_is_gone_is_a_failure(self) -> None:
         route = ("assetHub", "hydraDx", "1/Here")
-        two, one = (frozenset({"paraspell", "parity"}), "Teleport"), (frozenset({"parity"}), "Teleport")
+        two, one = (
+            (frozenset({"paraspell", "parity"}), "Teleport"),
+            (frozenset({"parity"}), "Teleport"),
+        )
         assert failures(list(compare_routes({route: two}, {route: one}))) == [
-            "the route of 1/Here from assetHub to hydraDx rests on paraspell, which lists it no more"
+            (
+                "the route of 1/Here from assetHub to hydraDx rests on paraspell, which lists "
+                "it no more"
+            )
         ]
         assert failures(list(compare_routes({route: two}, {}))) == [
-            "the route of 1/Here from assetHub to hydraDx rests on paraspell and parity, which lists it no more"
+            (
+                "the route of 1/Here from assetHub to hydraDx rests on paraspell and parity, "
+                "which lists it no more"
+            )
         ]
         assert failures(list(compare_routes({route: one}, {route: two}))) == []
         assert list(compare_routes({route: one}, {route: one})) == []
@@ -210,25 +236,34 @@ class TestOtherFacts:
     def test_a_route_that_the_trust_facts_want_to_go_another_way_is_a_failure(self) -> None:
         route = ("assetHub", "hydraDx", "1/Here")
         sources = frozenset({"parity"})
-        found = list(compare_routes({route: (sources, "Teleport")}, {route: (sources, "LocalReserve")}))
+        found = list(
+            compare_routes({route: (sources, "Teleport")}, {route: (sources, "LocalReserve")})
+        )
         assert failures(found) == [
-            "the route of 1/Here from assetHub to hydraDx contradicts the trust facts: they have its reserve where it goes"
+            "the route of 1/Here from assetHub to hydraDx contradicts the trust facts: "
+            "they have its reserve where it goes"
             " LocalReserve, and it goes Teleport"
         ]
         assert [each.change for each in found] == ["moved"]
 
     def test_a_way_that_the_trust_facts_close_and_a_package_lists_anew_is_a_failure(self) -> None:
-        """MYTH is on Hydration and on the Asset Hub by these rows, and neither takes it from the other."""
-        myth = {"assetHub": {"1/Parachain(3369)", "1/Here"}, "hydraDx": {"1/Parachain(3369)", "1/Here"}}
+        """MYTH is on Hydration and on the Asset Hub by these rows, and neither takes it from the
+        other."""
+        myth = {
+            "assetHub": {"1/Parachain(3369)", "1/Here"},
+            "hydraDx": {"1/Parachain(3369)", "1/Here"},
+        }
         before = ways_closed({"paraspell": {**myth, "hydraDx": {"1/Here"}}, "parity": myth})
         now = ways_closed({"paraspell": myth, "parity": myth})
         found = list(compare_closures(before, now))
 
         reason = "accepts it neither as a teleport nor from its reserve"
         assert failures(found) == [
-            "paraspell now has 1/Parachain(3369) of assetHub on hydraDx too, and the trust facts close that way: "
+            "paraspell now has 1/Parachain(3369) of assetHub on hydraDx too, and the trust "
+            "facts close that way: "
             f"Hydration {reason}",
-            "paraspell now has 1/Parachain(3369) of hydraDx on assetHub too, and the trust facts close that way: "
+            "paraspell now has 1/Parachain(3369) of hydraDx on assetHub too, and the trust "
+            "facts close that way: "
             f"Polkadot Asset Hub {reason}",
         ]
         assert {each.change for each in found} == {"opened"}
@@ -242,7 +277,10 @@ class TestOtherFacts:
         assert failures(changed) == [
             "asset 1984 of assetHub has other decimals, or another location, than before"
         ]
-        assert failures(list(compare_assets({usdt: ("USDT", 6, None)}, {usdt: ("USDt", 6, None)}))) == []
+        assert (
+            failures(list(compare_assets({usdt: ("USDT", 6, None)}, {usdt: ("USDt", 6, None)})))
+            == []
+        )
         assert failures(list(compare_assets({usdt: ("USDT", 6, None)}, {}))) == []
 
     def test_an_asset_that_was_renamed_or_moved_is_shown_as_that(self) -> None:

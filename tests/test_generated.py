@@ -10,7 +10,8 @@ from tools.generate import existing, generate
 
 @pytest.fixture(scope="module")
 def files() -> dict[Path, str]:
-    """Return the text of each generated file.  It takes a second, which no run without these tests should spend."""
+    """Return the text of each generated file.  It takes a second, which no run without these tests
+    should spend."""
     return dict(generate())
 
 
@@ -20,7 +21,9 @@ def test_generated_files_are_current(files: dict[Path, str]) -> None:
 
 
 def test_the_folders_hold_nothing_else(files: dict[Path, str]) -> None:
-    assert sorted(existing()) == sorted(path for path in files if path.suffix not in (".md", ".json"))
+    assert sorted(existing()) == sorted(
+        path for path in files if path.suffix not in (".md", ".json")
+    )
 
 
 def test_every_shell_and_every_command_has_its_file(files: dict[Path, str]) -> None:

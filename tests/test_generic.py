@@ -16,7 +16,9 @@ from scenarioctl.transactions.values import ValueReader
 from tests.messages import Says, says
 from tests.runtimes import BOB, BOB_ADDRESS, bundled, find_type
 
-ACCOUNT = "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x and 64 hex digits"
+ACCOUNT = (
+    "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x and 64 hex digits"
+)
 
 
 def build(chain: str, pallet: object, method: object, **params: object) -> Draft:
@@ -65,7 +67,13 @@ def build(chain: str, pallet: object, method: object, **params: object) -> Draft
             {"dest": BOB_ADDRESS, "keepAlive": "true"},
             {"dest": {"Id": BOB}, "keep_alive": True},
         ),
-        ("assetHub", "staking", "bond", {"value": "1", "payee": "staked"}, {"value": 1, "payee": "Staked"}),
+        (
+            "assetHub",
+            "staking",
+            "bond",
+            {"value": "1", "payee": "staked"},
+            {"value": 1, "payee": "Staked"},
+        ),
         (
             "assetHub",
             "staking",
@@ -192,19 +200,28 @@ ONE_OF = "a JSON list like [1, 2]"
             "balances",
             "transfer_keep_alive",
             TRANSFER | {"value": str(2**128)},
-            f"{WHERE} value '{2**128}' does not fit u128 (it is not from 0 to {2**128 - 1}), expected a whole number like 1000",
+            (
+                f"{WHERE} value '{2**128}' does not fit u128 (it is not from 0 to "
+                f"{2**128 - 1}), expected a whole number like 1000"
+            ),
         ),
         (
             "balances",
             "transfer_keep_alive",
             TRANSFER | {"dest": BOB_ADDRESS[:-1] + "4"},
-            f"{WHERE} dest '{BOB_ADDRESS[:-1]}4' has a wrong checksum, so it was mistyped or truncated: copy the address again",
+            (
+                f"{WHERE} dest '{BOB_ADDRESS[:-1]}4' has a wrong checksum, so it was mistyped "
+                "or truncated: copy the address again"
+            ),
         ),
         (
             "balances",
             "transfer_keep_alive",
             TRANSFER | {"dest": '{"Moon": 5}'},
-            f"{WHERE} dest {{'Moon': 5}} does not fit MultiAddress<AccountId32, ()>, expected {ACCOUNT}",
+            (
+                f"{WHERE} dest {{'Moon': 5}} does not fit MultiAddress<AccountId32, ()>, "
+                f"expected {ACCOUNT}"
+            ),
         ),
         (
             "balances",
@@ -234,19 +251,28 @@ ONE_OF = "a JSON list like [1, 2]"
             "balances",
             "transfer_all",
             {"dest": BOB_ADDRESS, "keep_alive": "yes"},
-            "Balances.transfer_all: parameter keep_alive 'yes' does not fit bool, expected true or false",
+            (
+                "Balances.transfer_all: parameter keep_alive 'yes' does not fit bool, expected "
+                "true or false"
+            ),
         ),
         (
             "system",
             "remark",
             {"remark": "0x123"},
-            "System.remark: parameter remark '0x123' does not fit Vec<u8> (it is not hex), expected text or 0x hex",
+            (
+                "System.remark: parameter remark '0x123' does not fit Vec<u8> (it is not hex), "
+                "expected text or 0x hex"
+            ),
         ),
         (
             "system",
             "remark",
             {"remark": "\ud800"},
-            "System.remark: parameter remark '\\ud800' does not fit Vec<u8> (it contains half a character), expected text or 0x hex",
+            (
+                "System.remark: parameter remark '\\ud800' does not fit Vec<u8> (it contains "
+                "half a character), expected text or 0x hex"
+            ),
         ),
         (
             "utility",
@@ -270,7 +296,8 @@ ONE_OF = "a JSON list like [1, 2]"
             "utility",
             "batch_all",
             {"calls": '["0xzz"]'},
-            f"{CALLS} '0xzz' does not fit RuntimeCall (it is not hex), expected 0x hex of call data, or JSON like "
+            f"{CALLS} '0xzz' does not fit RuntimeCall (it is not hex), expected 0x hex of "
+            "call data, or JSON like "
             '{"System": {"remark": {"remark": "hello"}}}',
         ),
         (
@@ -283,7 +310,8 @@ ONE_OF = "a JSON list like [1, 2]"
             "conviction_voting",
             "undelegate",
             {"class": "70000"},
-            "ConvictionVoting.undelegate: parameter class '70000' does not fit u16 (it is not from 0 to 65535), "
+            "ConvictionVoting.undelegate: parameter class '70000' does not fit u16 (it is "
+            "not from 0 to 65535), "
             "expected a whole number like 1000",
         ),
     ],
@@ -337,11 +365,16 @@ XTOKENS = {
 
 
 def test_xtokens_is_never_built_not_even_inside_a_batch() -> None:
-    inner = {key: json.loads(value) if value[0] in "{0123456789" else value for key, value in XTOKENS.items()}
+    inner = {
+        key: json.loads(value) if value[0] in "{0123456789" else value
+        for key, value in XTOKENS.items()
+    }
     with pytest.raises(InvalidRequest) as plain:
         build("hydraDx", "xtokens", "transfer", **XTOKENS)
     with pytest.raises(InvalidRequest) as batched:
-        build("hydraDx", "utility", "batch_all", calls=json.dumps([{"XTokens": {"transfer": inner}}]))
+        build(
+            "hydraDx", "utility", "batch_all", calls=json.dumps([{"XTokens": {"transfer": inner}}])
+        )
     call = bundled("hydraDx").encode_call(Call(pallet="XTokens", method="transfer", args=inner))
     with pytest.raises(InvalidRequest) as hidden:
         build("hydraDx", "utility", "batch_all", calls=json.dumps(["0x" + call.hex()]))
@@ -352,7 +385,10 @@ def test_xtokens_is_never_built_not_even_inside_a_batch() -> None:
 
 
 def test_xtokens_is_not_built_in_the_bytes_that_a_precompile_dispatches() -> None:
-    inner = {key: json.loads(value) if value[0] in "{0123456789" else value for key, value in XTOKENS.items()}
+    inner = {
+        key: json.loads(value) if value[0] in "{0123456789" else value
+        for key, value in XTOKENS.items()
+    }
     call = bundled("hydraDx").encode_call(Call(pallet="XTokens", method="transfer", args=inner))
     given = {
         "source": "0x" + bytes(20).hex(),
@@ -384,7 +420,9 @@ def test_a_call_that_moves_assets_between_chains_is_built_with_a_warning() -> No
         [("Balances", "transfer_keep_alive"), ("Utility", "batch_all"), ("System", "remark")]
     ),
 )
-def test_any_text_is_built_or_refused_never_a_bug(params: dict[str, object], target: tuple[str, str]) -> None:
+def test_any_text_is_built_or_refused_never_a_bug(
+    params: dict[str, object], target: tuple[str, str]
+) -> None:
     try:
         draft = build_call(*target, params, bundled("polkadot"))
     except InvalidRequest:

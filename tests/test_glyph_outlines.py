@@ -1,4 +1,5 @@
-"""Letters as outlines: the same ink as the renderer makes of the text, and no outline where it has to shape one."""
+"""Letters as outlines: the same ink as the renderer makes of the text, and no outline where it has
+to shape one."""
 
 import json
 import unicodedata
@@ -19,13 +20,17 @@ ROW = 32
 def letters_of(face: str) -> str:
     runs = json.loads((FOLDER / "advances.json").read_text())[face]
     codes = (start + number for start, widths in runs for number in range(len(widths)))
-    return "".join(letter for letter in map(chr, codes) if unicodedata.category(letter)[0] not in "CMZ")
+    return "".join(
+        letter for letter in map(chr, codes) if unicodedata.category(letter)[0] not in "CMZ"
+    )
 
 
 def draw(parts: list[str], high: int) -> Image.Image:
     svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{ROW * 2 * SIZE}" height="{high}" font-family="Inter" '
-        f'font-size="{SIZE}" font-kerning="none"><rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{ROW * 2 * SIZE}" height="{high}" '
+        'font-family="Inter" '
+        f'font-size="{SIZE}" font-kerning="none"><rect width="100%" height="100%" '
+        f'fill="#fff"/>{"".join(parts)}</svg>'
     )
     png = resvg_py.svg_to_bytes(
         svg_string=svg, skip_system_fonts=True, font_files=[str(file) for file in FILES]

@@ -1,4 +1,5 @@
-"""Our bytes beside those of polkadot.js: `tests/data/vectors/golden.json`, made by `tools/golden/`."""
+"""Our bytes beside those of polkadot.js: `tests/data/vectors/golden.json`, made by
+`tools/golden/`."""
 
 import json
 from collections.abc import Mapping
@@ -76,16 +77,20 @@ def from_hex(text: str) -> bytes:
 
 
 def assert_is(data: bytes, vector: Vector, name: str) -> None:
-    """Compare *data* with what the vector says of it: all of it, or the hash of what is too long to be written down."""
+    """Compare *data* with what the vector says of it: all of it, or the hash of what is too long to
+    be written down."""
     if f"{name}_hex" in vector:
         assert data.hex() == vector[f"{name}_hex"].removeprefix("0x")
     else:
         assert len(data) == vector[f"{name}_length"]
-        assert blake2b(data, digest_size=32).hexdigest() == vector[f"{name}_blake2_256"].removeprefix("0x")
+        assert blake2b(data, digest_size=32).hexdigest() == vector[
+            f"{name}_blake2_256"
+        ].removeprefix("0x")
 
 
 def same(decoded: Any, expected: Any) -> bool:
-    """Tell whether *decoded* is what *expected* writes in JSON: bytes as 0x hex, numbers perhaps as decimal text."""
+    """Tell whether *decoded* is what *expected* writes in JSON: bytes as 0x hex, numbers perhaps as
+    decimal text."""
     if isinstance(decoded, Mapping):
         return (
             isinstance(expected, Mapping)
@@ -185,7 +190,8 @@ def test_a_transfer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
 
 @of_kind("by-check")
 def test_a_transfer_that_a_check_tries_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
-    """Of the ways that it tries, the one that the vector names; half of the amount is set aside for a last hop."""
+    """Of the ways that it tries, the one that the vector names; half of the amount is set aside for
+    a last hop."""
     source = REGISTRY.find(vector["source"])
     transfer = Transfer(
         source=source,
@@ -217,7 +223,9 @@ def test_a_transfer_with_a_relayer_is_the_call_that_polkadot_js_makes(vector: Ve
     route = find_route(transfer, ASSETS, fee_settled=True)
     weight = {part: int(value) for part, value in vector["max_weight"].items()}
 
-    assert_call(relayed_call(make_plan(transfer, route, table), int(vector["fees"]), weight), vector)
+    assert_call(
+        relayed_call(make_plan(transfer, route, table), int(vector["fees"]), weight), vector
+    )
 
 
 @of_kind("swap")
@@ -250,16 +258,21 @@ def test_a_remark_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
 
 @of_kind("chain-tx")
 def test_a_call_from_the_texts_of_a_form_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
-    draft = build_call(vector["pallet"], vector["method"], vector["params"], table_of(vector["metadata"]))
+    draft = build_call(
+        vector["pallet"], vector["method"], vector["params"], table_of(vector["metadata"])
+    )
 
     assert_call(draft, vector)
 
 
 # XTokens is refused on purpose: it would send DOT over the wrong reserve.
 @pytest.mark.parametrize("vector", params_of("call", "transfer", "swap", without_pallet="XTokens"))
-def test_a_call_from_the_json_of_its_arguments_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
+def test_a_call_from_the_json_of_its_arguments_is_the_call_that_polkadot_js_makes(
+    vector: Vector,
+) -> None:
     params = {
-        name: value if isinstance(value, str) else json.dumps(value) for name, value in vector["args"].items()
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in vector["args"].items()
     }
 
     draft = build_call(vector["pallet"], vector["method"], params, table_of(vector["metadata"]))
@@ -348,7 +361,9 @@ def test_an_extrinsic_of_version_5_is_read(vector: Vector) -> None:
     assert (extrinsic.version, extrinsic.form) == (5, vector["form"])
     assert (extrinsic.signer, extrinsic.signature) == (None, None)
     assert table.encode_call(extrinsic.call).hex() == vector["call_hex"].removeprefix("0x")
-    assert extrinsic.extensions == (expected_extensions(vector, table) if vector["form"] == "general" else {})
+    assert extrinsic.extensions == (
+        expected_extensions(vector, table) if vector["form"] == "general" else {}
+    )
 
 
 def asset_id_of(vector: Vector) -> Any:
@@ -393,7 +408,8 @@ def test_a_value_of_a_type_of_our_own_has_the_bytes_of_polkadot_js(vector: Vecto
 
 
 def add_type(rows: list[Any], tree: Any) -> int:
-    """Add the type that *tree* writes, and those inside it, to the table's *rows*; return its id."""
+    """Add the type that *tree* writes, and those inside it, to the table's *rows*; return its
+    id."""
     rows.append(None)
     place = len(rows) - 1
     rows[place] = row_of(rows, tree)
@@ -408,7 +424,12 @@ def row_of(rows: list[Any], tree: Any) -> list[Any]:
         return ["", [], "compact", add_type(rows, inner)]
     if kind == "option":
         some = add_type(rows, inner)
-        return ["Option", [["T", some]], "variant", [["None", 0, []], ["Some", 1, [[None, some, None]]]]]
+        return [
+            "Option",
+            [["T", some]],
+            "variant",
+            [["None", 0, []], ["Some", 1, [[None, some, None]]]],
+        ]
     if kind == "vec":
         return ["", [], "sequence", add_type(rows, inner)]
     if kind == "array":
@@ -439,19 +460,26 @@ def row_of(rows: list[Any], tree: Any) -> list[Any]:
 
 def test_the_vectors_need_only_committed_metadata() -> None:
     named = {
-        vector[key] for vector in VECTORS for key in ("metadata", "destination_metadata") if key in vector
+        vector[key]
+        for vector in VECTORS
+        for key in ("metadata", "destination_metadata")
+        if key in vector
     }
     index = json.loads(Path(DATA / "metadata" / "index.json").read_text())
 
     assert named <= index.keys()
-    assert all(index[name]["source"].startswith(("npm ", "polkadot-api/polkadot-api:")) for name in named)
+    assert all(
+        index[name]["source"].startswith(("npm ", "polkadot-api/polkadot-api:")) for name in named
+    )
 
 
 @of_kind("acting")
 def test_a_call_as_another_account_is_the_one_that_polkadot_js_makes(vector: Vector) -> None:
     table, chain = table_of(vector["metadata"]), REGISTRY.find(vector["chain"])
     acting = read_acting({"name": "treasury", "layers": vector["layers"]}, field="as")
-    app = Application(load_settings({"offline": True}, {})).acting_as(acting, signer=vector["signer"])
+    app = Application(load_settings({"offline": True}, {})).acting_as(
+        acting, signer=vector["signer"]
+    )
 
     made = finish(act(app, acting, chain, table, table.decode_call(from_hex(vector["inner"]))))
 

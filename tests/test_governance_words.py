@@ -1,4 +1,5 @@
-"""What votes, delegations, and payouts of the treasury and of bounties do, in words: whose right it is, and how long tokens are locked."""
+"""What votes, delegations, and payouts of the treasury and of bounties do, in words: whose right it
+is, and how long tokens are locked."""
 
 import json
 from typing import Any
@@ -33,27 +34,47 @@ def account(version: str) -> Any:
     [
         (
             ("ConvictionVoting", "vote", "7", vote(0x83)),
-            f"votes on the referendum 7: aye with 1 DOT, locked for 28 days (4 lock periods) after it ends, if that side wins, {HUB}",
+            (
+                "votes on the referendum 7: aye with 1 DOT, locked for 28 days (4 lock "
+                f"periods) after it ends, if that side wins, {HUB}"
+            ),
         ),
         (
             ("ConvictionVoting", "vote", "7", vote(0x01)),
-            f"votes on the referendum 7: nay with 1 DOT, locked for 7 days (1 lock period) after it ends, if that side wins, {HUB}",
+            (
+                "votes on the referendum 7: nay with 1 DOT, locked for 7 days (1 lock period) "
+                f"after it ends, if that side wins, {HUB}"
+            ),
         ),
         (
             ("ConvictionVoting", "vote", "7", vote(0x80)),
-            f"votes on the referendum 7: aye with 1 DOT, not locked after it ends, if that side wins, {HUB}",
+            (
+                "votes on the referendum 7: aye with 1 DOT, not locked after it ends, if that "
+                f"side wins, {HUB}"
+            ),
         ),
         (
-            ("ConvictionVoting", "vote", "7", '{"Split": {"aye": "10000000000", "nay": "20000000000"}}'),
+            (
+                "ConvictionVoting",
+                "vote",
+                "7",
+                '{"Split": {"aye": "10000000000", "nay": "20000000000"}}',
+            ),
             f"votes on the referendum 7: aye with 1 DOT and nay with 2 DOT, {HUB}",
         ),
         (
             ("ConvictionVoting", "delegate", "3", BOB, "Locked6x", "10000000000"),
-            f"lets {BOB} vote with 1 DOT of the signer, locked for 224 days (32 lock periods) after it is undelegated, on the track 3, {HUB}",
+            (
+                f"lets {BOB} vote with 1 DOT of the signer, locked for 224 days (32 lock "
+                f"periods) after it is undelegated, on the track 3, {HUB}"
+            ),
         ),
         (
             ("ConvictionVoting", "delegate", "3", BOB, "None", "10000000000"),
-            f"lets {BOB} vote with 1 DOT of the signer, not locked after it is undelegated, on the track 3, {HUB}",
+            (
+                f"lets {BOB} vote with 1 DOT of the signer, not locked after it is "
+                f"undelegated, on the track 3, {HUB}"
+            ),
         ),
         (("ConvictionVoting", "undelegate", "3"), f"stops delegating votes on the track 3 {HUB}"),
         (
@@ -73,12 +94,23 @@ def account(version: str) -> Any:
             f"has the treasury of Polkadot Asset Hub pay 1 DOT to {BOB}",
         ),
         (
-            ("Treasury", "spend", json.dumps(kind("V5")), "25000000", json.dumps(account("V5")), "null"),
-            f"has the treasury of Polkadot Asset Hub pay 25 USDt to {BOB} on Polkadot Asset Hub, if anybody asks for it within 90 days",
+            (
+                "Treasury",
+                "spend",
+                json.dumps(kind("V5")),
+                "25000000",
+                json.dumps(account("V5")),
+                "null",
+            ),
+            (
+                f"has the treasury of Polkadot Asset Hub pay 25 USDt to {BOB} on Polkadot "
+                "Asset Hub, if anybody asks for it within 90 days"
+            ),
         ),
         (
             ("Treasury", "spend", json.dumps(kind("V4")), "1", json.dumps(account("V4")), "700"),
-            f"has the treasury of Polkadot Asset Hub pay 0.000001 USDt to {BOB} on Polkadot Asset Hub, if anybody asks for it within 90 days from "
+            f"has the treasury of Polkadot Asset Hub pay 0.000001 USDt to {BOB} on "
+            "Polkadot Asset Hub, if anybody asks for it within 90 days from "
             "block 700 on",
         ),
         (
@@ -103,22 +135,35 @@ def test_a_call_of_governance_is_told(scenarioctl: Run, call: tuple[str, ...], s
 
 def test_a_conviction_that_there_is_not_is_not_understood(scenarioctl: Run) -> None:
     ended = scenarioctl(
-        "--offline", "tx", "call", "assetHub", "ConvictionVoting", "vote", "7", vote(0x87), "--field", "says"
+        "--offline",
+        "tx",
+        "call",
+        "assetHub",
+        "ConvictionVoting",
+        "vote",
+        "7",
+        vote(0x87),
+        "--field",
+        "says",
     )
 
     assert "not understood" in ended.out
 
 
 def test_other_chains_count_their_own_blocks(scenarioctl: Run) -> None:
-    """Hydration's treasury pays in its native asset, and its democracy has a lock period of its own."""
+    """Hydration's treasury pays in its native asset, and its democracy has a lock period of its
+    own."""
     line = ("--offline", "tx", "call", "hydraDx")
 
-    spend = scenarioctl(*line, "Treasury", "spend", "null", "2000000000000", BOB, "9", "--field", "says")
+    spend = scenarioctl(
+        *line, "Treasury", "spend", "null", "2000000000000", BOB, "9", "--field", "says"
+    )
     vote_ = scenarioctl(*line, "ConvictionVoting", "vote", "7", vote(0x81), "--field", "says")
     old = scenarioctl(*line, "Democracy", "delegate", BOB, "Locked2x", "5", "--field", "says")
 
     assert spend.out == (
-        f"has the treasury of Hydration pay 2 HDX to {BOB}, if anybody asks for it within 30 days from block 9 on\n"
+        f"has the treasury of Hydration pay 2 HDX to {BOB}, if anybody asks for it within "
+        "30 days from block 9 on\n"
     )
     assert "locked for 7 days (1 lock period)" in vote_.out
     assert "locked for 12 days (2 lock periods)" in old.out
@@ -142,5 +187,6 @@ def test_the_relay_chain_pays_elsewhere(scenarioctl: Run) -> None:
     ended = scenarioctl("--offline", "tx", "call", "polkadot", *line)
 
     assert ended.out == (
-        f"has the treasury of Polkadot pay 25 USDt to {BOB} on Polkadot Asset Hub, if anybody asks for it within 90 days\n"
+        f"has the treasury of Polkadot pay 25 USDt to {BOB} on Polkadot Asset Hub, if "
+        "anybody asks for it within 90 days\n"
     )

@@ -1,4 +1,5 @@
-"""A call that gives a right away, or that isn't understood, is never ok, however deep it stands in a transaction."""
+"""A call that gives a right away, or that isn't understood, is never ok, however deep it stands in
+a transaction."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +61,9 @@ def call(pallet: str, method: str, **args: Any) -> Call:
             id="payee later",
         ),
         pytest.param(
-            call("XcmPallet", "add_authorized_alias", aliaser={"V5": location(BOB_KEY)}, expires=99),
+            call(
+                "XcmPallet", "add_authorized_alias", aliaser={"V5": location(BOB_KEY)}, expires=99
+            ),
             says(BOB, "as this account", "until block 99"),
             id="alias",
         ),
@@ -74,14 +77,18 @@ def call(pallet: str, method: str, **args: Any) -> Call:
             id="votes",
         ),
         pytest.param(
-            call("Indices", "transfer", new={"Id": BOB_KEY}, index=5), says("index 5", BOB), id="index"
+            call("Indices", "transfer", new={"Id": BOB_KEY}, index=5),
+            says("index 5", BOB),
+            id="index",
         ),
         pytest.param(
             call("Indices", "transfer", new={"Raw": b"\1"}, index=5),
             says("index 5", "0x01"),
             id="an address that is no account",
         ),
-        pytest.param(call("System", "set_code", code=b"\0asm"), says("replaces the runtime"), id="runtime"),
+        pytest.param(
+            call("System", "set_code", code=b"\0asm"), says("replaces the runtime"), id="runtime"
+        ),
         pytest.param(
             batch(pay(), ADD_PROXY),
             RIGHT,
@@ -109,7 +116,14 @@ def call(pallet: str, method: str, **args: Any) -> Call:
             id="through a multisig",
         ),
         pytest.param(
-            call("Scheduler", "schedule", when=99, maybe_periodic=None, priority=0, call=inner(ADD_PROXY)),
+            call(
+                "Scheduler",
+                "schedule",
+                when=99,
+                maybe_periodic=None,
+                priority=0,
+                call=inner(ADD_PROXY),
+            ),
             RIGHT,
             id="at a later block",
         ),
@@ -151,7 +165,10 @@ def test_a_right_for_the_signer_is_none(network: FakeNetwork, check: Check) -> N
 @pytest.mark.parametrize(
     ("puzzling", "reason"),
     [
-        (call("Staking", "reap_stash", stash=BOB_KEY, num_slashing_spans=0), says("Staking.reap_stash")),
+        (
+            call("Staking", "reap_stash", stash=BOB_KEY, num_slashing_spans=0),
+            says("Staking.reap_stash"),
+        ),
         (
             call("Balances", "transfer_keep_alive", dest={"Index": None}, value=DOT),
             says("Balances.transfer_keep_alive"),
@@ -179,13 +196,17 @@ def test_a_call_that_is_not_understood_is_unknown(
         call("System", "remark", remark=b"\xff"),
     ],
 )
-def test_what_users_ordinarily_sign_is_understood(network: FakeNetwork, check: Check, ordinary: Call) -> None:
+def test_what_users_ordinarily_sign_is_understood(
+    network: FakeNetwork, check: Check, ordinary: Call
+) -> None:
     answer = judge(network, check, batch(pay(), ordinary), transferred(BOB_KEY, DOT))
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
 
 
-def test_a_right_in_a_message_is_read_by_the_runtime_of_its_chain(network: FakeNetwork, check: Check) -> None:
+def test_a_right_in_a_message_is_read_by_the_runtime_of_its_chain(
+    network: FakeNetwork, check: Check
+) -> None:
     data = network.chains["assetHub"].table.encode_call(ADD_PROXY)
     transact = {
         "Transact": {

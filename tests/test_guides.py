@@ -1,4 +1,5 @@
-"""The guides: the messages that they explain are said, and the files in examples/ci do what docs/scripts.md says."""
+"""The guides: the messages that they explain are said, and the files in examples/ci do what
+docs/scripts.md says."""
 
 import os
 import re
@@ -21,7 +22,8 @@ EXPLAINED = re.findall(
 
 
 def all_sentences() -> str:
-    """Return what the program says: the messages that the tests have seen, and its source, without line breaks in texts."""
+    """Return what the program says: the messages that the tests have seen, and its source, without
+    line breaks in texts."""
     seen = (ROOT / "tests/data/messages.toml").read_text(encoding="utf-8")
     sources = (path.read_text(encoding="utf-8") for path in (ROOT / "scenarioctl").rglob("*.py"))
     return re.sub(r'"\s+f?"', "", "\n".join([seen, *sources]))
@@ -71,7 +73,10 @@ def read_yaml(name: str) -> Any:
 
 
 WHAT_IT_DOES = [
-    "teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    (
+        "teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for "
+        "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
+    ),
     "writes 'payroll' to the history of Polkadot Asset Hub",
 ]
 
@@ -87,7 +92,9 @@ def test_the_file_for_github_runs(repository: Path) -> None:
         done = run_in(repository, step["run"], GITHUB_STEP_SUMMARY=str(summary), **job["env"])
         assert done.returncode == 0, done.stderr
 
-    assert summary.read_text() == "### payroll\n\n" + "".join(f"- {line}\n" for line in WHAT_IT_DOES)
+    assert summary.read_text() == "### payroll\n\n" + "".join(
+        f"- {line}\n" for line in WHAT_IT_DOES
+    )
     assert sorted(path.name for path in (repository / "drafts").iterdir()) == [
         "payroll.hex",
         "payroll.svg",

@@ -1,4 +1,5 @@
-"""`scenarioctl help` lists the guides and shows them, from a checkout and from the package that setuptools builds."""
+"""`scenarioctl help` lists the guides and shows them, from a checkout and from the package that
+setuptools builds."""
 
 import subprocess
 import sys
@@ -43,7 +44,9 @@ def test_a_misspelt_guide_leads_to_it(scenarioctl: Run) -> None:
     ended = scenarioctl("help", "swasp")
 
     assert (ended.out, ended.code) == ("", 2)
-    assert ended.err.startswith("Error: there is no guide 'swasp', did you mean scenarioctl help swaps?\n")
+    assert ended.err.startswith(
+        "Error: there is no guide 'swasp', did you mean scenarioctl help swaps?\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,9 @@ def test_completion_offers_guides(line: list[str], incomplete: str, offered: lis
     assert [each.value for each in shell.get_completions(line, incomplete)] == offered
 
 
-def test_the_built_package_holds_the_guides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_built_package_holds_the_guides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = [
         sys.executable,
         "-c",

@@ -1,4 +1,5 @@
-"""The HTTP servers over real sockets: what is refused and how, headers, methods, both servers, clients that misbehave."""
+"""The HTTP servers over real sockets: what is refused and how, headers, methods, both servers,
+clients that misbehave."""
 
 import asyncio
 import json
@@ -44,13 +45,17 @@ TRANSFER = {
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with Serving(tmp_path_factory.mktemp("served"), body_limit=200_000, webhook_limit=1000) as serving:
+    with Serving(
+        tmp_path_factory.mktemp("served"), body_limit=200_000, webhook_limit=1000
+    ) as serving:
         yield serving
 
 
 @pytest.fixture(scope="module")
 def stored(served: Serving) -> str:
-    return str(served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"])
+    return str(
+        served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+    )
 
 
 def refused(reply: Reply) -> tuple[int, str, str]:
@@ -111,20 +116,29 @@ def test_a_bad_body_is_refused_in_one_sentence(
     assert refused(reply) == (status, code, error)
 
 
-@pytest.mark.parametrize("kind", ["application/json", "Application/JSON", 'application/json;charset="UTF8"'])
+@pytest.mark.parametrize(
+    "kind", ["application/json", "Application/JSON", 'application/json;charset="UTF8"']
+)
 def test_json_may_say_its_character_set(served: Serving, stored: str, kind: str) -> None:
-    reply = served.send("POST", "/api/scenario/info", json.dumps({"id": stored}), {"Content-Type": kind})
+    reply = served.send(
+        "POST", "/api/scenario/info", json.dumps({"id": stored}), {"Content-Type": kind}
+    )
 
     assert reply.json() == {"result": "polkadot > Remark"}
 
 
 def test_a_byte_order_mark_is_read_over(served: Serving, stored: str) -> None:
-    assert served.post("/api/scenario/info", b'\xef\xbb\xbf{"id": "%s"}' % stored.encode()).status == 200
+    assert (
+        served.post("/api/scenario/info", b'\xef\xbb\xbf{"id": "%s"}' % stored.encode()).status
+        == 200
+    )
 
 
 def test_a_null_counts_as_left_out(served: Serving) -> None:
     plain = served.post("/api/xcm/asset-transfer", TRANSFER)
-    nulls = served.post("/api/xcm/asset-transfer", {**TRANSFER, "sender": None, "check": None, "tip": None})
+    nulls = served.post(
+        "/api/xcm/asset-transfer", {**TRANSFER, "sender": None, "check": None, "tip": None}
+    )
 
     assert nulls.json() == plain.json()
     assert nulls.status == 200
@@ -147,7 +161,13 @@ def test_a_large_answer_is_written_beside_the_event_loop(
     line, tx = ("x" * 4000, "0x" + "ab" * 1000) if large else ("x", "0x00")
     draft = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=1, tx=tx)
     ran = FinishedRun(
-        job=id, epoch=None, planned=1, started=1, finished=1, lines=(line,) * 200, drafts=(draft,) * 200
+        job=id,
+        epoch=None,
+        planned=1,
+        started=1,
+        finished=1,
+        lines=(line,) * 200,
+        drafts=(draft,) * 200,
     )
     served.wait_for(lambda app: app.store.finish_run(ran, retention=Retention()))
 
@@ -173,19 +193,29 @@ def test_a_large_answer_is_written_beside_the_event_loop(
 @pytest.fixture
 def much(served: Serving) -> str:
     """Return a job with more lines and drafts than are read at once."""
-    id = str(served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"])
+    id = str(
+        served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+    )
     drafts = [
-        MempoolDraft(chain="polkadot", amount=f"{number}", tx_type="Remark", date=1, tx="0x" + "ab" * 300_000)
+        MempoolDraft(
+            chain="polkadot", amount=f"{number}", tx_type="Remark", date=1, tx="0x" + "ab" * 300_000
+        )
         for number in range(5)
     ]
-    lines = tuple(f"line {number} \ud800" if number % 2 else f"line {number}" for number in range(450))
-    ran = FinishedRun(job=id, epoch=None, planned=1, started=1, finished=1, lines=lines, drafts=tuple(drafts))
+    lines = tuple(
+        f"line {number} \ud800" if number % 2 else f"line {number}" for number in range(450)
+    )
+    ran = FinishedRun(
+        job=id, epoch=None, planned=1, started=1, finished=1, lines=lines, drafts=tuple(drafts)
+    )
     served.wait_for(lambda app: app.store.finish_run(ran, retention=Retention()))
     return id
 
 
 def test_a_long_list_is_sent_in_portions_and_is_whole(served: Serving, much: str) -> None:
-    log = served.post("/scenario/worker/logs", {"id": much, "after": 0, "times": True}, port=served.worker)
+    log = served.post(
+        "/scenario/worker/logs", {"id": much, "after": 0, "times": True}, port=served.worker
+    )
     mempool = served.post("/scenario/tx", {"id": much}, port=served.worker)
 
     told = log.json()
@@ -197,9 +227,9 @@ def test_a_long_list_is_sent_in_portions_and_is_whole(served: Serving, much: str
     assert [line.split()[1] for line in told["result"]] == [f"{number}" for number in range(450)]
     assert (len(told["times"]), told["success"]) == (450, True)
     assert (
-        served.post("/scenario/worker/logs", {"id": much, "after": told["next"]}, port=served.worker).json()[
-            "result"
-        ]
+        served.post(
+            "/scenario/worker/logs", {"id": much, "after": told["next"]}, port=served.worker
+        ).json()["result"]
         == []
     )
     assert [entry["amount"] for entry in mempool.json()["mempool"]] == ["0", "1", "2", "3", "4"]
@@ -226,7 +256,12 @@ def test_a_list_that_breaks_off_is_no_answer(
 
 @pytest.mark.parametrize(
     "answer",
-    [{}, {"a": []}, {"success": True, "result": ["x", "ü\ud800"], "next": "1"}, {"a": {"b": [1]}, "c": None}],
+    [
+        {},
+        {"a": []},
+        {"success": True, "result": ["x", "ü\ud800"], "next": "1"},
+        {"a": {"b": [1]}, "c": None},
+    ],
 )
 def test_an_answer_written_in_pieces_is_the_same(answer: dict[str, Any]) -> None:
     assert json.loads(encode_large(answer)) == answer
@@ -333,7 +368,9 @@ def test_each_role_serves_its_rows(tmp_path: Path) -> None:
                     row.server
                     for row in ENDPOINTS
                     # GET is wrong for most; what counts is that the path is known.
-                    if serving.send("PUT", row.path.replace("{", "").replace("}", ""), port=port).status
+                    if serving.send(
+                        "PUT", row.path.replace("{", "").replace("}", ""), port=port
+                    ).status
                     == 405
                 }
                 for name, port in (("api", serving.api), ("worker", serving.worker))
@@ -348,10 +385,14 @@ def test_each_role_serves_its_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("store", ["file", "server"])
-def test_an_api_before_workers_of_other_processes_serves_their_jobs(tmp_path: Path, store: str) -> None:
+def test_an_api_before_workers_of_other_processes_serves_their_jobs(
+    tmp_path: Path, store: str
+) -> None:
     where: dict[str, Any] = {"store": postgres.shared_database()} if store == "server" else {}
     with Serving(tmp_path, role="api", **where) as serving:
-        made = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm"}).json()["result"]
+        made = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm"}).json()[
+            "result"
+        ]
         started = serving.post("/job/start", {"id": made}).json()
 
         assert started == {"success": True, "result": "Job started"}
@@ -361,7 +402,8 @@ def test_an_api_before_workers_of_other_processes_serves_their_jobs(tmp_path: Pa
 
 def test_a_wrong_method_is_told_the_right_one(served: Serving) -> None:
     replies = {
-        method: served.send(method, "/api/scenario/info") for method in ("GET", "PUT", "DELETE", "HEAD")
+        method: served.send(method, "/api/scenario/info")
+        for method in ("GET", "PUT", "DELETE", "HEAD")
     }
 
     assert {
@@ -416,9 +458,13 @@ def test_no_hint_leads_to_what_removes_or_ends_something(served: Serving, path: 
 
 
 @pytest.mark.parametrize(
-    "headers", [{"Content-Type": "application/x-www-form-urlencoded"}, {}], ids=["as curl says", "none"]
+    "headers",
+    [{"Content-Type": "application/x-www-form-urlencoded"}, {}],
+    ids=["as curl says", "none"],
 )
-def test_a_get_with_a_body_needs_no_type(served: Serving, stored: str, headers: dict[str, str]) -> None:
+def test_a_get_with_a_body_needs_no_type(
+    served: Serving, stored: str, headers: dict[str, str]
+) -> None:
     body = json.dumps({"scenario_id": stored}).encode()
 
     reply = served.send("GET", "/api/info/preview", body, headers)
@@ -430,7 +476,11 @@ def test_head_answers_as_get_without_the_body(served: Serving) -> None:
     get, head = served.get("/healthz"), served.send("HEAD", "/healthz")
 
     assert (head.status, head.body) == (200, b"")
-    assert {**head.headers, "x-request-id": "", "date": ""} == {**get.headers, "x-request-id": "", "date": ""}
+    assert {**head.headers, "x-request-id": "", "date": ""} == {
+        **get.headers,
+        "x-request-id": "",
+        "date": "",
+    }
 
 
 def test_options_says_what_a_path_takes(served: Serving) -> None:
@@ -444,7 +494,8 @@ def test_options_says_what_a_path_takes(served: Serving) -> None:
 # Headers
 
 
-#: Answers: of handlers, refusals before a handler, pages and files. Method, path, body, headers and status.
+#: Answers: of handlers, refusals before a handler, pages and files. Method, path, body, headers and
+#: status.
 ANSWERS: dict[str, tuple[str, str, Any, dict[str, str], int]] = {
     "JSON": ("GET", "/api/scenarios", None, {}, 200),
     "an error": ("POST", "/api/scenario/info", b'{"id": "nope"}', {"Content-Type": JSON}, 404),
@@ -585,7 +636,9 @@ def test_a_bug_is_500_with_a_request_id_and_its_traceback_in_the_log_only(
     assert record.exc_info is not None
 
 
-def test_a_conflict_with_a_taken_id_is_tried_again(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conflict_with_a_taken_id_is_tried_again(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, tries = served.app.store.put_scenario, []
 
     async def put(scenario: StoredScenario, *, replace: bool = False) -> None:
@@ -614,7 +667,9 @@ def test_a_token_is_asked_for_by_scope(tmp_path: Path) -> None:
             serving.get("/healthz"),
             serving.get("/api/scenarios"),
             serving.get("/api/scenarios", Authorization=bearer),
-            serving.post("/api/create/remark", {"chain": "polkadot", "text": "x"}, Authorization=bearer),
+            serving.post(
+                "/api/create/remark", {"chain": "polkadot", "text": "x"}, Authorization=bearer
+            ),
             serving.get("/metrics"),
         ]
 
@@ -636,7 +691,9 @@ def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
 def test_who_guesses_tokens_is_limited_like_everybody(tmp_path: Path) -> None:
     tokens = {"ops": {"sha256": sha256(b"sctl_ops").hexdigest(), "scopes": ["read"]}}
     with Serving(tmp_path, rate=2, tokens=tokens, clock=lambda: 100.0) as serving:
-        guesses = [serving.get("/api/scenarios", Authorization=f"Bearer {each}").status for each in "abc"]
+        guesses = [
+            serving.get("/api/scenarios", Authorization=f"Bearer {each}").status for each in "abc"
+        ]
         known = serving.get("/api/scenarios", Authorization="Bearer sctl_ops")
 
     assert guesses == [401, 401, 429]
@@ -652,11 +709,16 @@ def test_a_foreign_page_is_refused_and_an_allowed_one_may_read(tmp_path: Path) -
             "/api/create/remark",
             headers={"Origin": "https://app.example", "Access-Control-Request-Method": "POST"},
         )
-        denied = serving.send("OPTIONS", "/api/create/remark", headers={"Origin": "https://evil.example"})
+        denied = serving.send(
+            "OPTIONS", "/api/create/remark", headers={"Origin": "https://evil.example"}
+        )
 
     assert foreign.status == 403
     assert "access-control-allow-origin" not in foreign.headers
-    assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (200, "https://app.example")
+    assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (
+        200,
+        "https://app.example",
+    )
     assert allowed.headers["access-control-expose-headers"] == (
         "X-Request-Id, Retry-After, Scenarioctl-Ids, Scenarioctl-Notes, Scenarioctl-Warnings"
     )
@@ -692,8 +754,12 @@ def converse(port: int, *parts: bytes, pause: float = 0.0, until: bytes = b"") -
     return received
 
 
-def head(path: str = "/api/scenario/info", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:
-    return "\r\n".join([f"{method} {path} HTTP/{version}", "Host: 127.0.0.1", *lines, "", ""]).encode()
+def head(
+    path: str = "/api/scenario/info", *lines: str, method: str = "POST", version: str = "1.1"
+) -> bytes:
+    return "\r\n".join(
+        [f"{method} {path} HTTP/{version}", "Host: 127.0.0.1", *lines, "", ""]
+    ).encode()
 
 
 def status_and_code(received: bytes) -> tuple[int, str]:
@@ -713,8 +779,10 @@ def status_and_code(received: bytes) -> tuple[int, str]:
         head("/healthz", *[f"X-{number}: y" for number in range(500)], method="GET"),
         head("/api/scenario/info", "Content-Length: -5"),
         head("/api/scenario/info", "Content-Length: 5", "Content-Length: 6"),
-        head("/api/scenario/info", "Content-Length: 2", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
-        head("/api/scenario/info", "Transfer-Encoding: chunked", f"Content-Type: {JSON}") + b"zz\r\n{}\r\n",
+        head("/api/scenario/info", "Content-Length: 2", "Transfer-Encoding: chunked")
+        + b"0\r\n\r\n",
+        head("/api/scenario/info", "Transfer-Encoding: chunked", f"Content-Type: {JSON}")
+        + b"zz\r\n{}\r\n",
     ],
     ids=[
         "garbage",
@@ -809,9 +877,13 @@ def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_th
     monkeypatch.setattr(bodies, "HEAD_START", 0.1)
     # Of 200 kB each, so that the four and another one are too much.
     monkeypatch.setattr(handlers, "LARGE_AT_ONCE", 2)
-    begun = head("/api/create/flow", "Content-Length: 190000", f"Content-Type: {JSON}") + b" " * 100_000
+    begun = (
+        head("/api/create/flow", "Content-Length: 190000", f"Content-Type: {JSON}") + b" " * 100_000
+    )
     coming = served.servers.context.bodies
-    stalled = [socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) for _ in range(4)]
+    stalled = [
+        socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) for _ in range(4)
+    ]
     for connection in stalled:
         connection.sendall(begun)
 
@@ -836,7 +908,9 @@ def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_th
     assert seconds < 20
     assert {status_and_code(each) for each in received} == {(408, "too_slow")}
     sentence = json.loads(received[0].partition(b"\r\n\r\n")[2])["error"]
-    assert re.fullmatch("the body arrived too slowly while others were waiting: got [0-9]+ bytes", sentence)
+    assert re.fullmatch(
+        "the body arrived too slowly while others were waiting: got [0-9]+ bytes", sentence
+    )
 
 
 def test_what_may_run_for_hours_takes_no_large_body(served: Serving) -> None:
@@ -917,14 +991,17 @@ def test_a_write_that_was_begun_is_finished_though_its_client_goes(
     content = json.dumps({"chain": "polkadot", "text": "kept"}).encode()
     with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
         connection.sendall(
-            head("/api/create/remark", f"Content-Type: {JSON}", f"Content-Length: {len(content)}") + content
+            head("/api/create/remark", f"Content-Type: {JSON}", f"Content-Length: {len(content)}")
+            + content
         )
         assert begun.wait(PATIENCE)
 
     assert done.wait(PATIENCE)
 
 
-def test_a_read_is_given_up_when_its_client_goes(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_is_given_up_when_its_client_goes(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun, ended = threading.Event(), threading.Event()
 
     async def wait(_: str) -> None:
@@ -938,7 +1015,8 @@ def test_a_read_is_given_up_when_its_client_goes(served: Serving, monkeypatch: p
     with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
         content = b'{"id": "x"}'
         connection.sendall(
-            head("/api/scenario/info", f"Content-Type: {JSON}", f"Content-Length: {len(content)}") + content
+            head("/api/scenario/info", f"Content-Type: {JSON}", f"Content-Length: {len(content)}")
+            + content
         )
         assert begun.wait(PATIENCE)
 
@@ -953,7 +1031,11 @@ def test_it_says_that_it_lives_is_ready_and_which_version_it_is(served: Serving)
 
     from scenarioctl import __version__
 
-    assert served.get("/healthz").json() == {"status": "ok", "store": "file", "store_from": "default"}
+    assert served.get("/healthz").json() == {
+        "status": "ok",
+        "store": "file",
+        "store_from": "default",
+    }
     assert served.get("/readyz").json() == {"status": "ready"}
     assert served.get("/version").json() == {
         "name": "scenarioctl",
@@ -964,7 +1046,9 @@ def test_it_says_that_it_lives_is_ready_and_which_version_it_is(served: Serving)
     }
 
 
-def test_it_is_not_ready_while_it_stops_or_its_store_or_worker_do_not_answer(tmp_path: Path) -> None:
+def test_it_is_not_ready_while_it_stops_or_its_store_or_worker_do_not_answer(
+    tmp_path: Path,
+) -> None:
     class Stuck:
         @property
         def last_beat(self) -> float:
@@ -992,7 +1076,9 @@ def test_it_is_not_ready_while_it_stops_or_its_store_or_worker_do_not_answer(tmp
 
 def test_metrics_count_by_endpoint_and_no_client_can_add_a_label(tmp_path: Path) -> None:
     with Serving(tmp_path) as serving:
-        made = serving.post("/api/create/remark", {"chain": "polkadot", "text": "x"}).json()["result"]
+        made = serving.post("/api/create/remark", {"chain": "polkadot", "text": "x"}).json()[
+            "result"
+        ]
         serving.post("/job/start", {"id": made, "every": "1h"})
         for number in range(5):
             serving.get(f"/nope/{number}")
@@ -1005,7 +1091,10 @@ def test_metrics_count_by_endpoint_and_no_client_can_add_a_label(tmp_path: Path)
     lines = [line for line in text.splitlines() if line.startswith("scenarioctl_requests_total")]
     assert lines == [
         'scenarioctl_requests_total{endpoint="/api/create/remark",server="api",status="200"} 1.0',
-        'scenarioctl_requests_total{endpoint="/api/template/stats/{chain}",server="api",status="404"} 5.0',
+        (
+            'scenarioctl_requests_total{endpoint="/api/template/stats/{chain}",server="api",'
+            'status="404"} 5.0'
+        ),
         'scenarioctl_requests_total{endpoint="/job/start",server="api",status="200"} 1.0',
         'scenarioctl_requests_total{endpoint="none",server="api",status="404"} 5.0',
     ]
@@ -1094,13 +1183,17 @@ def test_a_hundred_thousand_requests_leave_the_memory_as_it_was(tmp_path: Path) 
     assert after - before < 8 * 1024 * 1024
 
 
-# -- clients that leave --------------------------------------------------------------------------------------------
+# -- clients that leave
+# --------------------------------------------------------------------------------------------
 
 
 def creating(served: Serving) -> socket.socket:
     """Return a connection on which a remark has been sent to be created."""
     body = b'{"chain": "polkadot", "text": "gm"}'
-    head = f"POST /api/create/remark HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = (
+        "POST /api/create/remark HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+        f"application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
     connection = socket.create_connection(("127.0.0.1", served.api))
     connection.sendall(head.encode() + body)
     return connection
@@ -1164,7 +1257,10 @@ PAID = {"chain": "polkadot", "tx": "0x00071468656c6c6f", "sender": ALICE}
         ("/api/scenario/info/full", {"id": ""}),
         ("/api/create/remark", {"chain": "nowhere", "text": "x"}),
         ("/api/create/remark", {"chain": "polkadto", "text": "x"}),
-        ("/api/actions/query", {"chain": "polkadot", "pallet_name": "System", "method_name": "Number"}),
+        (
+            "/api/actions/query",
+            {"chain": "polkadot", "pallet_name": "System", "method_name": "Number"},
+        ),
         ("/api/tx/decode", {"chain": "paseo", "tx": "0x00071468656c6c6f"}),
     ],
 )

@@ -59,7 +59,9 @@ def connected(tmp_path: Path) -> Iterator[Any]:
     def serve(answers: dict[str, Any]) -> Serving:
         node = Node(answers).__enter__()
         opened.append(node)
-        serving = Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}).__enter__()
+        serving = Serving(
+            tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}
+        ).__enter__()
         opened.append(serving)
         return serving
 
@@ -123,7 +125,10 @@ def test_4_a_scenario_is_described_in_full(served: Serving, stored: str) -> None
     assert result == {
         "result": {
             "tx": TXDATA.replace("02093d00", "828d5b00"),
-            "says": f"sends 1.5 USDt from Polkadot Asset Hub to Hydration (reserve on Polkadot Asset Hub) for {BOB}",
+            "says": (
+                "sends 1.5 USDt from Polkadot Asset Hub to Hydration (reserve on Polkadot "
+                f"Asset Hub) for {BOB}"
+            ),
             "summary": "assetHub > xTransfer > hydraDx",
             "asset": "1984",
             "amount": "1.5",
@@ -146,7 +151,9 @@ def test_5_a_scenario_is_created(served: Serving) -> None:
 def test_5_numbers_may_come_as_text(served: Serving) -> None:
     texts = {**SCENARIO, "amount": "1.5", "assetid": "1984"}
 
-    made = [answered(served.post("/api/create/scenario", each))["result"] for each in (SCENARIO, texts)]
+    made = [
+        answered(served.post("/api/create/scenario", each))["result"] for each in (SCENARIO, texts)
+    ]
 
     drafted = [answered(served.post("/api/scenario/info/full", {"id": each})) for each in made]
     assert drafted[0] == drafted[1]
@@ -155,7 +162,8 @@ def test_5_numbers_may_come_as_text(served: Serving) -> None:
 def test_6_a_swap_is_created_and_drafted(served: Serving) -> None:
     result = answered(
         served.post(
-            "/api/create/swap", {"assetin": 5, "assetout": 10, "amount": 1, "min_amount_out": "4000000"}
+            "/api/create/swap",
+            {"assetin": 5, "assetout": 10, "amount": 1, "min_amount_out": "4000000"},
         )
     )
 
@@ -163,7 +171,10 @@ def test_6_a_swap_is_created_and_drafted(served: Serving) -> None:
     assert result == {
         "success": True,
         "swap": {
-            "swap_tx": "0xac043b05050000000a00000000e40b5402000000000000000000000000093d00000000000000000000000000",
+            "swap_tx": (
+                "0xac043b05050000000a00000000e40b5402000000000000000000000000093d00000000000000"
+                "000000000000"
+            ),
             "spec_version": 428,
             "offline": True,
         },
@@ -176,12 +187,18 @@ def test_6_a_swap_is_created_and_drafted(served: Serving) -> None:
 def test_6_a_swap_that_nobody_can_quote_says_so_beside_its_flag(served: Serving) -> None:
     reply = served.post("/api/create/swap", {"assetin": 5, "assetout": 10, "amount": 1})
 
-    advice = ": give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)"
+    advice = (
+        ": give the minimum with --min-received (min_received), or in the smallest unit with "
+        "--min-amount-out (min_amount_out)"
+    )
     assert (reply.status, reply.json()) == (
         503,
         {
             "success": False,
-            "error": f"a swap without a minimum received needs a quote from Hydration, which can't be asked offline{advice}",
+            "error": (
+                "a swap without a minimum received needs a quote from Hydration, which can't "
+                f"be asked offline{advice}"
+            ),
             "code": "chain_unreachable",
             "advice": advice,
         },
@@ -207,7 +224,10 @@ def test_7_both_spellings_of_the_destination_may_agree_but_not_differ(served: Se
     assert (differing.status, differing.json()) == (
         422,
         {
-            "error": "destchain 'hydraDx' and deschain 'polkadot' are the same field and differ; give one of them",
+            "error": (
+                "destchain 'hydraDx' and deschain 'polkadot' are the same field and differ; "
+                "give one of them"
+            ),
             "code": "invalid_request",
             "field": "destchain",
             "value": "hydraDx",
@@ -260,7 +280,10 @@ def test_10_what_is_no_transaction_is_judged_before_the_chain_is_asked(served: S
     assert (reply.status, reply.json()) == (
         422,
         {
-            "error": "tx 0x1234 is not a signed extrinsic of Polkadot: it does not begin with a length and a version, as every extrinsic does",
+            "error": (
+                "tx 0x1234 is not a signed extrinsic of Polkadot: it does not begin with a "
+                "length and a version, as every extrinsic does"
+            ),
             "code": "invalid_request",
             "field": "tx",
             "value": "0x1234",
@@ -271,7 +294,9 @@ def test_10_what_is_no_transaction_is_judged_before_the_chain_is_asked(served: S
 def test_11_a_contract_is_described(served: Serving) -> None:
     abi = json.loads((DATA / "contracts" / "token-v4.json").read_text())
 
-    assert answered(served.post("/api/contracts/contract_info", {"abiJson": abi, "address": BOB})) == {
+    assert answered(
+        served.post("/api/contracts/contract_info", {"abiJson": abi, "address": BOB})
+    ) == {
         "sucess": True,
         "description": [
             {
@@ -341,7 +366,9 @@ def test_11_an_error_has_the_flag_as_the_interface_spells_it(served: Serving) ->
         422,
         {
             "sucess": False,
-            "error": "abiJson has no version, expected ink! metadata version 3 (under V3), 4, 5 or 6",
+            "error": (
+                "abiJson has no version, expected ink! metadata version 3 (under V3), 4, 5 or 6"
+            ),
             "code": "invalid_request",
             "field": "abiJson",
             "expected": "ink! metadata version 3 (under V3), 4, 5 or 6",
@@ -368,7 +395,9 @@ def test_w1_w2_a_job_is_started_and_stopped(served: Serving, stored: str) -> Non
 
 def test_w3_w4_what_a_run_leaves_is_read(tmp_path: Path) -> None:
     with Serving(tmp_path) as serving:
-        scenario = serving.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+        scenario = serving.post(
+            "/api/create/remark", {"chain": "polkadot", "text": "hello"}
+        ).json()["result"]
         serving.post("/job/run", {"id": scenario}, port=serving.worker)
 
         log = answered(serving.post("/scenario/worker/logs", {"id": scenario}, port=serving.worker))
@@ -413,8 +442,12 @@ def test_the_worker_s_endpoints_are_on_the_api_too_where_one_process_has_both(
     ("save", "get"),
     [("/api/template/saveUrl", "/api/template/getUrl/{}"), ("/saveUrl", "/getUrl/{}")],
 )
-def test_a_share_string_is_saved_and_given_back(served: Serving, server: str, save: str, get: str) -> None:
-    share = json.loads((DATA / "vectors" / "share.json").read_text())["vectors"][0]["shares"]["plain"]
+def test_a_share_string_is_saved_and_given_back(
+    served: Serving, server: str, save: str, get: str
+) -> None:
+    share = json.loads((DATA / "vectors" / "share.json").read_text())["vectors"][0]["shares"][
+        "plain"
+    ]
     port = getattr(served, server)
 
     saved = answered(served.post(save, {"url": share}, port=port))
@@ -426,7 +459,9 @@ def test_a_share_string_is_saved_and_given_back(served: Serving, server: str, sa
 
 
 @pytest.mark.parametrize("server", ["api", "worker"])
-def test_a_webhook_takes_any_json_for_a_uuid_that_a_scenario_names(tmp_path: Path, server: str) -> None:
+def test_a_webhook_takes_any_json_for_a_uuid_that_a_scenario_names(
+    tmp_path: Path, server: str
+) -> None:
     diagram = (DATA / "diagrams" / "webhook_query.json").read_text()
     with Serving(tmp_path) as serving:
         port = getattr(serving, server)
@@ -437,7 +472,9 @@ def test_a_webhook_takes_any_json_for_a_uuid_that_a_scenario_names(tmp_path: Pat
             for content in ({"address": BOB, "uuid": "theirs"}, [1, None], "text", None, 0.5)
         ]
         events = answered(serving.get(f"/api/webhooks/{UUID}", port=port))["events"]
-        replayed = answered(serving.post("/api/webhooks/replay", {"id": events[0]["id"]}, port=port))
+        replayed = answered(
+            serving.post("/api/webhooks/replay", {"id": events[0]["id"]}, port=port)
+        )
 
     assert (before.status, before.json()["code"]) == (404, "not_found")
     assert [each["success"] for each in posted] == [True] * 5

@@ -1,4 +1,5 @@
-"""Drafts that were made for an older runtime: those that the chain's new one reads otherwise are told apart."""
+"""Drafts that were made for an older runtime: those that the chain's new one reads otherwise are
+told apart."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,7 +28,9 @@ POLKADOT = bundled("polkadot")
 SPEC = POLKADOT.spec_version
 REMARK = Call(pallet="System", method="remark_with_event", args={"remark": b"hello"})
 TRANSFER = Call(
-    pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": BOB}, "value": 12_345_678_900}
+    pallet="Balances",
+    method="transfer_keep_alive",
+    args={"dest": {"Id": BOB}, "value": 12_345_678_900},
 )
 BATCH = Call(
     pallet="Utility",
@@ -50,7 +53,9 @@ def changed(*changes: Change) -> RuntimeTable:
     for change in changes:
         change(table)
     table._header["pallets"] = [list(row) for row in table._header["pallets"]]
-    return RuntimeTable.load(RuntimeTable(table._header, table.types, table._pallets, table._apis).dump())
+    return RuntimeTable.load(
+        RuntimeTable(table._header, table.types, table._pallets, table._apis).dump()
+    )
 
 
 def renumbered(pallet: str, index: int) -> Change:
@@ -84,7 +89,9 @@ def retyped(pallet: str, method: str, argument: str, like: tuple[str, str, str])
     """Let an argument be of the type that another one, (pallet, method, argument), has."""
 
     def change(table: RuntimeTable) -> None:
-        (type_id,) = (field.type_id for field in table.call_fields(*like[:2]) if field.name == like[2])
+        (type_id,) = (
+            field.type_id for field in table.call_fields(*like[:2]) if field.name == like[2]
+        )
         (row,) = (row for row in variants(table, pallet) if row[0] == method)
         (field,) = (field for field in row[2] if field[0] == argument)
         field[1] = type_id
@@ -123,7 +130,9 @@ def test_a_pallet_that_moved_is_told_of() -> None:
 
 
 def test_a_call_inside_a_batch_that_moved_is_told_of() -> None:
-    assert judge(BATCH, renumbered("Balances", 199)) == says("2000000", "2000001", "Utility.batch_all")
+    assert judge(BATCH, renumbered("Balances", 199)) == says(
+        "2000000", "2000001", "Utility.batch_all"
+    )
 
 
 def test_pallets_that_changed_places_are_told_of() -> None:
@@ -149,7 +158,9 @@ def test_an_argument_written_otherwise_is_told_of() -> None:
 def test_an_argument_of_another_type_is_told_of() -> None:
     bare_account = retyped("Balances", "transfer_keep_alive", "dest", ("Claims", "claim", "dest"))
 
-    assert judge(TRANSFER, bare_account) == says("2000000", "2000001", "Balances.transfer_keep_alive")
+    assert judge(TRANSFER, bare_account) == says(
+        "2000000", "2000001", "Balances.transfer_keep_alive"
+    )
 
 
 def test_an_argument_of_another_name_is_told_of() -> None:
@@ -165,9 +176,13 @@ def test_a_draft_whose_runtime_is_not_at_hand_cannot_be_judged() -> None:
     )
 
 
-@pytest.mark.parametrize("tx", ["0x", "0x00", "0xzz", "Could not generate transaction", "0x1004ffffff"])
+@pytest.mark.parametrize(
+    "tx", ["0x", "0x00", "0xzz", "Could not generate transaction", "0x1004ffffff"]
+)
 def test_what_its_own_runtime_cannot_read_is_told_of(tx: str) -> None:
-    assert explain_incompatibility(POLKADOT, changed(), tx, spec_version=SPEC) == says("polkadot", "2000000")
+    assert explain_incompatibility(POLKADOT, changed(), tx, spec_version=SPEC) == says(
+        "polkadot", "2000000"
+    )
 
 
 # Against a node
@@ -176,10 +191,12 @@ def test_what_its_own_runtime_cannot_read_is_told_of(tx: str) -> None:
 def served(tmp_path: Path, node: Node) -> Application:
     config = tmp_path / "config.toml"
     config.write_text(
-        f'[chains.polkadot]\nendpoints = ["{node.url}"]\n[chains.kusama]\nendpoints = ["ws://127.0.0.1:1/"]\n'
+        f'[chains.polkadot]\nendpoints = ["{node.url}"]\n[chains.kusama]\nendpoints = '
+        '["ws://127.0.0.1:1/"]\n'
     )
     app = Application(
-        load_settings({"config": str(config), "cache": tmp_path, "store": tmp_path / "s.db"}, {}), served=True
+        load_settings({"config": str(config), "cache": tmp_path, "store": tmp_path / "s.db"}, {}),
+        served=True,
     )
     app.resources.store = NoStore()  # type: ignore[assignment]
     return app
@@ -193,7 +210,8 @@ class NoStore:
 
 
 def upgraded(table: RuntimeTable, tmp_path: Path) -> Node:
-    """Return a node of polkadot that runs *table*, which is in the cache as if it had been fetched."""
+    """Return a node of polkadot that runs *table*, which is in the cache as if it had been
+    fetched."""
     chain = Application(load_settings({}, {})).registry.find("polkadot")
     save_cached(table, chain.genesis, tmp_path / "runtimes" / "polkadot")
     version = {"specName": "polkadot", "specVersion": table.spec_version}
@@ -212,10 +230,13 @@ def test_the_drafts_of_a_chain_are_judged_by_what_it_runs_now(tmp_path: Path) ->
     table = changed(renumbered("System", 199))
 
     with upgraded(table, tmp_path) as node:
-        said = asyncio.run(judged(served(tmp_path, node), SPEC, *([drafted(TRANSFER)] * 60), drafted(REMARK)))
+        said = asyncio.run(
+            judged(served(tmp_path, node), SPEC, *([drafted(TRANSFER)] * 60), drafted(REMARK))
+        )
 
     assert said == [""] * 60 + [
-        "it was drafted for polkadot 2000000, but polkadot 2000001 encodes System.remark_with_event differently "
+        "it was drafted for polkadot 2000000, but polkadot 2000001 encodes "
+        "System.remark_with_event differently "
         "(its index was 0x0007 and is 0xc707): draft it again"
     ]
 
@@ -225,7 +246,9 @@ def test_drafts_of_a_runtime_of_the_cache_are_judged(tmp_path: Path) -> None:
 
     with upgraded(changed(), tmp_path) as node:
         app = served(tmp_path, node)
-        save_cached(older, app.registry.find("polkadot").genesis, tmp_path / "runtimes" / "polkadot")
+        save_cached(
+            older, app.registry.find("polkadot").genesis, tmp_path / "runtimes" / "polkadot"
+        )
         said = asyncio.run(judged(app, 1006000, drafted(REMARK, older), drafted(TRANSFER, older)))
 
     assert said == ["", ""]

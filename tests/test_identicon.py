@@ -33,7 +33,9 @@ def hex_of(color: str) -> str:
 
 @pytest.mark.parametrize("account", KNOWN["colors"])
 def test_an_account_has_the_colors_that_it_has_in_wallets(account: str) -> None:
-    assert list(identicon_colors(bytes.fromhex(account[2:]))) == list(map(hex_of, KNOWN["colors"][account]))
+    assert list(identicon_colors(bytes.fromhex(account[2:]))) == list(
+        map(hex_of, KNOWN["colors"][account])
+    )
 
 
 def test_the_circles_are_where_wallets_have_them() -> None:
@@ -42,13 +44,18 @@ def test_the_circles_are_where_wallets_have_them() -> None:
     places = [tuple(map(float, place)) for place in re.findall(r"M([\d.]+) ([\d.]+)h", drawn)]
     ground, *circles = KNOWN["circles"]
     assert sorted(places) == sorted((round(x, 1), round(y, 1)) for x, y, _ in circles)
-    assert {2 * radius for _, _, radius in circles} == {int(re.findall('stroke-width="(\\d+)"', drawn)[0])}
+    assert {2 * radius for _, _, radius in circles} == {
+        int(re.findall('stroke-width="(\\d+)"', drawn)[0])
+    }
     assert f'<circle cx="{ground[0]}" cy="{ground[1]}" r="{ground[2]}" fill="#eeeeee"/>' in drawn
 
 
 def test_the_page_has_it_under_each_spelling_of_the_account(tmp_path: Path) -> None:
     with Serving(tmp_path) as served:
-        one, other = served.get(f"/web/identicon/{BOB}.svg"), served.get(f"/web/identicon/{BOB_HEX}.svg")
+        one, other = (
+            served.get(f"/web/identicon/{BOB}.svg"),
+            served.get(f"/web/identicon/{BOB_HEX}.svg"),
+        )
         wrong = served.get("/web/identicon/hello.svg")
 
     assert one.status == 200

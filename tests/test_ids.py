@@ -24,7 +24,9 @@ ALSO: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("start", ["0x", "0X"])
-def test_the_id_of_a_scenario_never_looks_like_hex(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_id_of_a_scenario_never_looks_like_hex(
+    start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn = iter(f"{start}1234567" + "a0x234567")
     monkeypatch.setattr("secrets.choice", lambda _: next(drawn))
 
@@ -33,7 +35,9 @@ def test_the_id_of_a_scenario_never_looks_like_hex(start: str, monkeypatch: pyte
 
 def id_of(operation: str) -> str:
     """Return the name of the operation's field that holds an id; empty if it has none."""
-    needed = [each.name for each in fields(request_of(operations()[operation])) if each.default is MISSING]
+    needed = [
+        each.name for each in fields(request_of(operations()[operation])) if each.default is MISSING
+    ]
     return next((name for name in needed if name in IDS), "")
 
 
@@ -46,13 +50,17 @@ def with_id() -> list[str]:
 
 
 def in_body() -> list[Endpoint]:
-    return [row for row in ENDPOINTS if (name := id_of(row.operation)) and f"{{{name}}}" not in row.path]
+    return [
+        row for row in ENDPOINTS if (name := id_of(row.operation)) and f"{{{name}}}" not in row.path
+    ]
 
 
 @pytest.mark.parametrize("words", with_id())
 def test_a_command_refuses_an_empty_id(words: str, scenarioctl: Run, tmp_path: Path) -> None:
     store = str(tmp_path / "s.db")
-    scenarioctl("--store", store, "--offline", "create", "remark", "--chain", "polkadot", "--text", "gm")
+    scenarioctl(
+        "--store", store, "--offline", "create", "remark", "--chain", "polkadot", "--text", "gm"
+    )
     (tmp_path / "event.json").write_text("{}")
     more = {
         "webhook post": [str(tmp_path / "event.json")],
@@ -71,7 +79,9 @@ def test_an_endpoint_refuses_an_empty_id(tmp_path: Path) -> None:
         served.post("/api/create/remark", {"chain": "polkadot", "text": "gm"})
         rows = in_body()
         answers = {
-            row.path: served.post(row.path, {id_of(row.operation): "", **ALSO.get(row.operation, {})})
+            row.path: served.post(
+                row.path, {id_of(row.operation): "", **ALSO.get(row.operation, {})}
+            )
             if row.method == "POST"
             else served.get(f"{row.path}?{id_of(row.operation)}=")
             for row in rows

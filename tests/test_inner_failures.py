@@ -17,11 +17,19 @@ FAILED: dict[str, Any] = {"Err": {"Token": "FundsUnavailable"}}
 @pytest.mark.parametrize(
     ("chain", "name", "fields"),
     [
-        ("polkadot", "Utility.BatchInterrupted", {"index": 1, "error": {"Token": "FundsUnavailable"}}),
+        (
+            "polkadot",
+            "Utility.BatchInterrupted",
+            {"index": 1, "error": {"Token": "FundsUnavailable"}},
+        ),
         ("polkadot", "Utility.BatchCompletedWithErrors", None),
         ("polkadot", "Utility.DispatchedAs", {"result": FAILED}),
         ("polkadot", "Proxy.ProxyExecuted", {"result": FAILED}),
-        ("polkadot", "XcmPallet.Attempted", {"outcome": {"Error": {"index": 0, "error": "Barrier"}}}),
+        (
+            "polkadot",
+            "XcmPallet.Attempted",
+            {"outcome": {"Error": {"index": 0, "error": "Barrier"}}},
+        ),
         ("hydraDx", "EVM.ExecutedFailed", {"address": bytes(20)}),
         ("hydraDx", "EVM.CreatedFailed", {"address": bytes(20)}),
         (
@@ -37,7 +45,11 @@ FAILED: dict[str, Any] = {"Err": {"Token": "FundsUnavailable"}}
         ),
         # Of another shape than its type: nothing is known of it.
         ("polkadot", "Utility.DispatchedAs", {"outcome": {"Ok": None}}),
-        ("assetHub", "Revive.EthExtrinsicRevert", {"dispatch_error": {"Token": "FundsUnavailable"}}),
+        (
+            "assetHub",
+            "Revive.EthExtrinsicRevert",
+            {"dispatch_error": {"Token": "FundsUnavailable"}},
+        ),
     ],
 )
 def test_a_failure_is_refused(chain: str, name: str, fields: Any) -> None:

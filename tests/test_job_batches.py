@@ -39,7 +39,9 @@ def job(scenarioctl: Run, *line: str) -> Any:
 
 
 def test_all_steps_are_one_draft(scenarioctl: Run, tmp_path: Path) -> None:
-    scenario = create(scenarioctl, flow(tmp_path, transfer("2"), transfer("1.5", "assetHub"), REMARK))
+    scenario = create(
+        scenarioctl, flow(tmp_path, transfer("2"), transfer("1.5", "assetHub"), REMARK)
+    )
     job(scenarioctl, "start", scenario, "--batch", "--every", "30d")
 
     done = job(scenarioctl, "run", scenario)
@@ -52,7 +54,9 @@ def test_all_steps_are_one_draft(scenarioctl: Run, tmp_path: Path) -> None:
     shown = job(scenarioctl, "status", scenario)
     assert (shown["batch"], shown["schedule"]) == (True, says("every 30d", "one transaction"))
     assert set(shown["last_steps"].values()) == {"drafted"}
-    built = json.loads(scenarioctl("--offline", "--json", "scenario", "build", scenario, "--batch").out)
+    built = json.loads(
+        scenarioctl("--offline", "--json", "scenario", "build", scenario, "--batch").out
+    )
     assert built["tx"] == draft["tx"]
 
 
@@ -78,7 +82,9 @@ def test_what_cannot_be_one_draft_is_refused_at_the_start(
     assert job(scenarioctl, "status", scenario)["state"] == "stopped"
 
 
-def test_a_scenario_that_is_changed_later_fails_as_one_draft(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_scenario_that_is_changed_later_fails_as_one_draft(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     scenario = create(scenarioctl, flow(tmp_path, transfer("2"), REMARK))
     job(scenarioctl, "start", scenario, "--batch")
     scenarioctl(

@@ -64,7 +64,9 @@ def moved(chain: str, made: Call) -> dict[str, str]:
 
 PAY = call("Balances", "transfer_keep_alive", dest={"Id": BOB_KEY}, value=2 * DOT)
 REMARK = call("System", "remark", remark=b"hi")
-SELL = call("Router", "sell", asset_in=5, asset_out=0, amount_in=3 * DOT, min_amount_out=7, route=[])
+SELL = call(
+    "Router", "sell", asset_in=5, asset_out=0, amount_in=3 * DOT, min_amount_out=7, route=[]
+)
 BUY = call("Router", "buy", asset_in=5, asset_out=0, amount_out=7, max_amount_in=4 * DOT, route=[])
 BATCH = call("Utility", "batch_all", calls=[held(PAY), held(REMARK), held(PAY)])
 PROXIED = call("Proxy", "proxy", real={"Id": BOB_KEY}, force_proxy_type=None, call=held(BATCH))
@@ -83,7 +85,12 @@ TRANSFER = call(
     "transfer",
     currency_id=5,
     amount=DOT,
-    dest={"V4": {"parents": 1, "interior": {"X1": [{"AccountId32": {"network": None, "id": BOB_KEY}}]}}},
+    dest={
+        "V4": {
+            "parents": 1,
+            "interior": {"X1": [{"AccountId32": {"network": None, "id": BOB_KEY}}]},
+        }
+    },
     dest_weight_limit="Unlimited",
 )
 
@@ -95,14 +102,22 @@ TRANSFER = call(
         ("polkadot", REMARK, {}),
         ("polkadot", BATCH, {"DOT": "4 DOT"}),
         ("polkadot", APPROVED, {"DOT": "4 DOT"}),
-        ("polkadot", call("Utility", "if_else", main=held(PAY), fallback=held(PAY)), {"DOT": "4 DOT"}),
+        (
+            "polkadot",
+            call("Utility", "if_else", main=held(PAY), fallback=held(PAY)),
+            {"DOT": "4 DOT"},
+        ),
         ("polkadot", call("Utility", "batch_all", calls=[]), {}),
         ("polkadot", call("Staking", "bond_extra", max_additional=DOT), {"DOT": "1 DOT"}),
         ("polkadot", call("Staking", "unbond", value=DOT), {}),
         ("hydraDx", SELL, {"DOT": "3 DOT"}),
         ("hydraDx", BUY, {"DOT": "4 DOT"}),
         ("hydraDx", TRANSFER, {"DOT": "1 DOT"}),
-        ("hydraDx", call("Utility", "batch_all", calls=[held(SELL), held(TRANSFER)]), {"DOT": "4 DOT"}),
+        (
+            "hydraDx",
+            call("Utility", "batch_all", calls=[held(SELL), held(TRANSFER)]),
+            {"DOT": "4 DOT"},
+        ),
     ],
 )
 def test_a_call_moves_what_it_and_all_calls_inside_it_move(
@@ -115,12 +130,22 @@ def test_a_call_moves_what_it_and_all_calls_inside_it_move(
     ("chain", "made"),
     [
         ("polkadot", call("Balances", "transfer_all", dest={"Id": BOB_KEY}, keep_alive=False)),
-        ("polkadot", call("Proxy", "add_proxy", delegate={"Id": BOB_KEY}, proxy_type="Any", delay=0)),
+        (
+            "polkadot",
+            call("Proxy", "add_proxy", delegate={"Id": BOB_KEY}, proxy_type="Any", delay=0),
+        ),
         ("polkadot", call("Staking", "bond", value=DOT, payee={"Account": BOB_KEY})),
         ("polkadot", call("Staking", "validate", prefs={"commission": 0, "blocked": False})),
         (
             "polkadot",
-            call("Scheduler", "schedule_after", after=5, maybe_periodic=None, priority=0, call=held(PAY)),
+            call(
+                "Scheduler",
+                "schedule_after",
+                after=5,
+                maybe_periodic=None,
+                priority=0,
+                call=held(PAY),
+            ),
         ),
         (
             "polkadot",
@@ -134,7 +159,10 @@ def test_a_call_moves_what_it_and_all_calls_inside_it_move(
                 max_weight=WEIGHT,
             ),
         ),
-        ("hydraDx", call("Router", "sell_all", asset_in=5, asset_out=0, min_amount_out=7, route=[])),
+        (
+            "hydraDx",
+            call("Router", "sell_all", asset_in=5, asset_out=0, min_amount_out=7, route=[]),
+        ),
         ("hydraDx", call("Router", "buy", **{**BUY.args, "max_amount_in": U128_MAX})),
         ("hydraDx", call("Tokens", "transfer", dest=BOB_KEY, currency_id=4_000_000, amount=1)),
         (
@@ -208,7 +236,9 @@ def test_every_transfer_that_is_built_here_says_how_much_it_moves() -> None:
         ([{"WithdrawAsset": []}], False),
     ],
 )
-def test_a_program_for_another_chain_may_only_pass_on_what_arrives(program: Any, is_known: bool) -> None:
+def test_a_program_for_another_chain_may_only_pass_on_what_arrives(
+    program: Any, is_known: bool
+) -> None:
     here = {"parents": 1, "interior": "Here"}
     made = call(
         "PolkadotXcm",
@@ -231,7 +261,12 @@ def test_a_program_for_another_chain_may_only_pass_on_what_arrives(program: Any,
 
 def test_a_program_moves_what_it_withdraws() -> None:
     here = {"parents": 1, "interior": "Here"}
-    keep = {"DepositAsset": {"assets": {"Wild": "All"}, "beneficiary": {"parents": 0, "interior": "Here"}}}
+    keep = {
+        "DepositAsset": {
+            "assets": {"Wild": "All"},
+            "beneficiary": {"parents": 0, "interior": "Here"},
+        }
+    }
     taken = {"WithdrawAsset": [{"id": here, "fun": {"Fungible": 3 * DOT}}]}
 
     def execute(*program: Any) -> Call:
@@ -262,13 +297,27 @@ def test_bounds_are_kept_as_amounts_with_symbols(given: Any, text: str) -> None:
     assert kept == text
     assert read_bounds(kept, field="max_amount") == kept
     assert (
-        ", ".join(f"{write_amount(amount)} {symbol}" for symbol, amount in split_bounds(kept).items()) == kept
+        ", ".join(
+            f"{write_amount(amount)} {symbol}" for symbol, amount in split_bounds(kept).items()
+        )
+        == kept
     )
 
 
 @pytest.mark.parametrize(
     "given",
-    ["10", "10raw", ["10 DOT", "5 dot"], "0 DOT", "-1 DOT", 5, "1,500 DOT", "many", "1e-60 DOT", {"a": 1}],
+    [
+        "10",
+        "10raw",
+        ["10 DOT", "5 dot"],
+        "0 DOT",
+        "-1 DOT",
+        5,
+        "1,500 DOT",
+        "many",
+        "1e-60 DOT",
+        {"a": 1},
+    ],
 )
 def test_what_is_no_bound_is_refused(given: Any) -> None:
     with raises(InvalidRequest, says("max_amount")):
@@ -327,7 +376,9 @@ def test_drafts_of_a_day_count_together(scenarioctl: Run, tmp_path: Path) -> Non
     ]
 
 
-def test_an_asset_without_a_bound_is_refused_while_another_has_one(scenarioctl: Run, tmp_path: Path) -> None:
+def test_an_asset_without_a_bound_is_refused_while_another_has_one(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     usdt = transfer("3", "assetHub", "assetHub") | {"assetid": "USDT"}
     scenario = create(scenarioctl, flow(tmp_path, usdt))
     job(scenarioctl, "start", scenario, "--max-amount", "10 DOT")
@@ -337,14 +388,20 @@ def test_an_asset_without_a_bound_is_refused_while_another_has_one(scenarioctl: 
     assert drafted(scenarioctl, scenario) == ""
 
 
-def test_an_asset_that_only_looks_like_another_has_no_bound(scenarioctl: Run, tmp_path: Path) -> None:
-    scenario = create(scenarioctl, flow(tmp_path, transfer("3", "assetHub", "assetHub") | {"assetid": "3"}))
+def test_an_asset_that_only_looks_like_another_has_no_bound(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    scenario = create(
+        scenarioctl, flow(tmp_path, transfer("3", "assetHub", "assetHub") | {"assetid": "3"})
+    )
     job(scenarioctl, "start", scenario, "--max-amount", "10 DOT")
 
     assert drafted(scenarioctl, scenario) == says("3 DOT (asset 3, not the native DOT)", "10 DOT")
 
 
-def test_what_nobody_can_read_is_refused_while_a_bound_stands(scenarioctl: Run, tmp_path: Path) -> None:
+def test_what_nobody_can_read_is_refused_while_a_bound_stands(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     everything = {
         "type": "chainTx",
         "chain": "polkadot",
@@ -360,9 +417,9 @@ def test_what_nobody_can_read_is_refused_while_a_bound_stands(scenarioctl: Run, 
 
 def test_a_payout_is_bounded_by_the_sum_of_its_lines(scenarioctl: Run, tmp_path: Path) -> None:
     lines = table([BOB, "1.5"], [BOB, "2"])
-    scenario = create_payout(scenarioctl, tmp_path, lines, "--chain", "polkadot", "--asset", "DOT", "--yes")[
-        "result"
-    ]
+    scenario = create_payout(
+        scenarioctl, tmp_path, lines, "--chain", "polkadot", "--asset", "DOT", "--yes"
+    )["result"]
     job(scenarioctl, "start", scenario, "--max-amount", "3.4 DOT")
 
     assert drafted(scenarioctl, scenario) == says("3.5 DOT", "3.4 DOT")
@@ -517,7 +574,9 @@ async def test_a_run_that_waited_long_counts_when_it_drafts(bench: Bench) -> Non
 
     # The next planned run is an hour later.
     more, limits = {"dot": Fraction(2)}, {"dot": Fraction(3)}
-    spent = await bench.store.spend(id, run="b", node="1", moment=START + DAY, amounts=more, limits=limits)
+    spent = await bench.store.spend(
+        id, run="b", node="1", moment=START + DAY, amounts=more, limits=limits
+    )
     assert spent == {"dot": Fraction(2)}
 
 
@@ -535,7 +594,9 @@ async def test_a_run_by_hand_counts_by_the_clock_of_the_store(
 async def test_a_leg_that_is_taken_again_counts_once(bench: Bench) -> None:
     id = await start_daily(bench, "2 DOT")
     gone = await bench.begin(id, "gone")
-    guard = guard_of(bench.app, id, gone.job.schedule, run=f"{id} {gone.job.planned}", planned=bench.time.now)
+    guard = guard_of(
+        bench.app, id, gone.job.schedule, run=f"{id} {gone.job.planned}", planned=bench.time.now
+    )
     scenario = await bench.store.get_scenario(id)
     diagram = await open_blob(bench.app, scenario.blob, id)
     # It has drafted, and dies before it stores the draft.
@@ -572,7 +633,9 @@ class TestEveryStore:
         assert run(self.spend(store, "3", key="b", at=6 * DAY)) == ""
         assert run(self.spend(store, "7.1", key="c", at=6 * DAY)) == "3"
 
-    def test_a_run_that_is_tried_again_counts_once_with_the_larger_amount(self, store: Store) -> None:
+    def test_a_run_that_is_tried_again_counts_once_with_the_larger_amount(
+        self, store: Store
+    ) -> None:
         for amount in ("6", "4", "6"):
             assert run(self.spend(store, amount, key="a")) == ""
 
@@ -582,12 +645,16 @@ class TestEveryStore:
     def test_amounts_of_any_size_are_exact(self, store: Store) -> None:
         large = 2**128 - 1
         assert run(self.spend(store, str(large - 1), key="a", limit=large)) == ""
-        assert run(self.spend(store, "1.000000000000000001", key="b", limit=large)) == str(large - 1)
+        assert run(self.spend(store, "1.000000000000000001", key="b", limit=large)) == str(
+            large - 1
+        )
         assert run(self.spend(store, "1", key="b", limit=large)) == ""
 
     def test_of_many_at_once_no_more_than_fit_are_noted(self, store: Store) -> None:
         async def all() -> list[str]:
-            return await asyncio.gather(*(self.spend(store, "3", key=str(number)) for number in range(8)))
+            return await asyncio.gather(
+                *(self.spend(store, "3", key=str(number)) for number in range(8))
+            )
 
         assert sorted(run(all())) == ["", "", "", *["9"] * 5]
 

@@ -1,4 +1,5 @@
-"""Jobs that are paused, resumed and rescheduled: over every store, between two runs and during one."""
+"""Jobs that are paused, resumed and rescheduled: over every store, between two runs and during
+one."""
 
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
@@ -52,7 +53,9 @@ def app(request: pytest.FixtureRequest, tmp_path: Path, time: Clock) -> Iterator
     """An application over each store, whose clock stands still at NOW until a test moves it."""
     with opened(request.param, tmp_path, time) as store:
         run(store.put_scenarios([FIRST]))
-        app = Application(load_settings({"offline": True, "cache": tmp_path}, {}), clock=lambda: time.wall)
+        app = Application(
+            load_settings({"offline": True, "cache": tmp_path}, {}), clock=lambda: time.wall
+        )
         app.resources.store = store
         yield app
 
@@ -81,7 +84,9 @@ def refusal(kind: type[ScenarioctlError], asked: Coroutine[Any, Any, Any]) -> st
 
 
 class TestBetweenRuns:
-    def test_a_paused_job_does_not_run_and_keeps_everything(self, app: Application, store: Store) -> None:
+    def test_a_paused_job_does_not_run_and_keeps_everything(
+        self, app: Application, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         finish(store, ended(claim(store)[0], failure="down"))
         before = get_job(store)
@@ -131,8 +136,14 @@ class TestBetweenRuns:
 
         assert get_job(store).due == NOW + HOUR
 
-    def test_a_cron_line_goes_on_at_its_next_time(self, app: Application, store: Store, time: Clock) -> None:
-        run(start_job(app, StartJob(id=ID, cron="0 9 * * *", timezone="Europe/Berlin", pause_after="3")))
+    def test_a_cron_line_goes_on_at_its_next_time(
+        self, app: Application, store: Store, time: Clock
+    ) -> None:
+        run(
+            start_job(
+                app, StartJob(id=ID, cron="0 9 * * *", timezone="Europe/Berlin", pause_after="3")
+            )
+        )
         schedule = get_job(store).schedule
         pause(app)
         time.wall = NOW + 48 * HOUR
@@ -190,7 +201,11 @@ class TestBetweenRuns:
         assert len(claim(store, now=NOW + 40 * MINUTE)) == 1
 
     def test_what_is_left_out_of_a_schedule_stays(self, app: Application, store: Store) -> None:
-        run(start_job(app, StartJob(id=ID, every="1h", jitter="1m", overlap="queue", pause_after="3")))
+        run(
+            start_job(
+                app, StartJob(id=ID, every="1h", jitter="1m", overlap="queue", pause_after="3")
+            )
+        )
         reschedule(app, cron="0 9 * * *", timezone="Europe/Berlin")
         by_cron = get_job(store).schedule
         reschedule(app, timezone="UTC", catchup="5m")
@@ -198,12 +213,16 @@ class TestBetweenRuns:
         reschedule(app, every="2h", pause_after=0)
         again = get_job(store).schedule
 
-        common = {"jitter": MINUTE, "overlap": Overlap.QUEUE, "pause_after": 3}
-        assert by_cron == Schedule(every=0, cron="0 9 * * *", timezone="Europe/Berlin", **common)  # type: ignore[arg-type]
+        common: dict[str, Any] = {"jitter": MINUTE, "overlap": Overlap.QUEUE, "pause_after": 3}
+        assert by_cron == Schedule(every=0, cron="0 9 * * *", timezone="Europe/Berlin", **common)
         assert later == replace(by_cron, timezone="UTC", catchup=5 * MINUTE)
-        assert again == Schedule(every=2 * HOUR, **{**common, "catchup": 5 * MINUTE, "pause_after": 0})  # type: ignore[arg-type]
+        assert again == Schedule(
+            every=2 * HOUR, **{**common, "catchup": 5 * MINUTE, "pause_after": 0}
+        )
 
-    def test_what_decides_no_time_moves_none(self, app: Application, store: Store, time: Clock) -> None:
+    def test_what_decides_no_time_moves_none(
+        self, app: Application, store: Store, time: Clock
+    ) -> None:
         run(store.start_job(replace(JOB, due=NOW + HOUR, planned=NOW + HOUR)))
         time.wall = NOW + MINUTE
         reschedule(app, pause_after="7")
@@ -245,7 +264,9 @@ class TestBetweenRuns:
         assert get_job(store).state is JobState.STOPPED
         assert claim(store, now=NOW + 5 * HOUR) == []
 
-    def test_a_start_without_a_schedule_takes_the_last_one(self, app: Application, store: Store) -> None:
+    def test_a_start_without_a_schedule_takes_the_last_one(
+        self, app: Application, store: Store
+    ) -> None:
         run(start_job(app, StartJob(id=ID, every="10m", pause_after=5)))
         run(stop_job(app, StopJob(id=ID)))
         started = run(start_job(app, StartJob(id=ID)))
@@ -259,7 +280,10 @@ class TestBetweenRuns:
         assert started.notes[0] not in other.notes
 
     def test_what_cannot_be_is_refused(self, app: Application, store: Store) -> None:
-        for request in (pause_job(app, PauseJob(id="nobody")), resume_job(app, ResumeJob(id="nobody"))):
+        for request in (
+            pause_job(app, PauseJob(id="nobody")),
+            resume_job(app, ResumeJob(id="nobody")),
+        ):
             assert refusal(NotFound, request) == says("nobody")
         never = [
             refusal(Conflict, pause_job(app, PauseJob(id=ID))),
@@ -268,7 +292,9 @@ class TestBetweenRuns:
         ]
         assert never == [says(ID, "never")] * 3
         run(store.start_job(JOB))
-        assert refusal(InvalidRequest, reschedule_job(app, RescheduleJob(id=ID))) == says("every", "cron")
+        assert refusal(InvalidRequest, reschedule_job(app, RescheduleJob(id=ID))) == says(
+            "every", "cron"
+        )
         wrong = RescheduleJob(id=ID, timezone="Europe/Berlin")
         assert refusal(InvalidRequest, reschedule_job(app, wrong)) == says("timezone", "cron")
         wrong = RescheduleJob(id=ID, jitter="2h")
@@ -281,8 +307,12 @@ class TestBetweenRuns:
 
 def waiting(leg: Leg) -> FinishedRun:
     """Return the end of *leg*, after which the run waits for a minute."""
-    wait = RunWait(step=f"webhook {WEBHOOK}", number=2, webhook=WEBHOOK, until=NOW + MINUTE, saved="anything")
-    return ended(leg, lines=("Waiting",), drafts=(), due=wait.until, next_planned=None, ran=False, wait=wait)
+    wait = RunWait(
+        step=f"webhook {WEBHOOK}", number=2, webhook=WEBHOOK, until=NOW + MINUTE, saved="anything"
+    )
+    return ended(
+        leg, lines=("Waiting",), drafts=(), due=wait.until, next_planned=None, ran=False, wait=wait
+    )
 
 
 class TestDuringARun:
@@ -305,7 +335,9 @@ class TestDuringARun:
         assert claim(store, now=NOW + 5 * HOUR) == []
         assert texts(store) == ["Paused on request" if end == "pause" else "Job stopped"]
 
-    def test_a_job_that_is_resumed_runs_at_its_next_time(self, app: Application, store: Store) -> None:
+    def test_a_job_that_is_resumed_runs_at_its_next_time(
+        self, app: Application, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         (leg,) = claim(store)
         pause(app)
@@ -317,7 +349,9 @@ class TestDuringARun:
         assert again.interrupted is False
         assert finish(store, ended(again)) is True
 
-    def test_a_run_that_waits_ends_with_a_line_that_says_where(self, app: Application, store: Store) -> None:
+    def test_a_run_that_waits_ends_with_a_line_that_says_where(
+        self, app: Application, store: Store
+    ) -> None:
         for change in ("pause", "stop"):
             run(store.start_job(JOB))
             (leg,) = claim(store)
@@ -351,11 +385,14 @@ class TestDuringARun:
         (again,) = claim(store, now=NOW + 2 * HOUR)
         assert (again.job.planned, again.saved) == (NOW + 2 * HOUR, "")
         words = (
-            "Rescheduled while step 2 waited for a webhook: every 2h, the next run is at 2025-11-20T21:29:18Z"
+            "Rescheduled while step 2 waited for a webhook: every 2h, the next run is at "
+            "2025-11-20T21:29:18Z"
         )
         assert texts(store)[-1] == words
 
-    @pytest.mark.parametrize("fields", [{"pause_after": "3"}, {"notify": "https://hooks.example.org/jobs"}])
+    @pytest.mark.parametrize(
+        "fields", [{"pause_after": "3"}, {"notify": "https://hooks.example.org/jobs"}]
+    )
     def test_a_run_that_waits_goes_on_if_its_times_stay(
         self, app: Application, store: Store, fields: dict[str, str]
     ) -> None:
@@ -393,7 +430,9 @@ class TestDuringARun:
 
         (claimed,) = claim(store, now=NOW + HOUR)
         reschedule(app, pause_after="0")
-        paused = ended(claimed, schedule=claimed.job.schedule, failure="down", due=None, next_planned=None)
+        paused = ended(
+            claimed, schedule=claimed.job.schedule, failure="down", due=None, next_planned=None
+        )
         finish(store, paused)
         assert get_job(store).state is JobState.PAUSED
 

@@ -7,7 +7,14 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError
-from scenarioctl.model.jobs import SECOND, FinishedRun, MempoolDraft, Retention, StepOutcome, StepResult
+from scenarioctl.model.jobs import (
+    SECOND,
+    FinishedRun,
+    MempoolDraft,
+    Retention,
+    StepOutcome,
+    StepResult,
+)
 from scenarioctl.operations.creation import CreateFlow, create_flow
 from scenarioctl.operations.job_runs import ListRuns, ListSteps, list_runs, list_steps
 from scenarioctl.operations.jobs import JobLog, JobMempool, RunJob, job_log, job_mempool, run_job
@@ -23,7 +30,12 @@ MINUTE = 60 * SECOND
 def draft(date: int, **more: Any) -> MempoolDraft:
     fields: dict[str, Any] = {"amount": "15000000000", "human": "1.5 DOT", "tx": "0x0400", **more}
     return MempoolDraft(
-        chain="polkadot", tx_type="xTransfer", date=date, spec_version=7, expires=date + MINUTE, **fields
+        chain="polkadot",
+        tx_type="xTransfer",
+        date=date,
+        spec_version=7,
+        expires=date + MINUTE,
+        **fields,
     )
 
 
@@ -103,12 +115,16 @@ async def test_a_run_has_its_drafts_in_whole_tokens(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         id = await remark(app)
         await run_at(app, id, 0)
-        await run_at(app, id, 1, drafts=(draft(NOON + MINUTE), draft(NOON + MINUTE, amount="1", human="")))
+        await run_at(
+            app, id, 1, drafts=(draft(NOON + MINUTE), draft(NOON + MINUTE, amount="1", human=""))
+        )
 
         first = (await job_mempool(app, JobMempool(id=id, run=1))).answer["mempool"]
         second = (await job_mempool(app, JobMempool(id=id, run="2"))).answer["mempool"]
 
-        assert [(row["seq"], row["amount"], row["human"]) for row in first] == [(1, "15000000000", "1.5 DOT")]
+        assert [(row["seq"], row["amount"], row["human"]) for row in first] == [
+            (1, "15000000000", "1.5 DOT")
+        ]
         assert [(row["seq"], row["amount"], row.get("human")) for row in second] == [
             (2, "15000000000", "1.5 DOT"),
             (3, "1", None),
@@ -160,7 +176,9 @@ async def test_a_run_tells_of_its_steps_by_their_numbers_in_the_editor(tmp_path:
         with pytest.raises(ScenarioctlError):
             await run_job(app, RunJob(id=id))
         shown = await list_steps(app, ListSteps(id=id))
-        (number,) = (run["number"] for run in (await list_runs(app, ListRuns(id=id))).answer["runs"])
+        (number,) = (
+            run["number"] for run in (await list_runs(app, ListRuns(id=id))).answer["runs"]
+        )
         same = await list_steps(app, ListSteps(id=id, run=str(number)))
         with pytest.raises(NotFound) as missing:
             await list_steps(app, ListSteps(id=id, run=number + 1))
@@ -176,7 +194,9 @@ async def test_a_run_tells_of_its_steps_by_their_numbers_in_the_editor(tmp_path:
 async def test_steps_of_an_earlier_version_of_the_scenario_come_last(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         id = await remark(app)
-        gone = StepResult(outcome=StepOutcome.DONE, seconds=1.0, input="GET /", output="{}", length=2)
+        gone = StepResult(
+            outcome=StepOutcome.DONE, seconds=1.0, input="GET /", output="{}", length=2
+        )
         await run_at(app, id, 0, steps={"gone": gone})
 
         rows = (await list_steps(app, ListSteps(id=id))).answer["steps"]

@@ -34,7 +34,9 @@ class Jobs:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.app = Application(load_settings({"offline": True, "store": path, "cache": path.parent}, {}))
+        self.app = Application(
+            load_settings({"offline": True, "store": path, "cache": path.parent}, {})
+        )
         self.ids: list[str] = []
 
     def start(self, *nodes: dict[str, Any], **fields: Any) -> str:
@@ -94,7 +96,9 @@ def test_each_job_has_a_line_and_another_one_whenever_it_changes(
     assert len(lines) == len(expected)
     for line, wanted in zip(lines, expected, strict=True):
         assert len(line) == len(wanted)
-        assert all(re.fullmatch(pattern, cell) for pattern, cell in zip(wanted, line, strict=True)), line
+        assert all(
+            re.fullmatch(pattern, cell) for pattern, cell in zip(wanted, line, strict=True)
+        ), line
 
 
 def test_with_json_each_change_is_an_object(
@@ -112,7 +116,9 @@ def test_with_json_each_change_is_an_object(
     ]
     assert other not in ended.out
     meanwhile(monkeypatch)
-    asked = scenarioctl("--store", str(jobs.path), "job", "watch", "--state", "paused", "--field", "id")
+    asked = scenarioctl(
+        "--store", str(jobs.path), "job", "watch", "--state", "paused", "--field", "id"
+    )
     assert (asked.out, asked.code) == (f"{id}\n", 0)
 
 
@@ -124,12 +130,23 @@ def test_what_cannot_be_watched_is_refused(scenarioctl: Run, jobs: Jobs, tmp_pat
     file = scenarioctl(*store, "job", "watch", "-o", str(tmp_path / "o"))
 
     assert (unknown.out, unknown.err, unknown.code) == ("", says("abcdefghi").printed, 3)
-    assert (file.out, file.err, file.code) == ("", says("job watch", path=tmp_path / "o").printed, 2)
+    assert (file.out, file.err, file.code) == (
+        "",
+        says("job watch", path=tmp_path / "o").printed,
+        2,
+    )
 
 
 def row(id: str, **fields: Any) -> dict[str, Any]:
     names = ("outcome", "next", "last", "finished", "changed")
-    plain = {**dict.fromkeys(names), "executing": False, "step": "", "drafts": 0, "failures": 0, "reason": ""}
+    plain = {
+        **dict.fromkeys(names),
+        "executing": False,
+        "step": "",
+        "drafts": 0,
+        "failures": 0,
+        "reason": "",
+    }
     return {"id": id, "state": "running", **plain, **fields}
 
 
@@ -176,7 +193,10 @@ def test_a_terminal_shows_a_table_that_is_redrawn_until_ctrl_c(tmp_path: Path, j
     id = jobs.start()
     watching = Terminal(tmp_path, "--store", str(jobs.path), "job", "watch", NO_COLOR="1")
     begun = watching.read_until(id)
-    assert "1 job: 1 running, 0 paused, 0 stopped; 0 in progress, 0 failed last, 0 drafts to sign" in begun
+    assert (
+        "1 job: 1 running, 0 paused, 0 stopped; 0 in progress, 0 failed last, 0 drafts to sign"
+        in begun
+    )
     finish(pause_job(jobs.app, PauseJob(id=id)))
     assert "paused on request" in watching.read_until("paused on request")
     watching.process.send_signal(signal.SIGINT)

@@ -152,9 +152,12 @@ async def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("every", "5m"), ("cron", "0 9 * * 1-5"), ("pause_after", 3), ("timeout", "1m")]
+    ("field", "value"),
+    [("every", "5m"), ("cron", "0 9 * * 1-5"), ("pause_after", 3), ("timeout", "1m")],
 )
-async def test_another_schedule_for_a_running_job_is_refused(tmp_path: Path, field: str, value: Any) -> None:
+async def test_another_schedule_for_a_running_job_is_refused(
+    tmp_path: Path, field: str, value: Any
+) -> None:
     async with opened(tmp_path) as app:
         id = await remark(app)
         await start_job(app, StartJob(id=id, every="10m", jitter="5s"))
@@ -200,7 +203,10 @@ async def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
         id = await remark(app)
         never = (await job_status(app, JobStatus(id=id))).answer
         await start_job(
-            app, StartJob(id=id, cron="0 9 * * 1-5", timezone="Europe/Berlin", jitter="0s", pause_after=3)
+            app,
+            StartJob(
+                id=id, cron="0 9 * * 1-5", timezone="Europe/Berlin", jitter="0s", pause_after=3
+            ),
         )
         started = (await job_status(app, JobStatus(id=id))).answer
 
@@ -236,7 +242,9 @@ async def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
             "last_runs": [],
             "last_steps": {},
         }
-        assert {name for name, value in never.items() if value not in (None, 0, "", False, [], {})} == {
+        assert {
+            name for name, value in never.items() if value not in (None, 0, "", False, [], {})
+        } == {
             "id",
             "state",
         }
@@ -265,7 +273,13 @@ async def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Pat
         runs = status["last_runs"]
         assert status["last_steps"] == {"a": "drafted", "b": "failed"}
 
-        assert [run["planned"][11:16] for run in runs] == ["12:06", "12:05", "12:04", "12:03", "12:02"]
+        assert [run["planned"][11:16] for run in runs] == [
+            "12:06",
+            "12:05",
+            "12:04",
+            "12:03",
+            "12:02",
+        ]
         assert runs[:2] == [
             {
                 "number": 7,
@@ -336,7 +350,12 @@ async def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> No
         id = await remark(app)
         await app.store.finish_run(
             FinishedRun(
-                job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, lines=("one", "two", "three")
+                job=id,
+                epoch=None,
+                planned=NOON,
+                started=NOON,
+                finished=NOON,
+                lines=("one", "two", "three"),
             ),
             retention=Retention(),
         )
@@ -356,12 +375,16 @@ async def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> No
                 await job_log(app, JobLog(**given))
 
 
-async def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(tmp_path: Path) -> None:
+async def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(
+    tmp_path: Path,
+) -> None:
     async with opened(tmp_path) as app:
         id = await remark(app)
         for number, minutes in enumerate((180, 60, 10)):
             then = NOON - minutes * 60 * SECOND
-            draft = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=then, tx=f"0x0{number}")
+            draft = MempoolDraft(
+                chain="polkadot", amount="0", tx_type="Remark", date=then, tx=f"0x0{number}"
+            )
             run = FinishedRun(
                 job=id,
                 epoch=None,
@@ -395,7 +418,10 @@ async def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(t
         assert await lines(since="4h", limit=1) == [0]
         assert await lines(since="2h", limit=1) == [1]
         timed = (await job_log(app, JobLog(id=id, since="2h", after="0", times=True))).answer
-        assert timed["times"] == ["2026-11-21T11:00:00.000000000Z", "2026-11-21T11:50:00.000000000Z"]
+        assert timed["times"] == [
+            "2026-11-21T11:00:00.000000000Z",
+            "2026-11-21T11:50:00.000000000Z",
+        ]
         assert (await job_log(app, JobLog(id=id, after=timed["next"]))).answer["result"] == []
         for field, value in (
             ("tail", "-1"),
@@ -410,7 +436,9 @@ async def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(t
                     await asked
 
 
-async def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(tmp_path: Path) -> None:
+async def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(
+    tmp_path: Path,
+) -> None:
     async with opened(tmp_path) as app:
         id = await remark(app)
         draft = MempoolDraft(
@@ -426,9 +454,13 @@ async def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for
             draft,
             replace(draft, expires=NOON),
             replace(draft, tx=NO_TRANSACTION, spec_version=None, expires=None),
-            replace(draft, tx_type="ChainQuery", tx='{"nonce":"1"}', spec_version=None, expires=None),
+            replace(
+                draft, tx_type="ChainQuery", tx='{"nonce":"1"}', spec_version=None, expires=None
+            ),
         )
-        run = FinishedRun(job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, drafts=drafts)
+        run = FinishedRun(
+            job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, drafts=drafts
+        )
         await app.store.finish_run(run, retention=Retention())
         entries = await app.store.read_mempool(id)
         await app.store.flag_drafts({entries[0].seq: "its index has moved"}, now=NOON, lines={})
@@ -471,7 +503,9 @@ async def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
             replace(short, tx="0x" + "ab" * 600_000),
             short,
         )
-        run = FinishedRun(job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, drafts=drafts)
+        run = FinishedRun(
+            job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, drafts=drafts
+        )
         await app.store.finish_run(run, retention=Retention())
 
         async def read(**fields: Any) -> tuple[list[str], str | None]:
@@ -492,7 +526,9 @@ async def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
                 await job_mempool(app, JobMempool(**{"id": id, field: "-1"}))
 
 
-async def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(tmp_path: Path) -> None:
+async def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(
+    tmp_path: Path,
+) -> None:
     async with opened(tmp_path) as app:
         id = await diagram(app, REMARK)
 
@@ -503,7 +539,9 @@ async def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps
         (entry,) = report["mempool"]
         assert (entry["txType"], entry["state"]) == ("Remark", "current")
         assert (await job_log(app, JobLog(id=id))).answer["result"] == report["result"]
-        assert (await job_mempool(app, JobMempool(id=id))).answer["mempool"] == [{"seq": 1, **entry}]
+        assert (await job_mempool(app, JobMempool(id=id))).answer["mempool"] == [
+            {"seq": 1, **entry}
+        ]
         # No schedule knows of it.
         assert await app.store.get_job(id) is None
 
@@ -528,7 +566,9 @@ async def test_the_newest_rows_of_a_run_are_found_among_many(tmp_path: Path) -> 
         assert limited.answer["next"] == "401"
 
 
-async def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
+async def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(
+    tmp_path: Path,
+) -> None:
     async with opened(tmp_path) as app:
         id = await diagram(app, BROKEN, REMARK)
 
@@ -631,7 +671,9 @@ async def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
 
 
 def create(scenarioctl: Run) -> str:
-    return scenarioctl("--offline", "create", "remark", "--chain", "polkadot", "--text", "hi").out.strip()
+    return scenarioctl(
+        "--offline", "create", "remark", "--chain", "polkadot", "--text", "hi"
+    ).out.strip()
 
 
 def test_a_job_on_the_command_line(scenarioctl: Run) -> None:
@@ -676,7 +718,9 @@ def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Pa
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps({"nodes": [BROKEN], "edges": []}))
     id = scenarioctl("scenario", "import", str(broken)).out.strip()
-    query = scenarioctl("--offline", "create", "query", "--chain", "polkadot", "System", "Number").out.strip()
+    query = scenarioctl(
+        "--offline", "create", "query", "--chain", "polkadot", "System", "Number"
+    ).out.strip()
 
     failed = scenarioctl("--offline", "job", "run", id)
     as_json = scenarioctl("--offline", "--json", "job", "run", id)
@@ -695,7 +739,9 @@ def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Pa
     assert unreachable.code == 5
 
 
-def test_following_a_log_prints_each_line_once(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_following_a_log_prints_each_line_once(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import time
 
     id = create(scenarioctl)
@@ -765,10 +811,15 @@ def test_what_is_followed_through_a_failover_is_printed_once(
                     ("log_lines", 2, f"written = written + {SECOND}"),
                 ):
                     first = 1 << 40
-                    database.execute(f"UPDATE {table} SET seq = seq + {first}, {changed} WHERE seq > {kept}")
-                    database.execute(f"UPDATE sqlite_sequence SET seq = seq + {first} WHERE name = '{table}'")
                     database.execute(
-                        f"INSERT INTO forks (counter, last, first) VALUES ('{table}', {kept}, {first})"
+                        f"UPDATE {table} SET seq = seq + {first}, {changed} WHERE seq > {kept}"
+                    )
+                    database.execute(
+                        f"UPDATE sqlite_sequence SET seq = seq + {first} WHERE name = '{table}'"
+                    )
+                    database.execute(
+                        f"INSERT INTO forks (counter, last, first) VALUES ('{table}', "
+                        f"{kept}, {first})"
                     )
         if looks == 4:
             raise KeyboardInterrupt
@@ -788,7 +839,8 @@ def test_what_is_followed_through_a_failover_is_printed_once(
 
 def test_a_draft_that_repeats_a_lost_one_is_warned_of() -> None:
     drafts = [
-        {"seq": seq, "uuid": f"u{seq}", "node": "1", "occurrence": "noon", "Date": "d"} for seq in (4, 9)
+        {"seq": seq, "uuid": f"u{seq}", "node": "1", "occurrence": "noon", "Date": "d"}
+        for seq in (4, 9)
     ]
     printed = Printed("mempool")
 
@@ -816,7 +868,9 @@ def test_a_moment_without_a_zone_is_local_on_the_command_line(
     time.tzset()
     try:
         since = scenarioctl("job", "logs", id, "--since", f"{local:%Y-%m-%dT%H:%M}")
-        later = scenarioctl("job", "logs", id, "--since", f"{local + timedelta(hours=1):%Y-%m-%dT%H:%M}")
+        later = scenarioctl(
+            "job", "logs", id, "--since", f"{local + timedelta(hours=1):%Y-%m-%dT%H:%M}"
+        )
         utc = scenarioctl("job", "logs", id, "--since", f"{local:%Y-%m-%dT%H:%M}Z")
     finally:
         monkeypatch.undo()

@@ -1,4 +1,5 @@
-"""Receivers that nobody holds the key of are refused unless the caller confirms them, wherever a transfer comes from."""
+"""Receivers that nobody holds the key of are refused unless the caller confirms them, wherever a
+transfer comes from."""
 
 import json
 from collections.abc import Iterator
@@ -71,11 +72,22 @@ def test_an_account_without_a_holder_is_known_by_its_bytes(account: bytes, kind:
     [
         ("create", "scenario", *ROUTE, "--amount", "2", "--destination-address"),
         ("xcm", "asset-transfer", *ROUTE, "--amount", "20000000000raw", "--destinationaddress"),
-        ("tx", "check", "--sender", BOB, *ROUTE, "--amount", "20000000000raw", "--destinationaddress"),
+        (
+            "tx",
+            "check",
+            "--sender",
+            BOB,
+            *ROUTE,
+            "--amount",
+            "20000000000raw",
+            "--destinationaddress",
+        ),
     ],
     ids=["create", "xcm", "check"],
 )
-def test_a_command_refuses_it_until_it_is_confirmed(scenarioctl: Run, line: tuple[str, ...]) -> None:
+def test_a_command_refuses_it_until_it_is_confirmed(
+    scenarioctl: Run, line: tuple[str, ...]
+) -> None:
     refused = scenarioctl("--offline", *line, TREASURY)
     confirmed = scenarioctl("--offline", *line, TREASURY, "--yes")
 
@@ -92,7 +104,9 @@ def test_a_scenario_keeps_the_confirmation_of_its_receiver_for_its_job(
     ).out.strip()
     run = scenarioctl("--offline", "job", "run", scenario, "--json")
     shared = json.loads(scenarioctl("scenario", "export", scenario, "--as", "json").out)
-    data = next(node for node in shared["nodes"] if node["type"] == "action")["formData"]["actionData"]
+    data = next(node for node in shared["nodes"] if node["type"] == "action")["formData"][
+        "actionData"
+    ]
     data["target"]["address"] = "0x" + "00" * 32
     edited = tmp_path / "edited.json"
     edited.write_text(json.dumps(shared))
@@ -170,7 +184,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 def test_a_request_is_refused_until_it_is_confirmed(
     served: Serving, path: str, body: dict[str, Any], field: str
 ) -> None:
-    confirmed = {"flow": {"steps": [{**STEP, "yes": True}]}} if "flow" in body else {**body, "yes": True}
+    confirmed = (
+        {"flow": {"steps": [{**STEP, "yes": True}]}} if "flow" in body else {**body, "yes": True}
+    )
 
     refused = served.post(path, body)
 

@@ -1,4 +1,5 @@
-"""Daemons that are killed and frozen in the middle of their runs: nothing is lost, nothing is there twice."""
+"""Daemons that are killed and frozen in the middle of their runs: nothing is lost, nothing is there
+twice."""
 
 import asyncio
 import json
@@ -127,7 +128,8 @@ class Witness:
         self.scenarios: list[str] = []
 
     def look(self) -> None:
-        # At everything again now and then would find a line that came back changed; at the end it does.
+        # At everything again now and then would find a line that came back changed; at the end it
+        # does.
         after = self.lines[-1].seq if self.lines else 0
         self.lines += finish(self._store.read_log(None, after=after))
         after = self.entries[-1].seq if self.entries else 0
@@ -145,7 +147,9 @@ class Witness:
         finish(self._store.close())
 
 
-def prepare(folder: Path, count: int, *nodes: dict[str, Any], every: str = "1s") -> tuple[Path, list[str]]:
+def prepare(
+    folder: Path, count: int, *nodes: dict[str, Any], every: str = "1s"
+) -> tuple[Path, list[str]]:
     """Return a store with so many jobs that are due."""
 
     async def story(app: Any) -> list[str]:
@@ -235,7 +239,8 @@ def start_worker(path: Path, lease: float) -> "subprocess.Popen[str]":
 
 
 def stop_in_the_middle(process: "subprocess.Popen[str]", path: Path) -> bool:
-    """Freeze a worker that has runs in its hands; False, and it goes on, where it has none at the moment.
+    """Freeze a worker that has runs in its hands; False, and it goes on, where it has none at the
+    moment.
 
     Nor where it is just writing: SQLite has one writer, whom all others have to wait for.
     """

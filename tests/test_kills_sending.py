@@ -1,4 +1,5 @@
-"""Daemons that are killed while they send a transaction: it is never sent twice, and it is never forgotten."""
+"""Daemons that are killed while they send a transaction: it is never sent twice, and it is never
+forgotten."""
 
 import signal
 import threading
@@ -49,7 +50,9 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def broadcast(daemon: Daemon, **more: Any) -> tuple[int, Any]:
-    status, answer, _ = daemon.ask("/api/chain/Broadcast", {"chain": "polkadot", "tx": GOOD, **more})
+    status, answer, _ = daemon.ask(
+        "/api/chain/Broadcast", {"chain": "polkadot", "tx": GOOD, **more}
+    )
     return status, answer
 
 
@@ -85,7 +88,10 @@ def test_a_daemon_that_is_killed_while_it_sends_leaves_that_it_may_have_been_sen
     after = status(again)
     repeated = broadcast(again, again=True)
 
-    assert (before["state"], before["summary"]) == ("uncertain", says("may have been sent", "polkadot"))
+    assert (before["state"], before["summary"]) == (
+        "uncertain",
+        says("may have been sent", "polkadot"),
+    )
     assert (refused[0], refused[1]["state"]) == (409, "uncertain")
     assert after["state"] == ("finalized" if arrived else "uncertain")
     # Sent once more only if the chain doesn't have it.
@@ -105,7 +111,11 @@ def test_a_daemon_that_is_killed_after_it_sent_forgets_nothing(desk: Desk) -> No
     refused = broadcast(again)
 
     assert sent[1]["hash"] == HASH
-    assert (before["state"], after["state"], after["block_number"]) == ("sent", "in-block", NUMBER + 1)
+    assert (before["state"], after["state"], after["block_number"]) == (
+        "sent",
+        "in-block",
+        NUMBER + 1,
+    )
     assert (refused[0], refused[1]["state"]) == (409, "in-block")
     assert desk.submissions() == 1
 

@@ -1,4 +1,5 @@
-"""Where cards stand and edges go: nothing overlaps, chains cross nothing, the same diagram looks the same."""
+"""Where cards stand and edges go: nothing overlaps, chains cross nothing, the same diagram looks
+the same."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.render.layout import Box, EdgePiece, Layout, Point, Size, Spacing, keep_positions, lay_out
+from scenarioctl.render.layout import (
+    Box,
+    EdgePiece,
+    Layout,
+    Point,
+    Size,
+    Spacing,
+    keep_positions,
+    lay_out,
+)
 from scenarioctl.render.svg import SPACING
 
 TEXT = Spacing(column=5, row=1, band=2, lane=1, corridor=1, leave=1, arrive=2, most=80, square=True)
@@ -216,7 +226,10 @@ Middles = list[tuple[float, float]]
 
 @given(
     middles=st.lists(
-        st.tuples(st.integers(-3000, 3000), st.integers(-2000, 2000)), min_size=1, max_size=12, unique=True
+        st.tuples(st.integers(-3000, 3000), st.integers(-2000, 2000)),
+        min_size=1,
+        max_size=12,
+        unique=True,
     ),
     data=st.data(),
 )
@@ -227,12 +240,16 @@ def test_positions_of_the_editor_are_kept_or_given_up_but_never_overlap(
     card = st.integers(0, len(middles) - 1)
     edges = data.draw(st.lists(st.tuples(card, card), max_size=12))
 
-    layout = keep_positions([CARD] * len(middles), middles, edges, gap=24, align=100, gaps=[120] * len(edges))
+    layout = keep_positions(
+        [CARD] * len(middles), middles, edges, gap=24, align=100, gaps=[120] * len(edges)
+    )
 
     if layout is not None:
         assert not overlaps(layout.boxes, 23)
         assert all(box.x >= 0 and box.y >= 0 for box in layout.boxes)
-        assert all(box.right <= layout.width and box.bottom <= layout.height for box in layout.boxes)
+        assert all(
+            box.right <= layout.width and box.bottom <= layout.height for box in layout.boxes
+        )
         order = sorted(range(len(middles)), key=lambda card: middles[card][0])
         assert [layout.boxes[card].x for card in order] == sorted(box.x for box in layout.boxes)
 
@@ -252,7 +269,9 @@ def test_positions_that_make_no_picture_are_given_up(middles: list[Point | None]
 
 
 def test_what_nearly_stands_in_a_row_is_put_in_a_row() -> None:
-    layout = keep_positions([CARD] * 3, [(0, 10), (400, -20), (800, 40)], chain(3), gap=24, align=100)
+    layout = keep_positions(
+        [CARD] * 3, [(0, 10), (400, -20), (800, 40)], chain(3), gap=24, align=100
+    )
 
     assert layout is not None
     assert len({box.port for box in layout.boxes}) == 1

@@ -21,7 +21,9 @@ ROUTES = [
 ]
 
 
-@pytest.mark.parametrize(("source", "destination", "asset", "little", "said", "least", "named"), ROUTES)
+@pytest.mark.parametrize(
+    ("source", "destination", "asset", "little", "said", "least", "named"), ROUTES
+)
 def test_a_transfer_of_which_nothing_arrives_is_refused(
     scenarioctl: Run,
     source: str,
@@ -36,10 +38,14 @@ def test_a_transfer_of_which_nothing_arrives_is_refused(
 
     for command in (("create", "scenario"), ("xcm", "asset-transfer"), ("tx", "transfer")):
         refused = scenarioctl("--offline", *command, *route, "--amount", f"{little}raw")
-        insisted = scenarioctl("--offline", *command, *route, "--amount", f"{little}raw", "--accept-loss")
+        insisted = scenarioctl(
+            "--offline", *command, *route, "--amount", f"{little}raw", "--accept-loss"
+        )
 
         assert (refused.code, refused.out) == (2, "")
-        assert refused.err == says(f"amount {said}", "Send at least", named, "--accept-loss").printed
+        assert (
+            refused.err == says(f"amount {said}", "Send at least", named, "--accept-loss").printed
+        )
         assert (insisted.code, bool(insisted.out)) == (0, True)
         assert "existential deposit" in insisted.err
         enough = scenarioctl("--offline", *command, *route, "--amount", f"{least}raw")
@@ -76,10 +82,14 @@ def test_a_transfer_of_too_little_is_refused_over_http(tmp_path: Path) -> None:
     }
     with Serving(tmp_path, offline=True) as served:
         refused = served.post("/api/create/scenario", {**body, "amount": 0.0001})
-        created = served.post("/api/create/scenario", {**body, "amount": 0.0001, "accept_loss": True})
+        created = served.post(
+            "/api/create/scenario", {**body, "amount": 0.0001, "accept_loss": True}
+        )
 
     assert (refused.status, created.status) == (422, 200)
-    assert refused.json()["error"] == says("0.0001 DOT", "0.013098 DOT (130980000raw)", "accept_loss")
+    assert refused.json()["error"] == says(
+        "0.0001 DOT", "0.013098 DOT (130980000raw)", "accept_loss"
+    )
 
 
 @pytest.fixture
@@ -145,7 +155,9 @@ def test_a_receiver_who_can_not_be_asked_about_is_taken_to_hold_nothing(
     ids=["create", "xcm", "tx"],
 )
 def test_a_check_is_not_told_to_accept_a_loss(scenarioctl: Run, command: tuple[str, ...]) -> None:
-    refused = scenarioctl(*command, *TO_HUB, "--amount", "1", "--check", "--sender", ALICE, "--accept-loss")
+    refused = scenarioctl(
+        *command, *TO_HUB, "--amount", "1", "--check", "--sender", ALICE, "--accept-loss"
+    )
 
     assert refused.code == 2
     assert refused.err == says("accept_loss", "check").printed

@@ -34,7 +34,9 @@ def change(account: bytes, asset: Asset, value: int) -> BalanceChange:
 def swap(paid: int, given: int, name: str = "SwapCreditExecuted") -> Event:
     path = [(USDT_ON_HUB, paid), (NATIVE_UP, given)]
     return Event(
-        pallet="AssetConversion", name=name, fields={"amount_in": paid, "amount_out": given, "path": path}
+        pallet="AssetConversion",
+        name=name,
+        fields={"amount_in": paid, "amount_out": given, "path": path},
     )
 
 
@@ -68,20 +70,30 @@ def test_a_trade_of_hydration_names_its_pool_or_who_offered_it(kind: Any, role: 
         (None, None, "there"),
     ],
 )
-def test_what_a_deposit_limit_keeps_is_told_with_its_end(event: Any, state: Any, until: str) -> None:
+def test_what_a_deposit_limit_keeps_is_told_with_its_end(
+    event: Any, state: Any, until: str
+) -> None:
     class Client:
         async def storage(self, *_: Any) -> Any:
             return state
 
     asset = ASSETS.find(DEX, "10")
-    events = () if event is None else (Event(pallet="CircuitBreaker", name="AssetLockdown", fields=event),)
+    events = (
+        ()
+        if event is None
+        else (Event(pallet="CircuitBreaker", name="AssetLockdown", fields=event),)
+    )
     entry = LedgerEntry(account=BOB_KEY, asset=asset, value=10**8, held=10**7, identity="")
     ledger = HopLedger(hop=DryRunResult(chain=DEX, events=events), entries=[entry])
-    tried = trial("hydraDx", clients=lambda _: Client(), ledgers=[ledger], named=frozenset((BOB_KEY,)))
+    tried = trial(
+        "hydraDx", clients=lambda _: Client(), ledgers=[ledger], named=frozenset((BOB_KEY,))
+    )
 
     finish(check_kept(tried))
 
-    assert tried.findings.refusals == [says("90 USDT", "100 USDT", "10 USDT", until, "--accept-locked")]
+    assert tried.findings.refusals == [
+        says("90 USDT", "100 USDT", "10 USDT", until, "--accept-locked")
+    ]
 
 
 @pytest.mark.parametrize(

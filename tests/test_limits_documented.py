@@ -35,7 +35,12 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "diagram, also unpacked from a share string": {
         "bytes": (documents.MAX_BYTES,),
-        "values": (diagram.MAX_NODES, diagram.MAX_EDGES, documents.MAX_VALUES, diagram.MAX_CHAIN_VALUES),
+        "values": (
+            diagram.MAX_NODES,
+            diagram.MAX_EDGES,
+            documents.MAX_VALUES,
+            diagram.MAX_CHAIN_VALUES,
+        ),
         "depth": (diagram.MAX_DEPTH,),
     },
     "flow file in TOML": {
@@ -79,7 +84,10 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "values": (servers.HEADERS_MAX,),
         "time": (DEFAULTS.request_seconds,),
     },
-    "type of a contract's argument": {"bytes": (contract.LENGTH_MAX,), "depth": (contract.DEPTH_MAX,)},
+    "type of a contract's argument": {
+        "bytes": (contract.LENGTH_MAX,),
+        "depth": (contract.DEPTH_MAX,),
+    },
     "arguments of a contract's messages, all together": {"bytes": (contract.DESCRIPTION_MAX,)},
     "lines of a job's log that are kept": {
         "bytes": (Retention().log_bytes, LONGEST_LINE),
@@ -121,7 +129,9 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "metadata of a runtime": {"bytes": (metadata.MAX_BYTES,)},
     "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},
     "the name of a type": {"values": (type_table.NAME_PARTS,)},
-    "headers of an answer to an http step, with all interim answers": {"bytes": (metering.MAX_HEADERS,)},
+    "headers of an answer to an http step, with all interim answers": {
+        "bytes": (metering.MAX_HEADERS,)
+    },
     "body of an answer to an http step": {"bytes": (metering.MAX_BODY, metering.MAX_SENT)},
     "notifications of a job that wait": {
         "bytes": (MAX_URL,),
@@ -165,4 +175,7 @@ def test_a_row_says_what_the_program_does(row: str) -> None:
             assert written(value, column) in cells[column], (row, column)
     for column in ("bytes", "values", "depth", "time"):
         assert cells[column], f"{row} says nothing on {column}"
-        assert column in LIMITS[row] or not any(letter.isdigit() for letter in cells[column]), (row, column)
+        assert column in LIMITS[row] or not any(letter.isdigit() for letter in cells[column]), (
+            row,
+            column,
+        )

@@ -1,7 +1,9 @@
-"""A daemon under load: every request is answered once, every job runs once, and the memory stays what it was.
+"""A daemon under load: every request is answered once, every job runs once, and the memory stays
+what it was.
 
-Times are printed, as rows of a table, and not judged: what else the machine does is not the daemon's fault.  `make soak` runs
-the large sizes, and judges what they use of a core and the share of a bare server's rate in the same run.
+Times are printed, as rows of a table, and not judged: what else the machine does is not the
+daemon's fault.  `make soak` runs the large sizes, and judges what they use of a core and the share
+of a bare server's rate in the same run.
 """
 
 import asyncio
@@ -26,13 +28,15 @@ pytestmark = pytest.mark.acceptance
 
 Tell = Callable[[str], None]
 
-#: Megabytes by which a daemon may be larger after its requests than after the first tenth of them: it is 4 to 6, by how its
-#: threads take turns.
+#: Megabytes by which a daemon may be larger after its requests than after the first tenth of them:
+#: it is 4 to 6, by how its threads take turns.
 GROWTH = 12
-#: Megabytes that an idle daemon may take: it is 111 to 113, and more with threads for more processors.
+#: Megabytes that an idle daemon may take: it is 111 to 113, and more with threads for more
+#: processors.
 IDLE = 130
 CONNECTIONS = 32
-#: Files that a daemon may open once it has work, most of them for long reads.  A leak leaves one for each connection.
+#: Files that a daemon may open once it has work, most of them for long reads.  A leak leaves one
+#: for each connection.
 OPENED = CONNECTIONS // 2
 #: Scenarios beside the jobs, so that a store is what it is after months.
 STORED = 1000
@@ -71,7 +75,8 @@ def tell(capsys: pytest.CaptureFixture[str]) -> Tell:
     return say
 
 
-# -- requests ------------------------------------------------------------------------------------------------------
+# -- requests
+# ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +102,8 @@ class Seen:
 
 
 async def send(port: int, kinds: list[Kind], count: int) -> dict[str, Seen]:
-    """Send so many requests, one kind after the other, over connections each of which has one under way."""
+    """Send so many requests, one kind after the other, over connections each of which has one under
+    way."""
     seen = {kind.name: Seen() for kind in kinds}
     turns = itertools.islice(itertools.cycle(kinds), count)
 
@@ -125,13 +131,23 @@ def kinds_of(id: str) -> list[Kind]:
         Kind(name="xcm/asset-transfer", sent=request_bytes("/api/xcm/asset-transfer", TRANSFER)),
         Kind(name="create/scenario", sent=request_bytes("/api/create/scenario", SCENARIO)),
         Kind(name="worker/logs", sent=request_bytes("/scenario/worker/logs", {"id": id})),
-        Kind(name="an unknown id", sent=request_bytes("/api/scenario/info", {"id": "nobody"}), status=404),
-        Kind(name="a wrong field", sent=request_bytes("/api/scenario/info", {"idd": ACCOUNT}), status=422),
+        Kind(
+            name="an unknown id",
+            sent=request_bytes("/api/scenario/info", {"id": "nobody"}),
+            status=404,
+        ),
+        Kind(
+            name="a wrong field",
+            sent=request_bytes("/api/scenario/info", {"idd": ACCOUNT}),
+            status=422,
+        ),
     ]
 
 
 @pytest.mark.parametrize("count", [10_000, pytest.param(100_000, marks=pytest.mark.soak)])
-def test_every_request_is_answered_once_and_the_memory_stays(tmp_path: Path, tell: Tell, count: int) -> None:
+def test_every_request_is_answered_once_and_the_memory_stays(
+    tmp_path: Path, tell: Tell, count: int
+) -> None:
     with loaded(tmp_path / "home") as (running, store):
         id = running.ask("/api/create/scenario", SCENARIO)[1]["result"]
         at_rest = files(running)
@@ -154,7 +170,8 @@ def test_every_request_is_answered_once_and_the_memory_stays(tmp_path: Path, tel
     for name, each in seen.items():
         tell(each.row(name))
     tell(
-        f"{count} requests in {passed:.1f} s, {used / count * 1e6:.0f} us of CPU each; {before:.0f} MB, then {after:.0f} MB"
+        f"{count} requests in {passed:.1f} s, {used / count * 1e6:.0f} us of CPU each; "
+        f"{before:.0f} MB, then {after:.0f} MB"
     )
     for kind in kinds:
         assert seen[kind.name].statuses.keys() == {kind.status}
@@ -168,7 +185,9 @@ def test_every_request_is_answered_once_and_the_memory_stays(tmp_path: Path, tel
 
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
-def test_connections_that_come_and_go_leave_nothing_open(tmp_path: Path, tell: Tell, count: int) -> None:
+def test_connections_that_come_and_go_leave_nothing_open(
+    tmp_path: Path, tell: Tell, count: int
+) -> None:
     sent = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
     async def visit(port: int, number: int) -> bytes:
@@ -215,7 +234,8 @@ def test_endpoints_keep_their_share_of_what_a_bare_server_does(tmp_path: Path, t
             missed -= {name} if load.rate >= goal * bare.rate else set()
             missed -= {f"{name}, p99"} if load.p99 <= wide * load.p50 else set()
             tell(
-                f"{name}: {load.rate / bare.rate:.0%} of a bare echo, p50 {load.p50:.1f} ms, p99 {load.p99:.1f} ms"
+                f"{name}: {load.rate / bare.rate:.0%} of a bare echo, p50 {load.p50:.1f} "
+                f"ms, p99 {load.p99:.1f} ms"
             )
         if not missed:
             break
@@ -223,7 +243,8 @@ def test_endpoints_keep_their_share_of_what_a_bare_server_does(tmp_path: Path, t
     assert missed == set()
 
 
-# -- jobs ----------------------------------------------------------------------------------------------------------
+# -- jobs
+# ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,10 +264,16 @@ class Left:
 
             def count(table: str) -> Counter[str]:
                 return Counter(
-                    dict(database.execute(f"SELECT job, count(*) FROM {table} GROUP BY job").fetchall())
+                    dict(
+                        database.execute(
+                            f"SELECT job, count(*) FROM {table} GROUP BY job"
+                        ).fetchall()
+                    )
                 )
 
-            (failures,) = database.execute("SELECT count(*) FROM runs WHERE failure <> ''").fetchone()
+            (failures,) = database.execute(
+                "SELECT count(*) FROM runs WHERE failure <> ''"
+            ).fetchone()
             (latest,) = database.execute("SELECT max(started - planned) FROM runs").fetchone()
             return cls(
                 runs=count("runs"),
@@ -291,8 +318,10 @@ def test_jobs_that_are_due_in_the_same_minute_run_once_each(
         memory = megabytes(running)
 
     tell(
-        f"{jobs} jobs, due within {spread:.0f} s: all run after {passed:.1f} s, the latest {left.latest:.1f} s late, "
-        f"{used / jobs * 1000:.2f} ms of CPU each ({used / max(passed, spread) * 100:.0f} % of a core), {memory:.0f} MB"
+        f"{jobs} jobs, due within {spread:.0f} s: all run after {passed:.1f} s, the latest "
+        f"{left.latest:.1f} s late, "
+        f"{used / jobs * 1000:.2f} ms of CPU each ({used / max(passed, spread) * 100:.0f} "
+        f"% of a core), {memory:.0f} MB"
     )
     ids = [f"job-{number}" for number in range(jobs)]
     assert left.runs == Counter(ids)
@@ -324,7 +353,8 @@ def test_an_idle_daemon_is_small(tmp_path: Path, tell: Tell, seconds: float) -> 
         memory = megabytes(running)
 
     tell(
-        f"idle for {seconds:.0f} s with {STORED} jobs: {used / seconds * 100:.2f} % of a core, {memory:.0f} MB"
+        f"idle for {seconds:.0f} s with {STORED} jobs: {used / seconds * 100:.2f} % of a "
+        f"core, {memory:.0f} MB"
     )
     assert memory < IDLE
     if seconds >= 60:

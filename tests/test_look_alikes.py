@@ -48,7 +48,8 @@ def app(tmp_path: Path) -> Application:
 
 
 def families(chain: Chain) -> Iterator[tuple[Asset, ...]]:
-    """Give the assets of *chain* that share a symbol and their decimals, and so could read alike."""
+    """Give the assets of *chain* that share a symbol and their decimals, and so could read
+    alike."""
     found: dict[tuple[str, int | None], list[Asset]] = {}
     for asset in ASSETS.all(chain):
         found.setdefault((asset.symbol.casefold(), asset.decimals), []).append(asset)
@@ -58,7 +59,9 @@ def families(chain: Chain) -> Iterator[tuple[Asset, ...]]:
 def transfer_of(chain: Chain, asset: Asset) -> Call:
     if asset.kind == "native":
         return Call(
-            pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": BOB}, "value": 10**12}
+            pallet="Balances",
+            method="transfer_keep_alive",
+            args={"dest": {"Id": BOB}, "value": 10**12},
         )
     if chain.role == "dex":
         return Call(
@@ -80,12 +83,22 @@ def transfer_of(chain: Chain, asset: Asset) -> Call:
 
 def diagram_of(chain: Chain, asset: Asset) -> Diagram:
     """Return a transfer as the web editor writes it: only the number tells the assets apart."""
-    side = {"chain": chain.name, "assetId": asset.id, "symbol": asset.symbol, "address": BOB_ADDRESS}
+    side = {
+        "chain": chain.name,
+        "assetId": asset.id,
+        "symbol": asset.symbol,
+        "address": BOB_ADDRESS,
+    }
     nodes: list[dict[str, Any]] = [
         {
             "id": "from",
             "type": "chain",
-            "formData": {"chain": chain.name, "asset": side, "amount": "1.5", "address": BOB_ADDRESS},
+            "formData": {
+                "chain": chain.name,
+                "asset": side,
+                "amount": "1.5",
+                "address": BOB_ADDRESS,
+            },
         },
         {
             "id": "send",
@@ -104,11 +117,18 @@ def diagram_of(chain: Chain, asset: Asset) -> Diagram:
             "type": "action",
             "formData": {
                 "action": "swap",
-                "actionData": {"actionType": "swap", "source": {**side, "amount": "1.5"}, "target": side},
+                "actionData": {
+                    "actionType": "swap",
+                    "source": {**side, "amount": "1.5"},
+                    "target": side,
+                },
             },
         },
     ]
-    edges = [{"id": "a", "source": "from", "target": "send"}, {"id": "b", "source": "send", "target": "swap"}]
+    edges = [
+        {"id": "a", "source": "from", "target": "send"},
+        {"id": "b", "source": "send", "target": "swap"},
+    ]
     return read_diagram({"nodes": nodes, "edges": edges})
 
 
@@ -143,7 +163,10 @@ def test_nothing_that_is_said_of_an_asset_is_said_of_another(app: Application, n
     for family in families(chain):
         said = [told(app, chain, asset) for asset in family]
         for where in said[0]:
-            assert len({each[where].casefold() for each in said}) == len(family), (where, family[0].symbol)
+            assert len({each[where].casefold() for each in said}) == len(family), (
+                where,
+                family[0].symbol,
+            )
         seen += len(family)
 
     assert seen > 5
@@ -157,7 +180,14 @@ def test_every_mark_is_said_in_full_wherever_the_symbol_is(app: Application, nam
             if not asset.mark or asset.decimals is None:
                 continue
             said = told(app, chain, asset)
-            for where in ("decode says", "decode", "check", "quote", "scenario show", "scenario show, swap"):
+            for where in (
+                "decode says",
+                "decode",
+                "check",
+                "quote",
+                "scenario show",
+                "scenario show, swap",
+            ):
                 assert asset.display_name in said[where], where
             for where in ("card", "card, transfer", "card, swap"):
                 assert f"{asset.symbol} (asset {asset.id})" in said[where]

@@ -1,4 +1,5 @@
-"""Looking around without a node: assets, a chain, the items of a runtime, and what an address tells."""
+"""Looking around without a node: assets, a chain, the items of a runtime, and what an address
+tells."""
 
 import json
 from pathlib import Path
@@ -55,7 +56,11 @@ def test_an_asset_is_listed_with_all_that_is_known_of_it(scenarioctl: Run) -> No
 
 def test_a_list_of_all_chains_has_those_of_each(scenarioctl: Run) -> None:
     rows = answer(scenarioctl, "asset", "list")["assets"]
-    each = [row for chain in CHAINS for row in answer(scenarioctl, "asset", "list", chain.name)["assets"]]
+    each = [
+        row
+        for chain in CHAINS
+        for row in answer(scenarioctl, "asset", "list", chain.name)["assets"]
+    ]
 
     assert rows == each
     assert len({(row["chain"], row["id"]) for row in rows}) == len(rows) > 900
@@ -69,7 +74,9 @@ def test_of_canonical_assets_no_two_share_a_symbol(scenarioctl: Run) -> None:
     assert all(row["symbol"] and row["mark"] is None for row in rows)
 
 
-def test_the_deposit_of_a_chain_of_ones_own_is_that_of_its_runtime(scenarioctl: Run, tmp_path: Path) -> None:
+def test_the_deposit_of_a_chain_of_ones_own_is_that_of_its_runtime(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     genesis = "0x" + "45" * 32
     save_cached(table_of("kusama"), genesis, tmp_path / "runtimes" / "rig")
     config = tmp_path / "c.toml"
@@ -79,7 +86,8 @@ def test_the_deposit_of_a_chain_of_ones_own_is_that_of_its_runtime(scenarioctl: 
     )
 
     deposits = {
-        name: answer(scenarioctl, "asset", "list", name, "--config", str(config))["assets"][0]["existential_deposit"]
+        name: answer(scenarioctl, "asset", "list", name, "--config", str(config))["assets"][0][
+            "existential_deposit"]
         for name in ("rig", "bare")
     }  # fmt: skip
 
@@ -95,7 +103,9 @@ def test_of_a_symbol_each_chains_canonical_asset_comes_first(scenarioctl: Run) -
 
     assert ("hydraDx", "10") in canonical
     assert ("assetHub", "1984") in canonical
-    assert [row["canonical"] for row in shown] == sorted((row["canonical"] for row in shown), reverse=True)
+    assert [row["canonical"] for row in shown] == sorted(
+        (row["canonical"] for row in shown), reverse=True
+    )
     assert {row["symbol"].lower() for row in shown} == {"usdt"}
 
 
@@ -176,7 +186,9 @@ def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None
     for here, there, wud in (("hydraDx", "assetHub", "1000085"), ("assetHub", "hydraDx", "31337")):
         going, built_going = said.pop(f"{here}>{there}"), between.pop(f"{here}>{there}")
         source, destination = app.registry.find(here), app.registry.find(there)
-        arriving = {id: app.assets.counterpart(app.assets.find(source, id), destination) for id in going}
+        arriving = {
+            id: app.assets.counterpart(app.assets.find(source, id), destination) for id in going
+        }
         assert wud in going
         assert going - built_going == {
             id for id, each in arriving.items() if each and each.pays_fees is False
@@ -204,7 +216,8 @@ def test_a_cached_table_is_shown_with_its_date_and_no_key_of_an_endpoint(
     config = tmp_path / "c.toml"
     config.write_text(
         f'cache = "{tmp_path}"\n[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\n'
-        f'genesis = "{genesis}"\nendpoints = ["wss://me:secret@rpc.example.org:99/key/secret?token=secret"]\n'
+        f'genesis = "{genesis}"\nendpoints = '
+        '["wss://me:secret@rpc.example.org:99/key/secret?token=secret"]\n'
     )
 
     text = ok(scenarioctl("chain", "show", "rig", "--json", "--config", str(config)))
@@ -306,7 +319,12 @@ def test_the_bytes_of_some_accounts_tell_what_they_are(
 ) -> None:
     shown = answer(scenarioctl, "address", format_account(account, 0))
 
-    assert (shown["kind"], shown["id"], shown["keyless"], shown["possible_keys"]) == (kind, id, keyless, keys)
+    assert (shown["kind"], shown["id"], shown["keyless"], shown["possible_keys"]) == (
+        kind,
+        id,
+        keyless,
+        keys,
+    )
     assert shown["description"] == says(*said)
 
 
@@ -324,7 +342,9 @@ def test_the_same_is_answered_over_http(scenarioctl: Run, tmp_path: Path) -> Non
             (f"/api/address?address={BOB}", f"address {BOB}"),
         ):
             reply = serving.get(path)
-            remote = scenarioctl("--url", f"http://127.0.0.1:{serving.api}", *line.split(), "--json")
+            remote = scenarioctl(
+                "--url", f"http://127.0.0.1:{serving.api}", *line.split(), "--json"
+            )
 
             assert reply.status == 200
             assert reply.json() == answer(scenarioctl, *line.split()) == json.loads(remote.out)

@@ -44,7 +44,8 @@ def types_of(*rows: list[Any]) -> TypeTable:
 ROWS: dict[str, Callable[[int, int], list[Any]]] = {
     "tuple": lambda below, width: ["", [], "tuple", [below] * width],
     "array": lambda below, width: ["", [], "array", [width, below]],
-    "composite": lambda below, width: ["a::B", [], "composite", [[f"f{n}", below, None] for n in range(width)]],
+    "composite": lambda below, width: ["a::B", [], "composite", [[f"f{n}", below,
+        None] for n in range(width)]],
     "parameters": lambda below, width: ["a::B", [["T", below]] * width, "composite", []],
 }  # fmt: skip
 
@@ -62,22 +63,33 @@ def test_a_name_is_cut_where_it_would_double_with_each_type(kind: str) -> None:
         names = [types.name(type_id) for type_id in range(len(types))]
 
     assert max(map(len, names)) < NAME_PARTS * 10
-    assert names[1] == ("(" + "u8, " * 99 + "u8)" if kind == "tuple" else "B<" + "u8, " * 99 + "u8>")
+    assert names[1] == (
+        "(" + "u8, " * 99 + "u8)" if kind == "tuple" else "B<" + "u8, " * 99 + "u8>"
+    )
 
 
 def test_the_name_of_a_real_type_is_not_cut() -> None:
     table = bundled("assetHub")
 
     assert not [
-        type_id for type_id in range(len(table.types)) if "…" in table.type_name(type_id).replace("{…}", "")
+        type_id
+        for type_id in range(len(table.types))
+        if "…" in table.type_name(type_id).replace("{…}", "")
     ]
 
 
 @pytest.mark.parametrize(
     ("kind", "first", "width"),
-    [("tuple", NOTHING, 10), ("array", NOTHING, 16), ("composite", NOTHING, 10), ("array", U8, 2**31)],
+    [
+        ("tuple", NOTHING, 10),
+        ("array", NOTHING, 16),
+        ("composite", NOTHING, 10),
+        ("array", U8, 2**31),
+    ],
 )
-def test_a_few_bytes_do_not_become_millions_of_values(kind: str, first: list[Any], width: int) -> None:
+def test_a_few_bytes_do_not_become_millions_of_values(
+    kind: str, first: list[Any], width: int
+) -> None:
     types = doubling(kind, 20, first, width)
 
     with cheaply(), pytest.raises(InvalidRequest) as refused:
@@ -103,7 +115,8 @@ def test_as_many_values_as_an_honest_chain_has_are_read() -> None:
 
 
 def test_a_number_of_gigabytes_is_none() -> None:
-    types = types_of(["", [], "primitive", "u64"], ["", [], "array", [2**32 - 1, 0]], ["primitive_types::U256", [], "composite", [[None, 1, None]]])  # fmt: skip
+    types = types_of(["", [], "primitive", "u64"], ["", [], "array", [2**32 - 1, 0]], [
+        "primitive_types::U256", [], "composite", [[None, 1, None]]])  # fmt: skip
 
     with cheaply(), pytest.raises(InvalidRequest):
         Codec(types).encode(2, 1)

@@ -1,4 +1,5 @@
-"""Several daemons on one PostgreSQL, all of which are killed, frozen and cut off, and most of whose clocks are wrong.
+"""Several daemons on one PostgreSQL, all of which are killed, frozen and cut off, and most of whose
+clocks are wrong.
 
 Each run is kept once, and nothing is lost.
 """
@@ -24,7 +25,13 @@ pytestmark = pytest.mark.acceptance
 
 WORKERS, APIS = 4, 2
 #: Each of them is done to the fleet.
-FAULTS = {"SIGKILL of a worker", "SIGSTOP of a worker", "partition", "SIGKILL of an API", "SIGSTOP of an API"}
+FAULTS = {
+    "SIGKILL of a worker",
+    "SIGSTOP of a worker",
+    "partition",
+    "SIGKILL of an API",
+    "SIGSTOP of an API",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +67,15 @@ SMALL = Size(
     judges_times=False,
 )
 FULL = Size(
-    kills=3, jobs=500, every="8s", seconds=180, pause=3.0, quiet=15, restarts=2, lease=0, judges_times=True
+    kills=3,
+    jobs=500,
+    every="8s",
+    seconds=180,
+    pause=3.0,
+    quiet=15,
+    restarts=2,
+    lease=0,
+    judges_times=True,
 )
 
 
@@ -71,7 +86,10 @@ def far(server: postgres.Server, port: int) -> str:
 
 
 def show(title: str, **figures: Any) -> None:
-    print(f"\n{title}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items()))
+    print(
+        f"\n{title}: "
+        + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
+    )
 
 
 def nearly_all(seconds: list[float]) -> float:
@@ -101,7 +119,9 @@ def trouble(folder: Path, size: Size) -> None:
         try:
             wait_for_daemons(fleet.members)
             for worker in fleet.workers:
-                assert worker.created <= worker.first_started() - worker.clock + 0.001 <= time.time()
+                assert (
+                    worker.created <= worker.first_started() - worker.clock + 0.001 <= time.time()
+                )
             load = Load(fleet.apis)
             streams += [
                 Stream([api.port for api in fleet.apis]),
@@ -146,7 +166,10 @@ def trouble(folder: Path, size: Size) -> None:
             assert stop(fleet.apis) == [0] * APIS
 
             found = check(server.url("fleet"), load, size.every)
-            delays = [sorted(delay for stream in streams for delay in stream.between(*when)) for when in calm]
+            delays = [
+                sorted(delay for stream in streams for delay in stream.between(*when))
+                for when in calm
+            ]
             show(
                 "many workers",
                 **fleet.faults,
@@ -183,7 +206,8 @@ def trouble(folder: Path, size: Size) -> None:
 
 
 def be_calm(streams: Sequence[Stream], seconds: float) -> tuple[float, float]:
-    """Do nothing for so many seconds, and until each stream has shown a line; return begin and end."""
+    """Do nothing for so many seconds, and until each stream has shown a line; return begin and
+    end."""
     begin = time.time()
     time.sleep(seconds)
     wait_until(lambda: all(stream.between(begin, time.time()) for stream in streams))
@@ -194,7 +218,10 @@ def check_stream(url: str, stream: Stream) -> None:
     """Say that a stream has shown all that is there, once and in order."""
     with psycopg.connect(url, options="-c search_path=scenarioctl") as connection:
         for kind, table in (("log", "log_lines"), ("mempool", "mempool")):
-            rows = [seq for (seq,) in connection.execute(f"SELECT seq FROM {table} ORDER BY seq").fetchall()]
+            rows = [
+                seq
+                for (seq,) in connection.execute(f"SELECT seq FROM {table} ORDER BY seq").fetchall()
+            ]
             seen, count = stream.seen[kind], len(rows)
             wait_until(lambda: len(seen) >= count)  # noqa: B023 - called at once
             assert seen == rows, kind

@@ -65,13 +65,25 @@ def network(tmp_path: Path) -> Iterator[FakeNetwork]:
 def create(network: FakeNetwork, scenarioctl: Run, *more: str, to: str = "polkadot") -> Ended:
     return scenarioctl(
         *("--config", str(network.config), "create", "scenario", "--from", "polkadot", "--to", to),
-        *("--asset", "DOT", "--amount", "max", "--destination-address", BOB, "--sender", ALICE, *more),
+        *(
+            "--asset",
+            "DOT",
+            "--amount",
+            "max",
+            "--destination-address",
+            BOB,
+            "--sender",
+            ALICE,
+            *more,
+        ),
     )
 
 
 def drafted(network: FakeNetwork, scenarioctl: Run, ended: Ended) -> tuple[int, str]:
     """Return the raw amount of a scenario, and the call that its first transaction makes."""
-    full = scenarioctl("--config", str(network.config), "scenario", "full", ended.out.strip(), "--json")
+    full = scenarioctl(
+        "--config", str(network.config), "scenario", "full", ended.out.strip(), "--json"
+    )
     tx = json.loads(full.out)["result"]["tx"]
     line = ("--config", str(network.config), "tx", "decode", tx, "--chain", "polkadot", "--json")
     call = json.loads(scenarioctl(*line).out)["call"]
@@ -136,7 +148,8 @@ def test_between_chains_delivery_is_paid_too(
 def test_a_fee_that_depends_on_the_length_leaves_as_little_as_it_can(
     network: FakeNetwork, scenarioctl: Run, free: int, more: int
 ) -> None:
-    """An amount of more digits is longer, and costs more: it is the largest that fits with its own fee."""
+    """An amount of more digits is longer, and costs more: it is the largest that fits with its own
+    fee."""
     byte = 1_000_000
     relay = network.chains["polkadot"]
     lengths: dict[int, int] = {}
@@ -168,14 +181,25 @@ def test_a_scenario_keeps_the_number(network: FakeNetwork, scenarioctl: Run) -> 
     assert f"{(4 * DOT - FEE) / DOT:.3f} DOT on Polkadot, to 14E5nq" in ended.err
 
 
-@pytest.mark.parametrize(("flag", "sent"), [("--keep-alive", 6_990_000), ("--allow-death", 7_000_000)])
+@pytest.mark.parametrize(
+    ("flag", "sent"), [("--keep-alive", 6_990_000), ("--allow-death", 7_000_000)]
+)
 def test_of_another_asset_all_is_sent_and_the_fee_is_not_taken_of_it(
     network: FakeNetwork, scenarioctl: Run, flag: str, sent: int
 ) -> None:
     hub = network.chains["assetHub"]
     hub.store("Assets", "Account", 1984, ALICE_KEY, value={**USDT, "balance": 7_000_000})
     hub.store("Assets", "Asset", 1984, value=DETAILS)
-    line = ("--from", "assetHub", "--to", "assetHub", "--assetid", "1984", "--destinationaddress", BOB)
+    line = (
+        "--from",
+        "assetHub",
+        "--to",
+        "assetHub",
+        "--assetid",
+        "1984",
+        "--destinationaddress",
+        BOB,
+    )
 
     ended = scenarioctl(
         *("--config", str(network.config), "xcm", "asset-transfer", *line),
@@ -227,7 +251,9 @@ def test_who_signs_for_an_account_pays_the_fee_in_its_place(
     proxy = {"delegate": ALICE_KEY, "proxy_type": "Any", "delay": 0}
     relay.store("Proxy", "Proxies", vault, value=[[proxy], 0])
     config = ("--config", str(network.config))
-    assert scenarioctl(*config, "address", "add", "vault", "--proxy-of", f"0x{vault.hex()}").code == 0
+    assert (
+        scenarioctl(*config, "address", "add", "vault", "--proxy-of", f"0x{vault.hex()}").code == 0
+    )
     line = ("--from", "polkadot", "--to", to, "--asset", "DOT", "--to-address", BOB, *flags)
 
     ended = scenarioctl(
@@ -241,7 +267,16 @@ def test_who_signs_for_an_account_pays_the_fee_in_its_place(
 
 
 def test_a_check_takes_it_too(network: FakeNetwork, scenarioctl: Run) -> None:
-    line = ("--from", "polkadot", "--to", "polkadot", "--assetid", "DOT", "--destinationaddress", BOB)
+    line = (
+        "--from",
+        "polkadot",
+        "--to",
+        "polkadot",
+        "--assetid",
+        "DOT",
+        "--destinationaddress",
+        BOB,
+    )
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects()
 
     ended = scenarioctl(
@@ -276,11 +311,28 @@ def test_a_fee_that_is_converted_is_told_as_what_is_kept_for_it(
     assert note == says("amount max", "0.440002 USDT")
 
 
-def test_an_account_that_is_frozen_in_an_asset_is_said(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_an_account_that_is_frozen_in_an_asset_is_said(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     hub = network.chains["assetHub"]
-    hub.store("Assets", "Account", 1984, ALICE_KEY, value={**USDT, "balance": 7_000_000, "status": "Frozen"})
+    hub.store(
+        "Assets",
+        "Account",
+        1984,
+        ALICE_KEY,
+        value={**USDT, "balance": 7_000_000, "status": "Frozen"},
+    )
     hub.store("Assets", "Asset", 1984, value=DETAILS)
-    line = ("--from", "assetHub", "--to", "assetHub", "--assetid", "1984", "--destinationaddress", BOB)
+    line = (
+        "--from",
+        "assetHub",
+        "--to",
+        "assetHub",
+        "--assetid",
+        "1984",
+        "--destinationaddress",
+        BOB,
+    )
 
     ended = scenarioctl(
         *("--config", str(network.config), "xcm", "asset-transfer", *line),
@@ -326,7 +378,12 @@ def holding(free: int) -> Any:
     ],
 )
 def test_what_cannot_be_known_or_sent_is_refused(
-    network: FakeNetwork, scenarioctl: Run, arrange: Any, line: tuple[str, ...], code: int, sentence: Says
+    network: FakeNetwork,
+    scenarioctl: Run,
+    arrange: Any,
+    line: tuple[str, ...],
+    code: int,
+    sentence: Says,
 ) -> None:
     arrange(network)
     fields = {
@@ -349,16 +406,22 @@ def test_what_cannot_be_known_or_sent_is_refused(
 
 
 @pytest.mark.parametrize("flag", ["--keep-alive", "--allow-death"])
-def test_between_chains_a_flag_that_would_do_nothing_is_refused(scenarioctl: Run, flag: str) -> None:
+def test_between_chains_a_flag_that_would_do_nothing_is_refused(
+    scenarioctl: Run, flag: str
+) -> None:
     line = ("--from", "polkadot", "--to", "assetHub", "--asset", "DOT", "--amount", "1.5")
 
-    ended = scenarioctl("--offline", "create", "scenario", *line, "--destination-address", BOB, flag)
+    ended = scenarioctl(
+        "--offline", "create", "scenario", *line, "--destination-address", BOB, flag
+    )
 
     assert (ended.out, ended.code) == ("", 2)
     assert ended.err == says("allow_death", "Polkadot", "Polkadot Asset Hub", "max").printed
 
 
-def test_a_flow_may_close_an_account_and_is_edited_as_it_was(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_flow_may_close_an_account_and_is_edited_as_it_was(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     step = {
         "type": "xTransfer",
         "source_chain": "polkadot",
@@ -373,9 +436,9 @@ def test_a_flow_may_close_an_account_and_is_edited_as_it_was(scenarioctl: Run, t
 
     scenario = scenarioctl("--offline", "create", "--file", str(flow)).out.strip()
     tx = scenarioctl("--offline", "scenario", "full", scenario, "--field", "tx").out.strip()
-    call = json.loads(scenarioctl("--offline", "tx", "decode", tx, "--chain", "polkadot", "--json").out)[
-        "call"
-    ]
+    call = json.loads(
+        scenarioctl("--offline", "tx", "decode", tx, "--chain", "polkadot", "--json").out
+    )["call"]
 
     assert call["method"] == "transfer_allow_death"
 
@@ -383,7 +446,8 @@ def test_a_flow_may_close_an_account_and_is_edited_as_it_was(scenarioctl: Run, t
 def test_a_message_that_is_too_small_to_arrive_still_tells_what_delivery_takes(
     network: FakeNetwork, scenarioctl: Run
 ) -> None:
-    """The first try sends half of it: what is asked of the chain there is only the price of delivery."""
+    """The first try sends half of it: what is asked of the chain there is only the price of
+    delivery."""
     relay = network.chains["polkadot"]
     relay.api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, message(amount=1)))
 

@@ -1,4 +1,5 @@
-"""The snapshot of the messages fails a test whose sentence is another, and names what no test sees."""
+"""The snapshot of the messages fails a test whose sentence is another, and names what no test
+sees."""
 
 from pathlib import Path
 
@@ -78,7 +79,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_what_no_test_sees_is_named_and_removed() -> None:
-    ran, failed, other, gone = ((FILE, f"test_{name}", "") for name in ("ran", "failed", "other", "gone"))
+    ran, failed, other, gone = (
+        (FILE, f"test_{name}", "") for name in ("ran", "failed", "other", "gone")
+    )
     elsewhere, deleted = ("test_daemon.py", "test_x", ""), ("test_deleted.py", "test_x", "")
     keys: list[Key] = [ran, failed, other, gone, elsewhere, deleted]
     snapshot = {key: {"old"} for key in keys}

@@ -1,4 +1,5 @@
-"""The metadata reader: every real file to its last byte, every part of V16, and damage of all kinds."""
+"""The metadata reader: every real file to its last byte, every part of V16, and damage of all
+kinds."""
 
 import hashlib
 import json
@@ -20,7 +21,9 @@ from tests.messages import Says, raises, says
 from tests.pressure import sizes
 
 FILES = {
-    path.name: path for folder in (SHARED / "data", DATA) for path in (folder / "metadata").glob("*.scale")
+    path.name: path
+    for folder in (SHARED / "data", DATA)
+    for path in (folder / "metadata").glob("*.scale")
 }
 POLKADOT = DATA / "metadata" / "polkadot-1002005.v14.scale"
 
@@ -103,9 +106,9 @@ def test_the_committed_files_are_those_of_the_index() -> None:
 
     files = {path.name: path.read_bytes() for path in (DATA / "metadata").glob("*.scale")}
 
-    assert {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()} == {
-        name: (row["bytes"], row["sha256"]) for name, row in index.items()
-    }
+    assert {
+        name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()
+    } == {name: (row["bytes"], row["sha256"]) for name, row in index.items()}
 
 
 def test_documentation_is_left_out() -> None:
@@ -213,7 +216,12 @@ def _type(type_id: int, definition: bytes, path: str = "", parameters: bytes = b
 
 def _field(name: str | None, type_id: int, type_name: str | None = None) -> bytes:
     named = _option(None if name is None else _text(name))
-    return named + encode_compact(type_id) + _option(None if type_name is None else _text(type_name)) + DOCS
+    return (
+        named
+        + encode_compact(type_id)
+        + _option(None if type_name is None else _text(type_name))
+        + DOCS
+    )
 
 
 def _variant(name: str, index: int, *fields: bytes) -> bytes:
@@ -240,17 +248,26 @@ TYPES = _list(
     _type(
         9,
         b"\x00"
-        + _list(_field("spec_name", 2, "Text"), _field("spec_version", 1), _field("transaction_version", 1)),
+        + _list(
+            _field("spec_name", 2, "Text"),
+            _field("spec_version", 1),
+            _field("transaction_version", 1),
+        ),
         "sp_version::RuntimeVersion",
     ),
     _type(
         10,
         b"\x01"
-        + _list(_variant("say", 7, _field("what", 3, "Vec<u8>"), _field("times", 6)), _variant("stop", 9)),
+        + _list(
+            _variant("say", 7, _field("what", 3, "Vec<u8>"), _field("times", 6)),
+            _variant("stop", 9),
+        ),
         "some_pallet::Call",
         _list(_text("T") + _option(None)),
     ),
-    _type(11, b"\x01" + _list(_variant("System", 3, _field(None, 10))), "some_runtime::RuntimeCall"),
+    _type(
+        11, b"\x01" + _list(_variant("System", 3, _field(None, 10))), "some_runtime::RuntimeCall"
+    ),
     _type(12, b"\x01" + _list(), "some_runtime::Never"),
     _type(13, b"\x04" + _list()),
 )
@@ -291,7 +308,9 @@ SYSTEM = (
     + STORAGE
     + _enum(10)
     + _enum(12)
-    + _list(_text("Version") + encode_compact(9) + encode_compact(len(VERSION)) + VERSION + DOCS + OLDER)
+    + _list(
+        _text("Version") + encode_compact(9) + encode_compact(len(VERSION)) + VERSION + DOCS + OLDER
+    )
     + _enum(12)
     + _list(_text("AccountId") + encode_compact(4) + LONG_DOCS)
     + _list(
@@ -454,6 +473,7 @@ def test_random_bytes_are_refused(data: bytes, version: int) -> None:
 
 def test_metadata_that_does_not_name_its_runtime_is_refused() -> None:
     with pytest.raises(
-        MetadataError, match=r"^the metadata has no constant System\.Version, so its runtime is unknown$"
+        MetadataError,
+        match=r"^the metadata has no constant System\.Version, so its runtime is unknown$",
     ):
         read_metadata(V16.replace(_text("Version"), _text("Persion")))

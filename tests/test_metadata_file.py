@@ -1,4 +1,5 @@
-"""`chain refresh --from FILE`: a table from a file of metadata, if the file is of the runtime that its user names."""
+"""`chain refresh --from FILE`: a table from a file of metadata, if the file is of the runtime that
+its user names."""
 
 import json
 from pathlib import Path
@@ -23,13 +24,22 @@ def refresh(scenarioctl: Run, tmp_path: Path, *line: str) -> tuple[str, str, int
 
 
 @pytest.mark.parametrize("hexadecimal", [False, True], ids=["bytes", "hex"])
-def test_a_file_becomes_the_table_of_its_chain(scenarioctl: Run, tmp_path: Path, hexadecimal: bool) -> None:
+def test_a_file_becomes_the_table_of_its_chain(
+    scenarioctl: Run, tmp_path: Path, hexadecimal: bool
+) -> None:
     data = POLKADOT.read_bytes()
     file = tmp_path / "paseo.scale"
     file.write_bytes(b"0x" + data.hex().encode() + b"\n" if hexadecimal else data)
 
     out, err, code = refresh(
-        scenarioctl, tmp_path, "paseo", "--from", str(file), "--runtime", "polkadot 1006000", "--json"
+        scenarioctl,
+        tmp_path,
+        "paseo",
+        "--from",
+        str(file),
+        "--runtime",
+        "polkadot 1006000",
+        "--json",
     )
 
     assert (err, code) == ("", 0)
@@ -49,7 +59,15 @@ def test_a_file_becomes_the_table_of_its_chain(scenarioctl: Run, tmp_path: Path,
         "path": row["path"],
     }
     built = scenarioctl(
-        "--config", configure(tmp_path), "--offline", "create", "remark", "--chain", "paseo", "--text", "hi"
+        "--config",
+        configure(tmp_path),
+        "--offline",
+        "create",
+        "remark",
+        "--chain",
+        "paseo",
+        "--text",
+        "hi",
     )
     assert built.code == 0
 
@@ -62,11 +80,17 @@ def test_a_file_becomes_the_table_of_its_chain(scenarioctl: Run, tmp_path: Path,
             ("paseo", "--from", str(POLKADOT), "--runtime", "polkadot 2000000"),
             ("polkadot 2000000", "polkadot 1006000"),
         ),
-        (("people", "--from", str(HUB), "--runtime", "asset-hub-paseo 2002002"), ("people-polkadot",)),
+        (
+            ("people", "--from", str(HUB), "--runtime", "asset-hub-paseo 2002002"),
+            ("people-polkadot",),
+        ),
         (("assetHub", "--from", str(HUB), "--runtime", "asset-hub-paseo 2002002"), ("statemint",)),
         (("paseo", "polkadot", "--from", str(POLKADOT)), ("from", "one CHAIN")),
         (("paseo", "--runtime", "polkadot 1006000"), ("--from",)),
-        (("paseo", "--from", str(METADATA / "index.json"), "--runtime", "polkadot 1"), ("metadata",)),
+        (
+            ("paseo", "--from", str(METADATA / "index.json"), "--runtime", "polkadot 1"),
+            ("metadata",),
+        ),
     ],
 )
 def test_a_file_that_is_not_of_the_runtime_is_refused(
@@ -100,10 +124,13 @@ def test_a_file_that_is_no_metadata_is_refused(
     assert (out, err.replace(str(tmp_path), "…"), code) == ("", says(said).printed, 2)
 
 
-def test_a_chain_whose_genesis_is_not_known_has_nowhere_to_keep_it(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_chain_whose_genesis_is_not_known_has_nowhere_to_keep_it(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     config = tmp_path / "c.toml"
     config.write_text(
-        f'cache = "{tmp_path / "cache"}"\n[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\nspec_name = "kusama"\n'
+        f'cache = "{tmp_path / "cache"}"\n[chains.rig]\nrole = "relay"\nsymbol = '
+        '"UNIT"\ndecimals = 12\nspec_name = "kusama"\n'
     )
 
     ended = scenarioctl(

@@ -48,7 +48,9 @@ KEY = OperationKey("polkadot", "0x" + "11" * 32, "0x" + "22" * 32, 7, 1)
 WAITING = WaitingOperation(
     key=KEY, says="transfers 1 DOT", approved=1, threshold=2, accounts=("0x" + ALICE_KEY.hex(),)
 )
-READING = MultisigReading(account=KEY.account, chain=KEY.chain, block=100, read=1, operations=(WAITING,))
+READING = MultisigReading(
+    account=KEY.account, chain=KEY.chain, block=100, read=1, operations=(WAITING,)
+)
 NOTICE = NewNotification(
     id="msg_1",
     event=NotificationEvent.APPROVAL_MISSING,
@@ -76,10 +78,15 @@ class TestEveryStore:
         assert {each.job for each in claimed} <= {""}
         return [each.operation for each in claimed]
 
-    def test_an_operation_is_told_once_and_once_more_if_it_is_opened_again(self, store: Store) -> None:
+    def test_an_operation_is_told_once_and_once_more_if_it_is_opened_again(
+        self, store: Store
+    ) -> None:
         again = replace(WAITING, key=KEY._replace(height=8), approved=2)
 
-        first, second = self.put(store, READING), self.put(store, replace(READING, block=101, read=2))
+        first, second = (
+            self.put(store, READING),
+            self.put(store, replace(READING, block=101, read=2)),
+        )
         third = self.put(store, replace(READING, block=102, operations=(WAITING, again)))
 
         assert (first, second, third) == (True, False, True)
@@ -132,11 +139,14 @@ class Council:
         for name, address in (("Alice", ALICE), ("Bob", BOB), ("Charlie", CHARLIE)):
             await add_address(self.app, AddAddress(name=name, address=address, watch=name == watch))
         await add_address(
-            self.app, AddAddress(name="council", threshold=threshold, signatories=(ALICE, BOB, CHARLIE))
+            self.app,
+            AddAddress(name="council", threshold=threshold, signatories=(ALICE, BOB, CHARLIE)),
         )
         self.layer = next(iter(multisigs_of(await self.app.store.addresses().list())))
 
-    def open(self, *approvals: bytes, with_call: bool = True, best: int = 100, height: int = 50) -> None:
+    def open(
+        self, *approvals: bytes, with_call: bool = True, best: int = 100, height: int = 50
+    ) -> None:
         """Let the council's remark wait on Polkadot, for others than *approvals*."""
         call = multisig_call(self.call, self.layer, approvals[0], self.relay.table)
         body = b"\x04" + self.relay.table.encode_call(call)
@@ -162,7 +172,9 @@ class Council:
     async def look(self, app: Application | None = None, *, every: float = 0) -> int:
         """Let a worker look once, and return how often it left notifications."""
         left: list[int] = []
-        await ApprovalChecks(app or self.app, every=every, on_notices=lambda: left.append(1)).check()
+        await ApprovalChecks(
+            app or self.app, every=every, on_notices=lambda: left.append(1)
+        ).check()
         return len(left)
 
     def asked(self) -> int:
@@ -211,7 +223,9 @@ async def test_an_approval_of_ours_that_is_missing_is_told_once_with_the_call_in
     assert data["url"] == "https://sc.example.org/#/multisig/council"
 
 
-async def test_a_call_that_nobody_knows_is_told_as_one(network: FakeNetwork, tmp_path: Path) -> None:
+async def test_a_call_that_nobody_knows_is_told_as_one(
+    network: FakeNetwork, tmp_path: Path
+) -> None:
     async with receiving() as receiver:
         council = Council(network, tmp_path, f"ntfy+{receiver.url()}")
         async with council.app:
@@ -250,7 +264,9 @@ async def test_it_is_said_why_nobody_knows_a_call(
     assert bool(row["says"]) == (not words)
 
 
-async def test_what_does_not_wait_for_us_any_more_is_not_told(network: FakeNetwork, tmp_path: Path) -> None:
+async def test_what_does_not_wait_for_us_any_more_is_not_told(
+    network: FakeNetwork, tmp_path: Path
+) -> None:
     async with receiving() as receiver:
         council = Council(network, tmp_path, receiver.url())
         async with council.app:
@@ -283,12 +299,16 @@ async def test_what_waits_for_others_is_not_told(
         await council.fill(watch="Alice")
         council.open(*approvals)
         for name, address in (("Alice", ALICE), ("Bob", BOB)):
-            await add_address(council.app, AddAddress(name=name, address=address, watch=name == watch))
+            await add_address(
+                council.app, AddAddress(name=name, address=address, watch=name == watch)
+            )
 
         assert await council.look() == 0
 
 
-async def test_a_chain_that_does_not_answer_keeps_what_was_read(network: FakeNetwork, tmp_path: Path) -> None:
+async def test_a_chain_that_does_not_answer_keeps_what_was_read(
+    network: FakeNetwork, tmp_path: Path
+) -> None:
     council = Council(network, tmp_path, "https://hooks.example.org")
     async with council.app:
         await council.fill()
@@ -342,7 +362,11 @@ async def test_the_status_says_what_waits_and_where_that_is_unknown(
     assert {"polkadot", "kusama"} <= unread
     assert {each["name"] for each in known["approvals_unread"]} == unread - set(network.chains)
     assert {each["name"] for each in old["approvals_unread"]} == unread
-    assert (known["count"], known["approvals_total"], old["approvals"]) == (1, 1, known["approvals"])
+    assert (known["count"], known["approvals_total"], old["approvals"]) == (
+        1,
+        1,
+        known["approvals"],
+    )
     (row,) = known["approvals"]
     assert (row["name"], row["title"], row["signatories"]) == ("council", "Polkadot", ["Alice"])
     assert (row["approved"], row["threshold"], row["says"]) == (1, 2, says("'hello'"))

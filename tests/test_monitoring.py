@@ -1,4 +1,5 @@
-"""What an operator watches: the metrics of daemons on PostgreSQL, and the alerts and the dashboard made of them."""
+"""What an operator watches: the metrics of daemons on PostgreSQL, and the alerts and the dashboard
+made of them."""
 
 import asyncio
 import http.client
@@ -40,7 +41,8 @@ _NAME = re.compile(r"\bscenarioctl_[a-z_]+[a-z]\b")
 
 
 def scrape(answer: bytes) -> dict[str, dict[tuple[str, ...], float]]:
-    """Return each sample's name with its label values and value; metrics without a sample have none."""
+    """Return each sample's name with its label values and value; metrics without a sample have
+    none."""
     samples: dict[str, dict[tuple[str, ...], float]] = {}
     for family in text_string_to_metric_families(answer.decode()):
         samples.setdefault(family.name + "_total" * (family.type == "counter"), {})
@@ -56,7 +58,9 @@ def scrape(answer: bytes) -> dict[str, dict[tuple[str, ...], float]]:
 def store(tmp_path: Path) -> Iterator[PostgresStore]:
     """The shared database, emptied, as a daemon uses it."""
     run(postgres.open_store(tmp_path).close())
-    store = PostgresStore(ServerSettings(url=shared_server().url("shared", user=RUNTIME), pool=2, role="api"))
+    store = PostgresStore(
+        ServerSettings(url=shared_server().url("shared", user=RUNTIME), pool=2, role="api")
+    )
     yield store
     run(store.close())
 
@@ -76,14 +80,18 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[st
 
 def _settled(running: Daemon) -> dict[str, dict[tuple[str, ...], float]] | None:
     """Return the metrics once a run is kept, the daemon listens, and the figures tell of both."""
-    with closing(http.client.HTTPConnection("127.0.0.1", running.port(), timeout=PATIENCE)) as stream:
+    with closing(
+        http.client.HTTPConnection("127.0.0.1", running.port(), timeout=PATIENCE)
+    ) as stream:
         stream.request("GET", "/job/events")
         stream.getresponse().readline()
         samples = scrape(running.ask("/metrics", as_json=False)[1])
     has_run = samples["scenarioctl_runs_total"][("executed",)] == 1
     listens = samples.get("scenarioctl_store_listener_up") == {(): 1}
     # They are those of an earlier scrape if the store was slow.
-    is_told = samples["scenarioctl_workers"] == {(): 1} and samples["scenarioctl_jobs"][("running",)] == 1
+    is_told = (
+        samples["scenarioctl_workers"] == {(): 1} and samples["scenarioctl_jobs"][("running",)] == 1
+    )
     return samples if has_run and listens and is_told else None
 
 
@@ -127,7 +135,11 @@ class TestMetrics:
         assert plain["scenarioctl_scenarios"] == 1
         assert metrics["scenarioctl_jobs"] == {("running",): 1, ("paused",): 0, ("stopped",): 0}
         assert metrics["scenarioctl_runs_total"][("executed",)] == 1
-        assert plain["scenarioctl_store_errors_total"] == plain["scenarioctl_runs_taken_over_total"] == 0
+        assert (
+            plain["scenarioctl_store_errors_total"]
+            == plain["scenarioctl_runs_taken_over_total"]
+            == 0
+        )
         assert plain["scenarioctl_store_pool_connections_max"] == 10
         assert sum(metrics["scenarioctl_store_pool_connections"].values()) >= 1
         (limit,) = shared_server().execute("SHOW max_connections")[0]
@@ -156,7 +168,9 @@ class TestMetrics:
         assert after["scenarioctl_jobs"] == before["scenarioctl_jobs"]
         assert age_in(after) > age_in(before)
 
-    def test_a_store_that_is_slow_is_up_and_has_all_figures(self, far: tuple[Serving, Proxy]) -> None:
+    def test_a_store_that_is_slow_is_up_and_has_all_figures(
+        self, far: tuple[Serving, Proxy]
+    ) -> None:
         serving, proxy = far
         before = scrape(serving.get("/metrics").body)
         proxy.delay = 0.25
@@ -166,7 +180,10 @@ class TestMetrics:
         assert after["scenarioctl_store_up"] == later["scenarioctl_store_up"] == {(): 1}
         assert before.keys() <= after.keys()
         assert before.keys() <= later.keys()
-        buckets, count = later["scenarioctl_store_seconds_bucket"], later["scenarioctl_store_seconds_count"]
+        buckets, count = (
+            later["scenarioctl_store_seconds_bucket"],
+            later["scenarioctl_store_seconds_count"],
+        )
         assert count[()] == buckets[("+Inf",)] >= buckets[("0.25",)] + 5
         assert before["scenarioctl_store_seconds_count"][()] >= 5
 
@@ -231,7 +248,12 @@ class TestMetrics:
 
         during, after = run(crowd())
         assert during.pool is not None
-        assert (during.pool.used, during.pool.idle, during.pool.limit, during.pool.waiting) == (2, 0, 2, 1)
+        assert (during.pool.used, during.pool.idle, during.pool.limit, during.pool.waiting) == (
+            2,
+            0,
+            2,
+            1,
+        )
         assert (after.pool.used, after.pool.waiting, after.errors) == (0, 0, 1)
 
     def test_a_listener_that_is_cut_off_says_so(self, store: PostgresStore) -> None:
@@ -246,7 +268,8 @@ class TestMetrics:
                 seen.append(wanted)
                 if wanted:
                     shared_server().execute(
-                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+                        "query LIKE 'LISTEN%'"
                     )
             return seen
 
@@ -280,7 +303,9 @@ class TestMetrics:
 
 
 class TestFilesForPrometheus:
-    def test_the_guide_lists_every_metric(self, metrics: dict[str, dict[tuple[str, ...], float]]) -> None:
+    def test_the_guide_lists_every_metric(
+        self, metrics: dict[str, dict[tuple[str, ...], float]]
+    ) -> None:
         text = (ROOT / "docs" / "monitoring.md").read_text()
         listed = {
             name
@@ -311,7 +336,9 @@ class TestFilesForPrometheus:
     def test_they_select_only_labels_that_exist(
         self, path: Path, metrics: dict[str, dict[tuple[str, ...], float]]
     ) -> None:
-        selected = re.findall(r'(scenarioctl_\w+)\{(?:state|outcome)=\\?"(\w+)\\?"', path.read_text())
+        selected = re.findall(
+            r'(scenarioctl_\w+)\{(?:state|outcome)=\\?"(\w+)\\?"', path.read_text()
+        )
 
         for name, value in selected:
             assert any(value in labels for labels in metrics[name]), (name, value)
@@ -334,10 +361,15 @@ class TestFilesForPrometheus:
             assert all(_NAME.search(target["expr"]) for target in panel["targets"])
 
     @pytest.mark.skipif(
-        shutil.which("promtool") is None, reason="no promtool is installed (Debian: apt install prometheus)"
+        shutil.which("promtool") is None,
+        reason="no promtool is installed (Debian: apt install prometheus)",
     )
     @pytest.mark.parametrize(
-        "line", [("check", "rules", ALERTS), ("test", "rules", ROOT / "tests" / "data" / "alerts-test.yml")]
+        "line",
+        [
+            ("check", "rules", ALERTS),
+            ("test", "rules", ROOT / "tests" / "data" / "alerts-test.yml"),
+        ],
     )
     def test_promtool_is_content(self, line: tuple[str | Path, ...]) -> None:
         done = subprocess.run(["promtool", *line], capture_output=True, text=True)
@@ -345,7 +377,8 @@ class TestFilesForPrometheus:
         assert done.returncode == 0, done.stdout + done.stderr
 
     @pytest.mark.skipif(
-        shutil.which("promtool") is None, reason="no promtool is installed (Debian: apt install prometheus)"
+        shutil.which("promtool") is None,
+        reason="no promtool is installed (Debian: apt install prometheus)",
     )
     def test_promtool_is_content_with_the_metrics(self, tmp_path: Path) -> None:
         with Serving(tmp_path) as serving:
@@ -353,6 +386,8 @@ class TestFilesForPrometheus:
 
         done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
         complaints = [
-            line for line in (done.stdout + done.stderr).decode().splitlines() if "scenarioctl_" in line
+            line
+            for line in (done.stdout + done.stderr).decode().splitlines()
+            if "scenarioctl_" in line
         ]
         assert complaints == []

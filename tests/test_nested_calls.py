@@ -1,4 +1,5 @@
-"""Every transfer inside a call is told to the person who signs: its amount in whole tokens, its asset and its receiver."""
+"""Every transfer inside a call is told to the person who signs: its amount in whole tokens, its
+asset and its receiver."""
 
 import json
 from pathlib import Path
@@ -66,7 +67,9 @@ class Nester:
         )
         asset = ASSETS.native(home) if number is None else ASSETS.listed(home, number)
         assert asset is not None
-        self.transfers.append((asset.amount(value), home.account_format.format(account, home.ss58_prefix)))
+        self.transfers.append(
+            (asset.amount(value), home.account_format.format(account, home.ss58_prefix))
+        )
         if number is None:
             method = self.random.choice(("transfer_keep_alive", "transfer_allow_death"))
             return {"Balances": {method: {"dest": dest, "value": value}}}
@@ -98,12 +101,18 @@ class Nester:
         )
         if kind == "batch":
             calls = [self.nested(chain, depth - 1) for _ in range(self.random.choice((1, 2)))]
-            return {"Utility": {self.random.choice(("batch", "batch_all", "force_batch")): {"calls": calls}}}
+            return {
+                "Utility": {
+                    self.random.choice(("batch", "batch_all", "force_batch")): {"calls": calls}
+                }
+            }
         if kind == "else":
             branches = {name: self.nested(chain, depth - 1) for name in ("main", "fallback")}
             return {"Utility": {"if_else": branches}}
         if kind == "transact" and chain in ("polkadot", "assetHub"):
-            there, parents, id = ("assetHub", 0, 1000) if chain == "polkadot" else ("hydraDx", 1, 2034)
+            there, parents, id = (
+                ("assetHub", 0, 1000) if chain == "polkadot" else ("hydraDx", 1, 2034)
+            )
             instruction = {
                 "Transact": {
                     "origin_kind": "SovereignAccount",
@@ -136,9 +145,17 @@ class Nester:
                 },
             ),
             "one": ("Multisig", "as_multi_threshold_1", {"other_signatories": [account]}),
-            "schedule": ("Scheduler", "schedule", {"when": 5, "maybe_periodic": None, "priority": 0}),
+            "schedule": (
+                "Scheduler",
+                "schedule",
+                {"when": 5, "maybe_periodic": None, "priority": 0},
+            ),
         }
-        other = ("Scheduler", "schedule_after", {"after": 5, "maybe_periodic": (3, 4), "priority": 0})
+        other = (
+            "Scheduler",
+            "schedule_after",
+            {"after": 5, "maybe_periodic": (3, 4), "priority": 0},
+        )
         pallet, method, fields = rows.get(kind, other)
         return {pallet: {method: {**fields, "call": call}}}
 
@@ -157,7 +174,9 @@ def read(value: dict[str, Any]) -> Call:
 
 @pytest.mark.parametrize("chain", ["polkadot", "assetHub", "hydraDx", "kusama"])
 @pytest.mark.parametrize(
-    "seeds", [range(150), pytest.param(range(150, 5000), marks=pytest.mark.soak)], ids=["few", "many"]
+    "seeds",
+    [range(150), pytest.param(range(150, 5000), marks=pytest.mark.soak)],
+    ids=["few", "many"],
 )
 def test_each_transfer_is_told(chain: str, seeds: range) -> None:
     table = load_bundled(chain)
@@ -175,12 +194,17 @@ def test_each_transfer_is_told(chain: str, seeds: range) -> None:
 
 @pytest.mark.parametrize("chain", BUNDLED)
 def test_no_call_of_a_runtime_is_told_without_its_transfers(chain: str) -> None:
-    """Whatever holds a call, under whichever name, says the transfer in it, or that there is more inside."""
+    """Whatever holds a call, under whichever name, says the transfer in it, or that there is more
+    inside."""
     table = load_bundled(chain)
     assert table is not None
     account: Any = bytes.fromhex(BOB_HEX[2:])
     dest: Any = account if chain == "hydraDx" else {"Id": account}
-    pay = {"Balances": {"transfer_keep_alive": {"dest": dest, "value": 10 ** REGISTRY.find(chain).decimals}}}
+    pay = {
+        "Balances": {
+            "transfer_keep_alive": {"dest": dest, "value": 10 ** REGISTRY.find(chain).decimals}
+        }
+    }
     holders = [
         (pallet, method, field.name)
         for pallet in table.pallets
@@ -203,7 +227,9 @@ def test_no_call_of_a_runtime_is_told_without_its_transfers(chain: str) -> None:
 
 
 def test_a_call_that_is_only_named_says_that_its_arguments_are_not_shown() -> None:
-    reap = Call(pallet="Staking", method="reap_stash", args={"stash": bytes(32), "num_slashing_spans": 0})
+    reap = Call(
+        pallet="Staking", method="reap_stash", args={"stash": bytes(32), "num_slashing_spans": 0}
+    )
     force = Call(pallet="Staking", method="force_no_eras", args={})
 
     assert [say("assetHub", reap), say("assetHub", force)] == [
@@ -214,23 +240,35 @@ def test_a_call_that_is_only_named_says_that_its_arguments_are_not_shown() -> No
 
 def test_a_call_for_a_chain_without_a_runtime_is_said_to_be_unread() -> None:
     transact = {
-        "Transact": {"origin_kind": "Native", "fallback_max_weight": None, "call": {"encoded": b"\0\0\0"}}
+        "Transact": {
+            "origin_kind": "Native",
+            "fallback_max_weight": None,
+            "call": {"encoded": b"\0\0\0"},
+        }
     }
     dest = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
     send = Call(
-        pallet="PolkadotXcm", method="send", args={"dest": {"V5": dest}, "message": {"V5": [transact]}}
+        pallet="PolkadotXcm",
+        method="send",
+        args={"dest": {"V5": dest}, "message": {"V5": [transact]}},
     )
 
     sentence = tell_call(send, REGISTRY.find("assetHub"), ASSETS, lambda _: None).sentence
 
-    assert sentence == says("to Hydration", "3 bytes", "not decoded", "the runtime of Hydration is not known")
+    assert sentence == says(
+        "to Hydration", "3 bytes", "not decoded", "the runtime of Hydration is not known"
+    )
 
 
 def test_an_address_that_is_no_account_is_told_too() -> None:
     sentences = [
         say(
             "polkadot",
-            Call(pallet="Balances", method="transfer_keep_alive", args={"dest": dest, "value": 10**10}),
+            Call(
+                pallet="Balances",
+                method="transfer_keep_alive",
+                args={"dest": dest, "value": 10**10},
+            ),
         )
         for dest in (
             {"Raw": b"\1\2"},
@@ -253,7 +291,9 @@ def test_each_row_of_words_is_a_call_of_some_runtime() -> None:
     # Of older runtimes and of chains that are configured.
     elsewhere = {("Balances", "transfer")}
 
-    unknown = [row for row in call_kinds() if not any(table and table.has_call(*row) for table in tables)]
+    unknown = [
+        row for row in call_kinds() if not any(table and table.has_call(*row) for table in tables)
+    ]
 
     assert set(unknown) == elsewhere
 

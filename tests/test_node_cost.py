@@ -1,4 +1,5 @@
-"""What one node can take: of time no more than a deadline, of memory no more than its bounds, whatever it says meanwhile."""
+"""What one node can take: of time no more than a deadline, of memory no more than its bounds,
+whatever it says meanwhile."""
 
 import asyncio
 import json
@@ -31,7 +32,8 @@ from tests.web import Visit, serving
 Nuisance = Callable[[web.Request, web.WebSocketResponse], Awaitable[None]]
 
 MIB = 1024 * 1024
-#: Waits half a second for what is no work, and asks the first endpoint first, however busy the machine is.
+#: Waits half a second for what is no work, and asks the first endpoint first, however busy the
+#: machine is.
 HURRIED = Timeouts(prompt=0.5, stagger=10.0)
 
 
@@ -57,7 +59,8 @@ class Babbler(Node):
                 return
 
 
-NOTICE = json.dumps({"jsonrpc": "2.0", "method": "notice", "params": {"subscription": "none", "result": "x" * 100}})  # fmt: skip
+NOTICE = json.dumps({"jsonrpc": "2.0", "method": "notice", "params": {"subscription": "none",
+    "result": "x" * 100}})  # fmt: skip
 
 
 async def tell(_: web.Request, socket: web.WebSocketResponse) -> None:
@@ -105,7 +108,9 @@ def polkadot_at(*endpoints: str) -> Chain:
 
 @contextmanager
 def client_of(tmp_path: Path, *endpoints: str, timeouts: Timeouts = HURRIED) -> Iterator[Client]:
-    pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path, timeouts=timeouts)
+    pool = Pool(
+        polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path, timeouts=timeouts
+    )
     try:
         yield Client(pool)
     finally:
@@ -138,7 +143,9 @@ def test_what_may_take_a_node_long_has_a_deadline_too(tmp_path: Path, nuisance: 
     with (
         Babbler("state_call", nuisance) as babbler,
         Node(answers("polkadot", state_call="0x01")) as node,
-        client_of(tmp_path, babbler.url, node.url, timeouts=Timeouts(answering=3.0, stagger=10.0)) as client,
+        client_of(
+            tmp_path, babbler.url, node.url, timeouts=Timeouts(answering=3.0, stagger=10.0)
+        ) as client,
     ):
         started = time.monotonic()
         said = finish(client.call("state_call", "Core_version", "0x"))
@@ -187,7 +194,10 @@ def test_a_subscription_is_waited_for_only_while_the_node_answers(tmp_path: Path
 def test_news_that_come_before_the_name_of_their_subscription_are_kept(tmp_path: Path) -> None:
     async def subscribe_and_tell(_: web.Request, socket: web.WebSocketResponse) -> None:
         for subscription in ("another", "heads"):
-            notice = {"method": "notice", "params": {"subscription": subscription, "result": subscription}}
+            notice = {
+                "method": "notice",
+                "params": {"subscription": subscription, "result": subscription},
+            }
             await socket.send_str(json.dumps(notice))
         await socket.send_str('{"jsonrpc": "2.0", "id": 3, "result": "heads"}')
 
@@ -206,7 +216,8 @@ HEADERS = b"HTTP/1.1 101 Switching Protocols\r\nX-More: "
 
 
 @pytest.mark.parametrize(
-    ("pause", "words"), [(0.01, "did not open: "), (0, "did not open: its answer is not an HTTP handshake: ")]
+    ("pause", "words"),
+    [(0.01, "did not open: "), (0, "did not open: its answer is not an HTTP handshake: ")],
 )
 def test_headers_without_end_are_not_read_to_their_end(pause: float, words: str) -> None:
     ended = asyncio.Event()
@@ -242,9 +253,11 @@ ASKED = '{"jsonrpc": "2.0", "id": 3, "result": '
     [
         pytest.param(flood, "sent 1001 messages that nobody asked for", id="notices"),
         pytest.param(
-            answer_with(ASKED + "[" + "[]," * 5_000_000 + "[]]}"), "holds more than 250000 values", id="lists"
+            answer_with(ASKED + "[" + "[]," * 5_000_000 + "[]]}"), ("holds more than 250000 "
+"values"), id="lists"
         ),
-        pytest.param(answer_with(ASKED + '"' + "x" * 40 * MIB + '"}'), "sent more than 33554432 bytes", id="bytes"),
+        pytest.param(answer_with(ASKED + '"' + "x" * 40 * MIB + '"}'), ("sent more than 33554432 "
+"bytes"), id="bytes"),
     ],
 )  # fmt: skip
 def test_no_answer_takes_much_memory(tmp_path: Path, nuisance: Nuisance, words: str) -> None:
@@ -256,10 +269,13 @@ def test_no_answer_takes_much_memory(tmp_path: Path, nuisance: Nuisance, words: 
 
 
 def capped(tmp_path: Path, endpoint: str, *command: str) -> "subprocess.CompletedProcess[str]":
-    """Run *command* against a node, with room for what is imported and for one message of the largest size."""
+    """Run *command* against a node, with room for what is imported and for one message of the
+    largest size."""
     config = tmp_path / "config.toml"
     config.write_text(
-        tomli_w.dumps({"cache": str(tmp_path / "cache"), "chains": {"polkadot": {"endpoints": [endpoint]}}})
+        tomli_w.dumps(
+            {"cache": str(tmp_path / "cache"), "chains": {"polkadot": {"endpoints": [endpoint]}}}
+        )
     )
     room = 400 * MIB
     return subprocess.run(

@@ -1,4 +1,5 @@
-"""The fault table of nodes: whatever one answers, a command ends with a sentence, hands nothing wrong out and sends nothing twice.
+"""The fault table of nodes: whatever one answers, a command ends with a sentence, hands nothing
+wrong out and sends nothing twice.
 
 Each fault is put in place of the answer to each method that a command asks, one after the other.
 """
@@ -43,7 +44,8 @@ FAULTS: dict[str, Any] = {
     "a list of null": [None],
     "a list in a list": [[]],
     "an empty object": {},
-    "an object of other things": {"number": None, "specName": 5, "specVersion": "x", "block": [], "extrinsics": 7},
+    "an object of other things": {"number": None, "specName": 5, "specVersion": "x", "block": [],
+        "extrinsics": 7},
     "numbers that are none": {"number": "0xzz", "specName": "polkadot", "specVersion": 2**70},
     "an error": Refusal(-32603, "Internal error"),
     "an error without words": Refusal(None, None),  # type: ignore[arg-type]
@@ -58,7 +60,12 @@ FAULTS: dict[str, Any] = {
 def relay() -> Answers:
     account = prefix("System", "Account") + blake2_128_concat(ALICE_KEY)
     version = bundled("polkadot").api_method("Core", "version").output_type
-    told = "0x" + bundled("polkadot").encode(version, bundled("polkadot").constant("System", "Version")).hex()
+    told = (
+        "0x"
+        + bundled("polkadot")
+        .encode(version, bundled("polkadot").constant("System", "Version"))
+        .hex()
+    )
     return canned.answers(
         "polkadot",
         {account: account_info(10**12, 3)},
@@ -91,15 +98,19 @@ SWAP = ("--assetin", "DOT", "--assetout", "HDX", "--amount", "2")
 COMMANDS: dict[str, tuple[str, Callable[[], Answers], tuple[str, ...]]] = {
     "a value": ("polkadot", relay, ("query", "polkadot", "System", "Account", ALICE)),
     "a map": ("polkadot", relay, ("query", "polkadot", "System", "Account")),
-    "a value at a block": ("polkadot", relay, ("query", "polkadot", "System", "Account", ALICE, "--block", "5")),
+    "a value at a block": ("polkadot", relay, ("query", "polkadot", "System", "Account", ALICE,
+        "--block", "5")),
     "a runtime API": ("polkadot", relay, ("query", "polkadot", "Core", "version")),
     "channels": ("polkadot", relay, ("hrmp", "openchannels", "polkadot", "2034")),
-    "a transfer": ("polkadot", relay, ("xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)),
-    "a payload": ("polkadot", relay, ("tx", "payload", REMARK, "--chain", "polkadot", "--sender", ALICE)),
+    "a transfer": ("polkadot", relay, ("xcm", "asset-transfer", *TRANSFER, "--destinationaddress",
+        BOB)),
+    "a payload": ("polkadot", relay, ("tx", "payload", REMARK, "--chain", "polkadot", "--sender",
+        ALICE)),
     "a table of a runtime": ("polkadot", older_relay, ("chain", "refresh", "polkadot")),
     "a quote": ("hydraDx", exchange, ("quote", *SWAP)),
     "a swap": ("hydraDx", exchange, ("create", "swap", *SWAP)),
-    "a broadcast": ("polkadot", test_broadcast.answers, ("broadcast", "polkadot", test_broadcast.GOOD)),
+    "a broadcast": ("polkadot", test_broadcast.answers, ("broadcast", "polkadot",
+        test_broadcast.GOOD)),
     "a broadcast that is followed": (
         "polkadot",
         test_broadcast.answers,
@@ -165,7 +176,9 @@ def test_no_answer_of_a_node_is_a_bug_here(
     chain, make, line = COMMANDS[command]
     if command not in methods:
         with Node(make()) as node:
-            good = scenarioctl("--config", configure(tmp_path, chain, node.url), "--json", *patient(line))
+            good = scenarioctl(
+                "--config", configure(tmp_path, chain, node.url), "--json", *patient(line)
+            )
             assert good.code == 0, good
             methods[command] = list(dict.fromkeys(node.asked))
 
@@ -186,18 +199,26 @@ def test_no_answer_of_a_node_is_a_bug_here(
         answer = json.loads(ended.out)
         if ((command, method) in UNNEEDED and ended.code == 0) or (method, fault) in MEANT:
             continue
-        # That it cannot be reached, or what it said against it: neither a bug nor the user's mistake.
+        # That it cannot be reached, or what it said against it: neither a bug nor the user's
+        # mistake.
         assert ended.code in {5, 6}, where
         assert answer["code"] == {5: "chain_unreachable", 6: "chain_refused"}[ended.code], where
         assert len(answer["error"]) < 700, where
         assert "\n" not in answer["error"], where
 
 
-def test_a_node_that_says_nothing_is_not_waited_for_without_end(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_node_that_says_nothing_is_not_waited_for_without_end(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     """`test_silence.py` tells how long each kind of question is waited for."""
     with Node({"chain_getBlockHash": giving(Silent())}) as node:
         ended = scenarioctl(
-            "--config", configure(tmp_path, "polkadot", node.url), "query", "polkadot", "System", "Number"
+            "--config",
+            configure(tmp_path, "polkadot", node.url),
+            "query",
+            "polkadot",
+            "System",
+            "Number",
         )
 
     assert (ended.out, ended.code) == ("", 5)

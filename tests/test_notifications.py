@@ -1,4 +1,5 @@
-"""Notifications: where they are sent, what they say, and that each arrives whatever happens to worker and receiver."""
+"""Notifications: where they are sent, what they say, and that each arrives whatever happens to
+worker and receiver."""
 
 import asyncio
 import base64
@@ -32,7 +33,14 @@ from scenarioctl.model.notifications import (
 )
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
 from scenarioctl.operations.job_changes import RescheduleJob, reschedule_job
-from scenarioctl.operations.jobs import JobStatus, StartJob, StopJob, job_status, start_job, stop_job
+from scenarioctl.operations.jobs import (
+    JobStatus,
+    StartJob,
+    StopJob,
+    job_status,
+    start_job,
+    stop_job,
+)
 from scenarioctl.operations.notifications import SendTestNotification, send_test_notification
 from scenarioctl.operations.scenarios import DeleteScenario, delete_scenario
 from scenarioctl.outgoing import notifications
@@ -209,7 +217,10 @@ class TestFormats:
             (
                 NotificationEvent.RUN_FAILED,
                 {"reason": "no\nroute" + "x" * 400, "drafts": ()},
-                f"Run failed: `polkadot &gt; Remark`\njob 3kf9Qz7aB, 2023-01-19 00:13:51 UTC\n`no route{'x' * 291}…`",
+                (
+                    "Run failed: `polkadot &gt; Remark`\njob 3kf9Qz7aB, 2023-01-19 00:13:51 "
+                    f"UTC\n`no route{'x' * 291}…`"
+                ),
             ),
             (
                 NotificationEvent.JOB_PAUSED,
@@ -220,7 +231,8 @@ class TestFormats:
                 NotificationEvent.DRAFT_EXPIRING,
                 {"drafts": (7,), "expires": 1_674_090_831 * SECOND},
                 "Draft expires soon: `polkadot &gt; Remark`\n"
-                "job 3kf9Qz7aB, draft 7, valid until 2023-01-19 01:13:51 UTC, 2023-01-19 00:13:51 UTC",
+                "job 3kf9Qz7aB, draft 7, valid until 2023-01-19 01:13:51 UTC, 2023-01-19 "
+                "00:13:51 UTC",
             ),
             (
                 NotificationEvent.DRAFT_OUTDATED,
@@ -228,7 +240,11 @@ class TestFormats:
                 "Don't sign these 7 drafts any more: `polkadot &gt; Remark`\n"
                 "job 3kf9Qz7aB, drafts 1, 2, 3, 4, 5 and 2 more, 2023-01-19 00:13:51 UTC",
             ),
-            (TEST, {"job": "", "summary": "", "drafts": ()}, "Test notification\n2023-01-19 00:13:51 UTC"),
+            (
+                TEST,
+                {"job": "", "summary": "", "drafts": ()},
+                "Test notification\n2023-01-19 00:13:51 UTC",
+            ),
         ],
     )
     def test_each_event_in_words(self, event: str, more: dict[str, Any], text: str) -> None:
@@ -249,7 +265,9 @@ class TestFormats:
 
         assert headers["webhook-id"] == MESSAGE.id
         assert headers["webhook-timestamp"] == "1674087231"
-        fresh = build_request(MESSAGE, url=HOOK.url, format="json", secret=SECRET, now=time.time_ns())
+        fresh = build_request(
+            MESSAGE, url=HOOK.url, format="json", secret=SECRET, now=time.time_ns()
+        )
         assert is_signed(dict(fresh.headers), fresh.body.encode())
         assert not is_signed(dict(fresh.headers), fresh.body.encode() + b" ")
         assert not is_signed(dict(headers), body.encode())
@@ -353,7 +371,9 @@ class TestEvents:
         assert content["data"]["url"] == f"https://sc.example.org/#/create/?diagramData={id}"
         # Nobody gets the transaction.
         assert not any(entry.draft.tx.encode() in each.body for each in got.values())
-        assert got["/slack"].json()["text"].startswith("Draft ready to sign: `polkadot &gt; Remark`\n")
+        assert (
+            got["/slack"].json()["text"].startswith("Draft ready to sign: `polkadot &gt; Remark`\n")
+        )
         assert got["/ntfy"].headers["Title"] == "Draft ready to sign: polkadot > Remark"
         assert got["/ntfy"].body.startswith(f"job {id}, draft {entry.seq}, ".encode())
 
@@ -403,7 +423,11 @@ class TestEvents:
 
         assert len(receiver.received) == 1
         data = got.json()["data"]
-        assert (got.json()["type"], data["job"], data["drafts"]) == ("draft_expiring", id, [entry.seq])
+        assert (got.json()["type"], data["job"], data["drafts"]) == (
+            "draft_expiring",
+            id,
+            [entry.seq],
+        )
         assert data["uuids"] == [entry.draft.uuid]
         assert data["expires"] == timestamp(entry.draft.expires or 0)
 
@@ -493,7 +517,10 @@ class TestDelivery:
                 return [line.text for line in await app.store.read_log(id)]
 
         line = asyncio.run(story())[-1]
-        port, attempts = line.split("127.0.0.1:")[1].split("/")[0], line.split(" after ")[1].split(" ")[0]
+        port, attempts = (
+            line.split("127.0.0.1:")[1].split("/")[0],
+            line.split(" after ")[1].split(" ")[0],
+        )
         assert line == says("given up", "draft_ready", port=port, attempts=f"{attempts} attempts")
         assert "secret" not in line
 
@@ -506,7 +533,8 @@ class TestDelivery:
             app = application(tmp_path)
             async with app, receiving(status=500) as receiver, working(app) as worker:
                 hooks = [
-                    {"url": receiver.url(f"/{number}"), "events": ["draft_ready"]} for number in range(3)
+                    {"url": receiver.url(f"/{number}"), "events": ["draft_ready"]}
+                    for number in range(3)
                 ]
                 id = await started(app, *hooks, every="99h")
                 await receiver.has(3)
@@ -523,7 +551,12 @@ class TestDelivery:
         # None of those that hang is given up meanwhile.
         monkeypatch.setattr(notifications, "TIMEOUT", 300.0)
         app = application(tmp_path)
-        async with app, receiving(delay=300.0) as slow, receiving() as quick, working(app) as worker:
+        async with (
+            app,
+            receiving(delay=300.0) as slow,
+            receiving() as quick,
+            working(app) as worker,
+        ):
             for number in range(notifier.AT_ONCE + 2):
                 id = await remark(app, f"hello {number}")
                 await started(app, slow.url(), quick.url(), id=id, every="1s")
@@ -685,14 +718,19 @@ class TestJobs:
 
     def test_over_http(self, tmp_path: Path) -> None:
         with Serving(tmp_path) as served:
-            id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hi"}).json()["result"]
+            id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hi"}).json()[
+                "result"
+            ]
             fields = {"id": id, "notify": [HOOK.url, {"url": HOOK.url, "format": "ntfy"}]}
             done = served.post("/job/start", fields).json()
             status = served.post("/job/status", {"id": id}).json()
             refused = served.post("/job/start", {"id": id, "notify": ["ftp://x.org/secret"]})
 
         assert done == {"success": True, "result": "Job started"}
-        assert status["notify"] == ["https://hooks.example.org/…", "ntfy+https://hooks.example.org/…"]
+        assert status["notify"] == [
+            "https://hooks.example.org/…",
+            "ntfy+https://hooks.example.org/…",
+        ]
         assert (refused.status, refused.json()["error"]) == (422, says("ftp://x.org"))
 
     def test_on_the_command_line(self, scenarioctl: Run) -> None:
@@ -719,7 +757,8 @@ class TestSettings:
     def test_the_forms_in_the_file(self, tmp_path: Path) -> None:
         settings = self.read(
             tmp_path,
-            'notify = ["https://x.org/1", {url = "https://x.org/2", format = "slack", events = ["run_failed"]}]\n'
+            'notify = ["https://x.org/1", {url = "https://x.org/2", format = "slack", '
+            'events = ["run_failed"]}]\n'
             f'notify_secret = "{SECRET}"\npublic_url = "https://sc.example.org"\n',
         )
 
@@ -759,7 +798,9 @@ class TestSettings:
             self.read(tmp_path, text)
 
         assert str(refused.value) == says(*words)
-        assert "secret" not in str(refused.value).replace("notify_secret", "").replace("signing secret", "")
+        assert "secret" not in str(refused.value).replace("notify_secret", "").replace(
+            "signing secret", ""
+        )
 
     def test_the_commands_show_no_secret(self, scenarioctl: Run) -> None:
         for key, value in (
@@ -776,7 +817,9 @@ class TestSettings:
 
     def test_doctor_tells_of_those_that_fail(self, tmp_path: Path, scenarioctl: Run) -> None:
         def check() -> dict[str, Any]:
-            found = json.loads(scenarioctl("--offline", "--json", "--store", str(path), "doctor").out)
+            found = json.loads(
+                scenarioctl("--offline", "--json", "--store", str(path), "doctor").out
+            )
             return next((each for each in found["checks"] if each["name"] == "notifications"), {})
 
         path = tmp_path / "s.db"
@@ -848,7 +891,9 @@ class TestGuide:
     @staticmethod
     def example(language: str) -> str:
         text = (ROOT / "docs" / "notifications.md").read_text()
-        found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        found: list[str] = re.findall(
+            rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+        )
         return found[0]
 
     def test_the_settings_are_read(self, tmp_path: Path) -> None:

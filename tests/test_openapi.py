@@ -55,7 +55,9 @@ def test_each_port_has_every_path_that_it_describes(tmp_path: Path, role: str) -
             for path, methods in paths.items():
                 reply = serving.send("OPTIONS", re.sub(r"\{\w+\}", "x", path), port=port)
                 assert (path, reply.status) == (path, 204)
-                assert {method.upper() for method in methods} <= set(reply.headers["allow"].split(", "))
+                assert {method.upper() for method in methods} <= set(
+                    reply.headers["allow"].split(", ")
+                )
 
 
 def test_it_is_valid_openapi_3_1() -> None:
@@ -83,7 +85,9 @@ def test_every_schema_in_it_is_valid_json_schema() -> None:
 
 
 def test_every_path_of_the_tables_is_in_it_and_no_other() -> None:
-    tables = {(row.method.lower(), path) for row in (*ENDPOINTS, *PAGES) for path in (row.path, *row.also)}
+    tables = {
+        (row.method.lower(), path) for row in (*ENDPOINTS, *PAGES) for path in (row.path, *row.also)
+    }
 
     assert {(method, path) for method, path, _ in operations()} == tables
 
@@ -129,9 +133,13 @@ def test_every_code_stands_beside_its_status() -> None:
 
 
 def test_the_document_for_people_has_every_code_too() -> None:
-    rows = re.findall(r"^\| (\d{3}) \| ([^|]+) \|", (ROOT / "docs" / "http.md").read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\d{3}) \| ([^|]+) \|", (ROOT / "docs" / "http.md").read_text(), re.MULTILINE
+    )
 
-    assert {(int(status), code) for status, codes in rows for code in re.findall("`([a-z_]+)`", codes)} == {
+    assert {
+        (int(status), code) for status, codes in rows for code in re.findall("`([a-z_]+)`", codes)
+    } == {
         (outcome.status, code) for code, outcome in OUTCOMES.items() if code != "daemon_unreachable"
     }
 
@@ -173,7 +181,10 @@ def test_the_examples_are_what_the_servers_answer(served: Serving) -> None:
             said, example = said[name], example[name]
 
         assert (operation, said) == (operation, example)
-    sent, answer = EXAMPLES["broadcasts.broadcast"].request["tx"], EXAMPLES["broadcasts.broadcast"].answer
+    sent, answer = (
+        EXAMPLES["broadcasts.broadcast"].request["tx"],
+        EXAMPLES["broadcasts.broadcast"].answer,
+    )
     assert answer["hash"] == "0x" + blake2b(bytes.fromhex(sent[2:]), digest_size=32).hexdigest()
 
 
@@ -182,7 +193,9 @@ def test_every_example_is_of_an_operation() -> None:
 
 
 def test_answers_may_get_more_fields_and_requests_may_not() -> None:
-    answers = [each for name, each in DOCUMENT["components"]["schemas"].items() if "properties" in each]
+    answers = [
+        each for name, each in DOCUMENT["components"]["schemas"].items() if "properties" in each
+    ]
     requests = [
         each["requestBody"]["content"]["application/json"]["schema"]
         for _, _, each in operations()
@@ -274,7 +287,8 @@ def test_the_page_forbids_all_but_its_own_style(served: Serving) -> None:
     digest = base64.b64encode(sha256(style.encode()).digest()).decode()
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     assert reply.headers["content-security-policy"] == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action "
+        "'none'; frame-ancestors 'none'"
     )
 
 
@@ -283,7 +297,8 @@ def test_the_page_shows_how_to_call_each_endpoint(served: Serving) -> None:
 
     assert (
         "curl &quot;$URL/api/create/remark&quot; -H &#x27;Content-Type: application/json&#x27; "
-        "-d &#x27;{&quot;chain&quot;: &quot;polkadot&quot;, &quot;text&quot;: &quot;hello&quot;}&#x27;"
+        "-d &#x27;{&quot;chain&quot;: &quot;polkadot&quot;, &quot;text&quot;: "
+        "&quot;hello&quot;}&#x27;"
     ) in page
     assert "curl &quot;$URL/api/template/stats/hydraDx&quot;" in page
     assert "<code>not_found</code>" in page
@@ -292,14 +307,16 @@ def test_the_page_shows_how_to_call_each_endpoint(served: Serving) -> None:
 def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
     """Play a short story, and hold every answer against the schema of its operation."""
     with Serving(tmp_path) as serving:
-        remark = serving.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+        remark = serving.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()[
+            "result"
+        ]
         steps = [
             {"type": "webhook", "name": "hook"},
             {"type": "Remark", "chain": "polkadot", "text": "{{ a }}"},
         ]
-        waiting = serving.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}).json()[
-            "result"
-        ]
+        waiting = serving.post(
+            "/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}
+        ).json()["result"]
         shown = serving.post("/api/scenario/show", {"id": waiting}).json()
         assert [problem["waiting"] for problem in shown["problems"]] == [True]
         story: list[tuple[str, str, Any]] = [
@@ -352,7 +369,11 @@ def test_answers_of_the_servers_are_as_described(tmp_path: Path) -> None:
                 EXAMPLES["creation.create_scenario"].request,
             ),
             ("creation.create_swap", "/api/create/swap", EXAMPLES["creation.create_swap"].request),
-            ("creation.create_query", "/api/create/query", EXAMPLES["creation.create_query"].request),
+            (
+                "creation.create_query",
+                "/api/create/query",
+                EXAMPLES["creation.create_query"].request,
+            ),
             ("creation.create_flow", "/api/create/flow", EXAMPLES["creation.create_flow"].request),
         ]
 

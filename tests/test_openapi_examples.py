@@ -1,4 +1,5 @@
-"""The examples of `/docs` work as copied, and an error about a wrong value in one names the field as it was sent."""
+"""The examples of `/docs` work as copied, and an error about a wrong value in one names the field
+as it was sent."""
 
 import json
 import re
@@ -36,8 +37,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         serving.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"})
         # Who signs in the examples is one of them.
         members = [EXAMPLES["multisigs.approve_operation"].request["sender"], "0x" + "22" * 32]
-        serving.post("/api/address/add", {"name": "council", "threshold": 2, "signatories": members})
-        drawn = serving.post("/api/create/flow", {"flow": {"steps": REMARKS}, "syntax": "json"}).json()
+        serving.post(
+            "/api/address/add", {"name": "council", "threshold": 2, "signatories": members}
+        )
+        drawn = serving.post(
+            "/api/create/flow", {"flow": {"steps": REMARKS}, "syntax": "json"}
+        ).json()
         share = serving.get(f"/getUrl/{drawn['result']}").json()["longUrl"]
         serving.share = share  # type: ignore[attr-defined]
         yield serving
@@ -47,7 +52,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 def stored(served: Serving) -> Serving:
     """Return the servers, whose store has the scenario of the examples as if it were new."""
     # One that another test named `? wrong` would be what a wrong id means.
-    named = [row["id"] for row in served.get("/api/scenarios").json()["scenarios"] if row.get("name")]
+    named = [
+        row["id"] for row in served.get("/api/scenarios").json()["scenarios"] if row.get("name")
+    ]
     served.post("/job/stop", {"id": ID})
     for id in (ID, *named):
         served.post("/api/scenario/delete", {"id": id})
@@ -72,7 +79,8 @@ def test_an_example_works_as_copied(stored: Serving, command: str) -> None:
         reply = stored.send("HEAD" if "/events" in path else "GET", path)
 
     assert len(words) == (6 if "-d" in words else 2)
-    # Nothing is wrong with the request. Without a chain some can't be answered, and no event or run has that number yet.
+    # Nothing is wrong with the request. Without a chain some can't be answered, and no event or run
+    # has that number yet.
     assert reply.status in (200, 503) or (path, reply.status) in (
         ("/api/webhooks/replay", 404),
         ("/job/steps", 404),
@@ -99,7 +107,10 @@ def test_an_error_names_the_field_that_was_sent(stored: Serving, row: Endpoint) 
     names = {each["name"] for each in described["parameters"]} | body.get("schema", {}).get(
         "properties", {}
     ).keys()
-    if getattr(request_type, "whole_body", "") or row.operation == "notifications.send_test_notification":
+    if (
+        getattr(request_type, "whole_body", "")
+        or row.operation == "notifications.send_test_notification"
+    ):
         names = set()
     wrong: list[Any] = ["? wrong", -7, {"wrong": 1}, ["wrong"]]
     others = []
@@ -133,7 +144,8 @@ def test_a_list_has_at_least_one_row(stored: Serving, row: Endpoint) -> None:
     assert schema["properties"]["limit"]["minimum"] == 1
 
 
-#: Endpoints of the original interface, whose names stay, and those that speak the web editor's share format.
+#: Endpoints of the original interface, whose names stay, and those that speak the web editor's
+#: share format.
 OF_THE_INTERFACE = {
     "scenarios.scenario_info",
     "scenarios.full_scenario_info",
@@ -152,7 +164,9 @@ def names_an_id(row: Endpoint) -> bool:
 
 
 @pytest.mark.parametrize("row", [*filter(names_an_id, ENDPOINTS)], ids=lambda row: row.operation)
-def test_the_id_of_a_scenario_has_one_name_in_our_own_endpoints(stored: Serving, row: Endpoint) -> None:
+def test_the_id_of_a_scenario_has_one_name_in_our_own_endpoints(
+    stored: Serving, row: Endpoint
+) -> None:
     properties = request_schema(find_handler(row.operation)[1])["properties"]
 
     assert ("scenario" in properties) == (row.operation not in OF_THE_INTERFACE)
@@ -167,4 +181,8 @@ def test_the_id_of_a_scenario_has_one_name_in_our_own_endpoints(stored: Serving,
     assert (missing.status, missing.json()["field"]) == (422, "scenario")
     for name in ("scenario", "id", "scenario_id", "scenarioid", "job"):
         answer = send(stored, row, {**others, name: "abcdefghi"}).json()
-        assert (answer["code"], answer["field"], answer["value"]) == ("not_found", name, "abcdefghi")
+        assert (answer["code"], answer["field"], answer["value"]) == (
+            "not_found",
+            name,
+            "abcdefghi",
+        )

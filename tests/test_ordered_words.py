@@ -1,4 +1,5 @@
-"""What a batch says, in the order of danger: nothing that gives a right or moves money is left out."""
+"""What a batch says, in the order of danger: nothing that gives a right or moves money is left
+out."""
 
 from random import Random
 from typing import Any, NamedTuple
@@ -78,19 +79,31 @@ def test_calls_that_are_told_in_the_order_in_which_they_run_are_said_to_be() -> 
 
 def test_a_batch_of_a_hundred_payees_says_the_count_the_totals_and_the_largest() -> None:
     usdt = [
-        {"Assets": {"transfer": {"id": 1984, "target": {"Id": bytes([each] * 32)}, "amount": each * 10**6}}}
+        {
+            "Assets": {
+                "transfer": {
+                    "id": 1984,
+                    "target": {"Id": bytes([each] * 32)},
+                    "amount": each * 10**6,
+                }
+            }
+        }
         for each in (1, 2)
     ]
     dot = [pay(each * 10**10, bytes([each + 2] * 32)) for each in range(1, 99)]
 
     sentence = say("assetHub", batch(*usdt, *dot))
 
-    assert sentence == says("100 accounts", "4851 DOT", "3 USDt", "98 DOT to", "2 USDt to", "97 DOT to")
+    assert sentence == says(
+        "100 accounts", "4851 DOT", "3 USDt", "98 DOT to", "2 USDt to", "97 DOT to"
+    )
     assert "shown" not in sentence
 
 
 def test_of_many_calls_that_move_nothing_the_names_are_counted() -> None:
-    nominate = [{"Staking": {"nominate": {"targets": [{"Id": bytes([each] * 32)}]}}} for each in range(9)]
+    nominate = [
+        {"Staking": {"nominate": {"targets": [{"Id": bytes([each] * 32)}]}}} for each in range(9)
+    ]
 
     assert say("polkadot", batch(*nominate, pay())).endswith("; calls Staking.nominate (9 times)")
     assert say("polkadot", batch(*nominate[1:])).count("nominates") == 8
@@ -111,7 +124,8 @@ def test_a_sale_in_any_pool_without_a_minimum_is_at_any_price(
     assets = {"asset_in": 5, "asset_out": 10, amount: 2 * 10**10}
 
     sentences = [
-        say("hydraDx", {pallet: {"sell": {**assets, **pool, limit: least}}}) for least in (0, 5 * 10**6)
+        say("hydraDx", {pallet: {"sell": {**assets, **pool, limit: least}}})
+        for least in (0, 5 * 10**6)
     ]
 
     assert sentences == [says("2 DOT", "at any price"), says("2 DOT", "at least 5 USDT")]
@@ -155,13 +169,17 @@ class Composer:
         self.ordered: list[tuple[list[str], list[str]]] = []
 
     def calls(self, depth: int, number: int) -> list[Told]:
-        """Return calls with up to *depth* others around what they do; with many payments, now and then."""
+        """Return calls with up to *depth* others around what they do; with many payments, now and
+        then."""
         held = [self.call(depth) for _ in range(number)]
         if self.random.randrange(4) == 0:
-            amounts = [self.random.randrange(1, 10**13) for _ in range(self.random.randrange(9, 40))]
+            amounts = [
+                self.random.randrange(1, 10**13) for _ in range(self.random.randrange(9, 40))
+            ]
             values = [(amount, pay(amount, self.random.randbytes(32))) for amount in amounts]
             held += [
-                Told(value, Danger.MONEY, [say("polkadot", value)], [], amount) for amount, value in values
+                Told(value, Danger.MONEY, [say("polkadot", value)], [], amount)
+                for amount, value in values
             ]
             self.random.shuffle(held)
         return held
@@ -182,9 +200,10 @@ class Composer:
         )
         sentence = say("polkadot", value)
         if danger in (Danger.MONEY, Danger.RIGHT):
-            assert ASSETS.native(POLKADOT).amount(amount) in sentence or format_account(who, 0) in sentence, (
-                sentence
-            )
+            assert (
+                ASSETS.native(POLKADOT).amount(amount) in sentence
+                or format_account(who, 0) in sentence
+            ), sentence
         texts = [sentence] if danger < Danger.OTHER else []
         plain = amount if "transfer_keep_alive" in value.get("Balances", {}) else None
         return Told(value, danger, texts, [sentence] if danger is Danger.RIGHT else [], plain)
@@ -196,7 +215,11 @@ class Composer:
         if self.random.randrange(2):
             return self.batch(self.calls(depth - 1, self.random.choice((1, 2, 4, 14))))
         inner = self.call(depth - 1)
-        return self.around(inner) if self.random.randrange(5) else self.either(inner, self.call(depth - 1))
+        return (
+            self.around(inner)
+            if self.random.randrange(5)
+            else self.either(inner, self.call(depth - 1))
+        )
 
     def either(self, main: Told, fallback: Told) -> Told:
         value = {"Utility": {"if_else": {"main": main.value, "fallback": fallback.value}}}
@@ -212,16 +235,28 @@ class Composer:
         }
         value: dict[str, Any] = self.random.choice(
             (
-                {"Proxy": {"proxy": {"real": account, "force_proxy_type": None, "call": inner.value}}},
+                {
+                    "Proxy": {
+                        "proxy": {"real": account, "force_proxy_type": None, "call": inner.value}
+                    }
+                },
                 {"Utility": {"as_derivative": {"index": 3, "call": inner.value}}},
                 {
                     "Multisig": {
-                        "as_multi_threshold_1": {"other_signatories": [bytes(32)], "call": inner.value}
+                        "as_multi_threshold_1": {
+                            "other_signatories": [bytes(32)],
+                            "call": inner.value,
+                        }
                     }
                 },
                 {
                     "Scheduler": {
-                        "schedule": {"when": 5, "maybe_periodic": None, "priority": 0, "call": inner.value}
+                        "schedule": {
+                            "when": 5,
+                            "maybe_periodic": None,
+                            "priority": 0,
+                            "call": inner.value,
+                        }
                     }
                 },
                 {"Preimage": {"note_preimage": {"bytes": encoded(inner.value)}}},
@@ -240,14 +275,17 @@ class Composer:
 
     def batch(self, held: list[Told]) -> Told:
         value = batch(
-            *(each.value for each in held), method=self.random.choice(("batch", "batch_all", "force_batch"))
+            *(each.value for each in held),
+            method=self.random.choice(("batch", "batch_all", "force_batch")),
         )
         amounts = sorted((each.amount for each in held if each.amount is not None), reverse=True)
         shown = held
         if len(amounts) > 8:
             native = ASSETS.native(POLKADOT)
             largest = [f"{native.amount(amount)} to " for amount in amounts[:5]]
-            total = Told({}, Danger.MONEY, [f"{native.amount(sum(amounts))} in total", *largest], [])
+            total = Told(
+                {}, Danger.MONEY, [f"{native.amount(sum(amounts))} in total", *largest], []
+            )
             shown = [total, *(each for each in held if each.amount is None)]
         remarks = [each for each in held if each.danger is Danger.REMARK]
         if len(remarks) > 1:
@@ -383,7 +421,11 @@ RIGHTS = [row for row, kind in call_kinds().items() if kind.right]
 @pytest.mark.parametrize("row", [pytest.param(row, id=".".join(row)) for row in RIGHTS])
 def test_a_right_is_said_first_and_is_known(row: tuple[str, str]) -> None:
     pallet, method = row
-    chains = [chain for chain in BUNDLED if (table := load_bundled(chain)) and table.has_call(pallet, method)]
+    chains = [
+        chain
+        for chain in BUNDLED
+        if (table := load_bundled(chain)) and table.has_call(pallet, method)
+    ]
     assert chains
     for chain in chains:
         table = load_bundled(chain)

@@ -1,4 +1,5 @@
-"""What clients of the original services bring and ask: their ids, exports as JSON, numbers of drafts, examples of `/docs`."""
+"""What clients of the original services bring and ask: their ids, exports as JSON, numbers of
+drafts, examples of `/docs`."""
 
 import re
 import shlex
@@ -18,7 +19,8 @@ from tests.serving import Serving
 #: With every sign that Threadbag draws for its ids beside letters and digits.
 ID = "a!@#$*+?_"
 DIAGRAM = '{"nodes":[{"id":"d","type":"delay","formData":{"seconds":60}}],"edges":[]}'
-#: Endpoints of `/docs` whose example can't be valid: a signature is that of one runtime, and nobody is notified.
+#: Endpoints of `/docs` whose example can't be valid: a signature is that of one runtime, and nobody
+#: is notified.
 MADE_UP = ("assemble_transaction", "send_test_notification")
 
 
@@ -57,7 +59,10 @@ def test_an_export_as_json(served: Serving, field: str) -> None:
 
     answer = served.get(f"/getUrl/{id}?{field}=json").json()
 
-    assert answer == {"success": True, "diagram": read_share(served.get(f"/getUrl/{id}").json()["longUrl"])}
+    assert answer == {
+        "success": True,
+        "diagram": read_share(served.get(f"/getUrl/{id}").json()["longUrl"]),
+    }
 
 
 def test_an_export_in_an_unknown_form(served: Serving) -> None:
@@ -69,8 +74,12 @@ def test_an_export_in_an_unknown_form(served: Serving) -> None:
 
 
 def test_drafts_of_a_run_have_the_number_that_the_mempool_has(served: Serving) -> None:
-    steps = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("one", "two", "one")]
-    id = served.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}).json()["result"]
+    steps = [
+        {"type": "Remark", "chain": "polkadot", "text": text} for text in ("one", "two", "one")
+    ]
+    id = served.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}).json()[
+        "result"
+    ]
     served.post("/job/run", {"id": id})
 
     ran = served.post("/job/run", {"id": id}).json()["mempool"]
@@ -101,7 +110,11 @@ def test_every_example_of_the_docs_works_as_it_is_copied(served: Serving) -> Non
         path, body = words[1].removeprefix("$URL"), words[-1].encode() if "-d" in words else None
         assert " " not in path, path
         reply = served.post(path, body) if body else served.get(path)
-        code = reply.json().get("code", "") if reply.headers["content-type"] == "application/json" else ""
+        code = (
+            reply.json().get("code", "")
+            if reply.headers["content-type"] == "application/json"
+            else ""
+        )
         # The scenario, and the chain that is asked, are not here.
         assert reply.status == 200 or code in ("not_found", "chain_unreachable"), (name, reply.body)
         tried += 1

@@ -1,4 +1,5 @@
-"""PostgreSQL that goes away under a daemon, and comes back: what the daemon's log and the logs of jobs say of it."""
+"""PostgreSQL that goes away under a daemon, and comes back: what the daemon's log and the logs of
+jobs say of it."""
 
 import asyncio
 import http.client
@@ -91,7 +92,9 @@ def keep(running: Daemon, *nodes: Mapping[str, Any]) -> str:
         {"id": f"e{number}", "source": before["id"], "target": after["id"]}
         for number, (before, after) in enumerate(pairwise(nodes))
     ]
-    status, answer, _ = running.ask("/saveUrl", {"url": json.dumps({"nodes": nodes, "edges": edges})})
+    status, answer, _ = running.ask(
+        "/saveUrl", {"url": json.dumps({"nodes": nodes, "edges": edges})}
+    )
     assert status == 200, answer
     return str(answer["shortUrl"])
 
@@ -118,10 +121,14 @@ def texts_of_jobs(server: Server) -> str:
         "SELECT reason FROM scenarioctl.jobs",
         "SELECT reason FROM scenarioctl.notifications",
     )
-    return "\n".join(text for each in questions for (text,) in server.execute(each, database="away"))
+    return "\n".join(
+        text for each in questions for (text,) in server.execute(each, database="away")
+    )
 
 
-def test_an_outage_is_told_twice_and_fails_no_run(tmp_path: Path, server: Server, gate: Gate) -> None:
+def test_an_outage_is_told_twice_and_fails_no_run(
+    tmp_path: Path, server: Server, gate: Gate
+) -> None:
     with serving(tmp_path / "home", server) as running:
         id = keep(
             running,
@@ -159,7 +166,9 @@ def test_an_outage_is_told_twice_and_fails_no_run(tmp_path: Path, server: Server
 
     lost, back = told
     assert lost.startswith("error store 'postgresql://scenarioctl@/away' is not available: ")
-    assert back.startswith("warning store 'postgresql://scenarioctl@/away' is available again after ")
+    assert back.startswith(
+        "warning store 'postgresql://scenarioctl@/away' is available again after "
+    )
     assert log[:3] == [
         *("Starting worker", f"Requesting POST {gate.place}"),
         "The last attempt at this run was interrupted; running it again",
@@ -171,7 +180,9 @@ def test_an_outage_is_told_twice_and_fails_no_run(tmp_path: Path, server: Server
     assert "postgresql" not in found
 
 
-def test_what_waits_for_changes_of_the_store_tells_no_address(tmp_path: Path, server: Server) -> None:
+def test_what_waits_for_changes_of_the_store_tells_no_address(
+    tmp_path: Path, server: Server
+) -> None:
     url = server.url("away", user=RUNTIME)
 
     async def ask() -> str:
@@ -195,7 +206,9 @@ def test_a_daemon_says_that_only_a_standby_answers(tmp_path: Path, server: Serve
     try:
         run(create_store(standby.create_database("away"), grant=RUNTIME))
         standby.execute("ALTER DATABASE away SET default_transaction_read_only = on")
-        hosts, ports = (f"{getattr(server, name)},{getattr(standby, name)}" for name in ("folder", "port"))
+        hosts, ports = (
+            f"{getattr(server, name)},{getattr(standby, name)}" for name in ("folder", "port")
+        )
         variables = {"SCENARIOCTL_STORE": f"postgresql://{RUNTIME}@/away?host={hosts}&port={ports}"}
         with daemon(tmp_path / "home", "--offline", variables=variables) as running:
             server.stop()
@@ -220,7 +233,9 @@ def test_a_daemon_says_that_only_a_standby_answers(tmp_path: Path, server: Serve
 def test_a_run_that_the_store_refuses_tells_no_address(tmp_path: Path, server: Server) -> None:
     with serving(tmp_path / "home", server) as running:
         id = keep(running, node("b", "webhook", uuid=WEBHOOK, webhookName="hook"), REMARK)
-        server.execute(f"REVOKE SELECT ON scenarioctl.webhook_events FROM {RUNTIME}", database="away")
+        server.execute(
+            f"REVOKE SELECT ON scenarioctl.webhook_events FROM {RUNTIME}", database="away"
+        )
         wanted = {"id": id, "every": "1h", "pause_after": 1, "notify": "http://127.0.0.1:1/hook"}
         assert running.ask("/job/start", wanted)[0] == 200
         wait_until(lambda: any("failed" in line for line in log_of(running, id)))

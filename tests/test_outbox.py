@@ -35,7 +35,9 @@ READY = NewNotification(
     format=NotificationFormat.JSON,
 )
 FAILED = replace(READY, id="msg_2", event=NotificationEvent.RUN_FAILED, reason="no\0 route")
-PAUSED = replace(READY, id="msg_3", event=NotificationEvent.JOB_PAUSED, format=NotificationFormat.NTFY)
+PAUSED = replace(
+    READY, id="msg_3", event=NotificationEvent.JOB_PAUSED, format=NotificationFormat.NTFY
+)
 EXPIRING = replace(READY, id="msg_4", event=NotificationEvent.DRAFT_EXPIRING, created=LATER)
 OUTDATED = replace(READY, id="msg_5", event=NotificationEvent.DRAFT_OUTDATED)
 NOTHING = replace(DRAFT, tx=NO_TRANSACTION)
@@ -89,7 +91,9 @@ class TestEveryOutbox:
         assert self.due(store) == []
         assert run(store.outbox().figures()) == OutboxFigures()
 
-    def test_what_a_run_leaves_is_claimed_with_the_numbers_of_its_transactions(self, store: Store) -> None:
+    def test_what_a_run_leaves_is_claimed_with_the_numbers_of_its_transactions(
+        self, store: Store
+    ) -> None:
         self.start(store)
         self.keep(store)
         self.keep(store, READY, FAILED, drafts=(NOTHING, DRAFT, ANSWER, DRAFT))
@@ -110,7 +114,8 @@ class TestEveryOutbox:
         (claimed,) = claim(store, now=LATER * 2)
         run(
             store.finish_run(
-                ended(claimed, notifications=(READY,)), retention=replace(NO_LIMIT, mempool_entries=1)
+                ended(claimed, notifications=(READY,)),
+                retention=replace(NO_LIMIT, mempool_entries=1),
             )
         )
         (entry,) = run(store.read_mempool(FIRST.id))
@@ -124,11 +129,15 @@ class TestEveryOutbox:
         async def finish_all() -> None:
             ends = [
                 ended(
-                    one, notifications=(replace(READY, id=one.job.id, job=one.job.id),), drafts=(DRAFT, DRAFT)
+                    one,
+                    notifications=(replace(READY, id=one.job.id, job=one.job.id),),
+                    drafts=(DRAFT, DRAFT),
                 )
                 for one in claimed
             ]
-            assert all(await asyncio.gather(*(store.finish_run(each, retention=NO_LIMIT) for each in ends)))
+            assert all(
+                await asyncio.gather(*(store.finish_run(each, retention=NO_LIMIT) for each in ends))
+            )
 
         claimed = claim(store, now=LATER * 2)
         assert len(claimed) == 2
@@ -136,14 +145,17 @@ class TestEveryOutbox:
 
         told = {each.id: each.drafts for each in self.due(store)}
         assert told == {
-            id: tuple(entry.seq for entry in run(store.read_mempool(id))) for id in (FIRST.id, OTHER.id)
+            id: tuple(entry.seq for entry in run(store.read_mempool(id)))
+            for id in (FIRST.id, OTHER.id)
         }
 
     def test_a_run_that_is_not_kept_leaves_no_notifications(self, store: Store) -> None:
         self.start(store)
         (claimed,) = claim(store)
 
-        assert not finish_run(store, ended(claimed, epoch=claimed.job.epoch + 1, notifications=(READY,)))
+        assert not finish_run(
+            store, ended(claimed, epoch=claimed.job.epoch + 1, notifications=(READY,))
+        )
         assert finish_run(store, ended(claimed, notifications=(READY,)))
         assert not finish_run(store, ended(claimed, notifications=(READY,)))
         assert len(self.due(store)) == 1
@@ -154,7 +166,9 @@ class TestEveryOutbox:
         assert [each.id for each in self.due(store)] == ["msg_2"]
 
         self.keep(store, replace(PAUSED, id="msg_6"), failure="no")
-        assert [(each.id, each.format) for each in self.due(store)] == [("msg_6", NotificationFormat.NTFY)]
+        assert [(each.id, each.format) for each in self.due(store)] == [
+            ("msg_6", NotificationFormat.NTFY)
+        ]
 
         assert run(store.start_job(JOB))
         (claimed,) = claim(store)
@@ -173,7 +187,9 @@ class TestEveryOutbox:
         # Those before are not due yet, since they are claimed.
         assert [each.id for each in self.due(store, now=LATER)] == ["msg_9"]
 
-    def test_a_claimed_notification_is_claimed_again_when_its_time_is_over(self, store: Store) -> None:
+    def test_a_claimed_notification_is_claimed_again_when_its_time_is_over(
+        self, store: Store
+    ) -> None:
         self.start(store)
         self.keep(store, READY)
         outbox = store.outbox()
@@ -221,7 +237,9 @@ class TestEveryOutbox:
         self.keep(store, READY, replace(other, id="b"), replace(other, id="c"))
         outbox = store.outbox()
 
-        assert run(outbox.claim(now=LATER, until=LATER + 1, limit=9, without=[URL, other.url])) == []
+        assert (
+            run(outbox.claim(now=LATER, until=LATER + 1, limit=9, without=[URL, other.url])) == []
+        )
         (found,) = run(outbox.claim(now=LATER, until=LATER + 1, limit=1))
         assert found.id == "b"
         (found,) = run(outbox.claim(now=LATER, until=LATER + 1, limit=9, without=[other.url]))
@@ -248,13 +266,20 @@ class TestEveryOutbox:
 
         def flag(*seqs: int, id: str) -> None:
             told = replace(OUTDATED, id=id, drafts=seqs)
-            run(store.flag_drafts(dict.fromkeys(seqs, "moved"), now=NOW, lines={}, notifications=[told]))
+            run(
+                store.flag_drafts(
+                    dict.fromkeys(seqs, "moved"), now=NOW, lines={}, notifications=[told]
+                )
+            )
 
         flag(one, id="first")
         flag(one, two, id="second")
         flag(one, two, id="third")
 
-        assert [(each.id, each.drafts) for each in self.due(store)] == [("first", (one,)), ("second", (two,))]
+        assert [(each.id, each.drafts) for each in self.due(store)] == [
+            ("first", (one,)),
+            ("second", (two,)),
+        ]
 
     def test_one_of_a_newer_version_holds_up_no_other(self, store: Store) -> None:
         self.start(store)

@@ -27,7 +27,11 @@ Exchange = tuple[list[Visit], list[float], WebAnswer | str]
 
 
 def exchange(
-    talk: Callable[[Visit], Awaitable[None]], *, path: str = "/", method: str = "GET", **options: Any
+    talk: Callable[[Visit], Awaitable[None]],
+    *,
+    path: str = "/",
+    method: str = "GET",
+    **options: Any,
 ) -> Exchange:
     """Return who came, the pauses in between, and the answer or why there is none."""
     visits: list[Visit] = []
@@ -100,7 +104,10 @@ class TestRequest:
         )
 
         assert visit.head.split("\r\n", 1)[0] == "POST /a%2Fb?x=%26&y=1 HTTP/1.1"
-        assert (visit.header("x-key"), visit.header("content-type")) == ("secret", "application/json")
+        assert (visit.header("x-key"), visit.header("content-type")) == (
+            "secret",
+            "application/json",
+        )
         assert visit.header("user-agent") == f"scenarioctl/{__version__}"
         assert visit.body == '{"é": 1}'.encode()
         assert isinstance(answer, WebAnswer)
@@ -111,16 +118,28 @@ class TestRequest:
         async def talk(visit: Visit) -> None:
             await visit.answer()
 
-        headers = (("User-Agent", "me"), ("content-type", "text/csv"), ("Accept-Encoding", "identity"))
-        [visit], _, _ = exchange(talk, method="PUT", headers=headers, body="a", content_type="text/plain")
+        headers = (
+            ("User-Agent", "me"),
+            ("content-type", "text/csv"),
+            ("Accept-Encoding", "identity"),
+        )
+        [visit], _, _ = exchange(
+            talk, method="PUT", headers=headers, body="a", content_type="text/plain"
+        )
 
-        assert visit.head.lower().count("content-type") == visit.head.lower().count("accept-encoding") == 1
+        assert (
+            visit.head.lower().count("content-type")
+            == visit.head.lower().count("accept-encoding")
+            == 1
+        )
         assert (visit.header("user-agent"), visit.header("content-type")) == ("me", "text/csv")
 
     def test_no_cookie_is_kept(self) -> None:
         async def talk(visit: Visit) -> None:
             await visit.answer(
-                "x", headers="Set-Cookie: a=b\r\n", status="503 Busy" if len(seen) == 0 else "200 OK"
+                "x",
+                headers="Set-Cookie: a=b\r\n",
+                status="503 Busy" if len(seen) == 0 else "200 OK",
             )
             seen.append(visit.header("cookie"))
 
@@ -192,7 +211,9 @@ class TestAnswers:
     @pytest.mark.parametrize("encoding", ["gzip", "deflate", "identity"])
     def test_a_compressed_answer_is_read(self, encoding: str) -> None:
         plain = b'{"a": 1}'
-        packed = {"gzip": gzip.compress(plain), "deflate": zlib.compress(plain), "identity": plain}[encoding]
+        packed = {"gzip": gzip.compress(plain), "deflate": zlib.compress(plain), "identity": plain}[
+            encoding
+        ]
 
         async def talk(visit: Visit) -> None:
             await visit.answer(packed, headers=f"Content-Encoding: {encoding}\r\n")
@@ -318,7 +339,9 @@ class TestBounds:
 
     def test_what_follows_a_compressed_answer_is_not_kept(self) -> None:
         async def talk(visit: Visit) -> None:
-            await visit.say("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"x"))
+            await visit.say(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"x")
+            )
             for _ in range(512):
                 await visit.say(b"\0" * 64 * 1024)
 
@@ -398,7 +421,9 @@ class TestRetries:
             port = free_port()
             outgoing = Outgoing(private_targets=["127.0.0.1"])
             with pytest.raises(RequestFailed) as failed:
-                await outgoing.send(WebRequest(method=method, url=f"http://127.0.0.1:{port}/"), sleep=sleep)
+                await outgoing.send(
+                    WebRequest(method=method, url=f"http://127.0.0.1:{port}/"), sleep=sleep
+                )
             await outgoing.close()
             return slept, str(failed.value).replace(str(port), "PORT")
 
@@ -427,7 +452,9 @@ class TestRetries:
 
     @pytest.mark.parametrize("text", ["soon", "-1", "", "99999999999999999999"])
     def test_a_pause_that_is_none_is_ours(self, text: str) -> None:
-        _, slept, answer = exchange(in_turn("503 Busy", "200 OK", headers=f"Retry-After: {text}\r\n"))
+        _, slept, answer = exchange(
+            in_turn("503 Busy", "200 OK", headers=f"Retry-After: {text}\r\n")
+        )
 
         assert len(slept) <= 1
         assert all(pause < 1 for pause in slept)
@@ -488,13 +515,19 @@ def test_many_requests_go_out_side_by_side() -> None:
             "https://example.org:8443/v1/asset-transfer?key=s3cret#s3cret",
             "example.org:8443/v1/asset-transfer",
         ),
-        ("https://example.org/notifications-of-payments/1984", "example.org/notifications-of-payments/1984"),
+        (
+            "https://example.org/notifications-of-payments/1984",
+            "example.org/notifications-of-payments/1984",
+        ),
         (
             "https://hooks.example.org/services/T00/B00/XbJk2mQw81LpZs0vRt",
             "hooks.example.org/services/T00/B00/…",
         ),
         ("https://api.example.org/bot110201543:AAHdqTcvCH1vGWJxfSe/send", "api.example.org/…/send"),
-        ("http://127.0.0.1:8080/webhook/6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d", "127.0.0.1:8080/webhook/…"),
+        (
+            "http://127.0.0.1:8080/webhook/6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d",
+            "127.0.0.1:8080/webhook/…",
+        ),
         ("https://example.org/AbcdefghijklmnopQrst", "example.org/…"),
     ],
 )

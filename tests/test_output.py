@@ -1,4 +1,5 @@
-"""What the options of every command do to its output: fields, files, notes, warnings, JSON, pager, times."""
+"""What the options of every command do to its output: fields, files, notes, warnings, JSON, pager,
+times."""
 
 import calendar
 import codecs
@@ -44,7 +45,10 @@ def remark(scenarioctl: Run) -> str:
         ("problems.*.problem", ""),
         (
             "nodes.1",
-            '{{"id": "{action}", "type": "action", "step": "Remark", "text": "\'hello\' on Polkadot"}}\n',
+            (
+                '{{"id": "{action}", "type": "action", "step": "Remark", "text": "\'hello\' on '
+                'Polkadot"}}\n'
+            ),
         ),
     ],
 )
@@ -67,13 +71,17 @@ def test_a_field_is_a_path(scenarioctl: Run, remark: str, path: str, printed: st
         ("scenario", "preview", "{id}", "--field", "id"),
     ],
 )
-def test_a_field_works_on_every_command(scenarioctl: Run, remark: str, line: tuple[str, ...]) -> None:
+def test_a_field_works_on_every_command(
+    scenarioctl: Run, remark: str, line: tuple[str, ...]
+) -> None:
     ok(scenarioctl("job", "start", remark, "--every", "12h", "--field", "id", "-q"))
 
     assert ok(scenarioctl(*(word.format(id=remark) for word in line))) == f"{remark}\n"
 
 
-def test_each_created_scenario_has_its_id_in_the_same_place(scenarioctl: Run, tmp_path: Path) -> None:
+def test_each_created_scenario_has_its_id_in_the_same_place(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     flow = tmp_path / "f.toml"
     flow.write_text('[[steps]]\ntype = "remark"\nchain = "polkadot"\ntext = "hello"\n')
     lines = [
@@ -89,7 +97,9 @@ def test_each_created_scenario_has_its_id_in_the_same_place(scenarioctl: Run, tm
 
     assert len(set(ids)) == 4
     assert again == ids[0]
-    assert sorted(ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id")).split()) == sorted(ids)
+    assert sorted(
+        ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id")).split()
+    ) == sorted(ids)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +173,11 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_done(
 
 
 @pytest.mark.parametrize(
-    "line", [("job", "logs", "abcdefghi", "--follow"), ("query", "polkadot", "System", "Number", "--watch")]
+    "line",
+    [
+        ("job", "logs", "abcdefghi", "--follow"),
+        ("query", "polkadot", "System", "Number", "--watch"),
+    ],
 )
 def test_what_never_ends_is_not_written_to_a_file(
     scenarioctl: Run, tmp_path: Path, line: tuple[str, ...]
@@ -236,18 +250,34 @@ def test_strict_prints_no_transaction_there_is_a_warning_about(scenarioctl: Run)
 
 
 def test_a_refusal_reads_as_one_sentence(scenarioctl: Run) -> None:
-    line = ("--offline", "create", "scenario", "--from", "assetHub", "--to", "hydraDx", "--asset", "DOT")
+    line = (
+        "--offline",
+        "create",
+        "scenario",
+        "--from",
+        "assetHub",
+        "--to",
+        "hydraDx",
+        "--asset",
+        "DOT",
+    )
 
     ended = scenarioctl(*line, "--amount", "1.5", "--destination-address", BOB, "--strict")
 
-    assert (ended.out, ended.err, ended.code) == ("", says("(FeesNotMet); --strict was asked for").printed, 7)
+    assert (ended.out, ended.err, ended.code) == (
+        "",
+        says("(FeesNotMet); --strict was asked for").printed,
+        7,
+    )
 
 
 def test_strict_lets_pass_what_has_no_warning(scenarioctl: Run) -> None:
     assert len(ok(scenarioctl(*CREATE_REMARK, "--strict"))) == 10
 
 
-def test_a_warning_of_the_surroundings_counts_too(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warning_of_the_surroundings_counts_too(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SCENARIOCTL_STOER", "x")
 
     ended = scenarioctl("scenario", "list", "--strict")
@@ -328,7 +358,9 @@ def test_what_is_deleted_is_found_before_anything_is_deleted(scenarioctl: Run) -
     made = [ok(scenarioctl(*CREATE_REMARK)).strip() for _ in range(4)]
     ok(scenarioctl("scenario", "rename", made[0], "Rent"))
 
-    ended = scenarioctl("scenario", "delete", made[3], "@last", "Rent", made[0][:5], made[0], "--yes")
+    ended = scenarioctl(
+        "scenario", "delete", made[3], "@last", "Rent", made[0][:5], made[0], "--yes"
+    )
 
     assert (ended.out, ended.err, ended.code) == (f"{made[3]}\n{made[0]}\n", "", 0)
 
@@ -482,7 +514,9 @@ def test_no_color_means_no_escapes(tmp_path: Path, scenarioctl: Run) -> None:
 def test_hex_is_never_broken_into_lines(tmp_path: Path, scenarioctl: Run) -> None:
     store = str(tmp_path / "s.db")
     id = ok(scenarioctl("--store", store, *CREATE_REMARK[:-1], "x" * 300)).strip()
-    tx = ok(scenarioctl("--store", store, "--offline", "scenario", "full", id, "--field", "tx")).strip()
+    tx = ok(
+        scenarioctl("--store", store, "--offline", "scenario", "full", id, "--field", "tx")
+    ).strip()
 
     shown = Terminal(tmp_path, "--store", store, "--offline", "scenario", "full", id)
 
@@ -523,11 +557,17 @@ def test_no_option_of_a_command_hides_a_global_one(words: str) -> None:
     hidden = {each.opts[0] for each in GLOBAL_OPTIONS if not taken.isdisjoint(each.opts)}
 
     # They write pictures to a file too; the URL of a chain's node is no daemon's.
-    own_options = {"scenario preview": {"--output"}, "flow preview": {"--output"}, "chain add": {"--url"}}
+    own_options = {
+        "scenario preview": {"--output"},
+        "flow preview": {"--output"},
+        "chain add": {"--url"},
+    }
     assert hidden == own_options.get(words, set())
 
 
-def test_a_log_and_drafts_have_local_times_and_gaps_between_runs(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_log_and_drafts_have_local_times_and_gaps_between_runs(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     here = ("--store", str(tmp_path / "s.db"))
     id = ok(scenarioctl(*here, *CREATE_REMARK)).strip()
     for _ in range(2):
@@ -558,7 +598,9 @@ def test_followed_drafts_go_past_the_pager(scenarioctl: Run, tmp_path: Path) -> 
     for _ in range(4):
         ok(scenarioctl(*here, "--offline", "job", "run", id))
 
-    screen = Terminal(tmp_path, *here, "job", "mempool", id, "--follow", lines=2, PAGER="false", TZ="UTC")
+    screen = Terminal(
+        tmp_path, *here, "job", "mempool", id, "--follow", lines=2, PAGER="false", TZ="UTC"
+    )
     shown = screen.read_until("  4\n")
     screen.process.send_signal(signal.SIGINT)
 
@@ -579,7 +621,9 @@ ROWS = (
 COLUMNS = ("chain", "id", "location", "name")
 
 
-def laid_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int) -> list[str]:
+def laid_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> list[str]:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", str(width))

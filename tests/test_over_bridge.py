@@ -1,4 +1,5 @@
-"""Transfers in one signature over an Asset Hub and the bridge between Polkadot and Kusama: what is built, asked before, and refused."""
+"""Transfers in one signature over an Asset Hub and the bridge between Polkadot and Kusama: what is
+built, asked before, and refused."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -19,7 +20,16 @@ from tests.network import FOREIGN_ASSET, FakeChain, FakeNetwork
 from tests.runtimes import ASSETS, bundled
 from tests.test_balances import registered
 from tests.test_bridges import HERE, KUSAMA, POLKADOT, configure, exported, held, transfer
-from tests.test_check import ALICE, ALICE_KEY, BOB_KEY, account, asset, call_effects, info, message_effects
+from tests.test_check import (
+    ALICE,
+    ALICE_KEY,
+    BOB_KEY,
+    account,
+    asset,
+    call_effects,
+    info,
+    message_effects,
+)
 from tests.test_ethereum_over_hub import tokens
 
 DELIVERY, EXECUTION, LAST = 1_500_000_000, 50_000_000, 70_000_000
@@ -42,7 +52,9 @@ class Case:
 
     @property
     def plan(self) -> Plan:
-        wanted = replace(transfer(self.source, self.destination, self.asset, self.amount), sender=ALICE_KEY)
+        wanted = replace(
+            transfer(self.source, self.destination, self.asset, self.amount), sender=ALICE_KEY
+        )
         route = find_route(wanted, ASSETS, fee_settled=True)
         plan = make_plan(wanted, route, bundled(self.source), bundled(self.destination))
         return replace(plan, last_hop_fee=2 * LAST, beside=self.beside)
@@ -77,17 +89,30 @@ def _minted(amount: int) -> dict[str, Any]:
 
 
 def _deposited(number: int) -> Callable[[int], dict[str, Any]]:
-    return lambda amount: {"Tokens": {"Deposited": {"currency_id": number, "who": BOB_KEY, "amount": amount}}}
+    return lambda amount: {
+        "Tokens": {"Deposited": {"currency_id": number, "who": BOB_KEY, "amount": amount}}
+    }
 
 
 CASES = {
-    "DOT of Hydration": Case("hydraDx", "assetHub", "assetHub_kusama", "5", 3 * DOT, _issued(POLKADOT)),
-    "KSM of Hydration": Case("hydraDx", "assetHub", "assetHub_kusama", "1000771", KSM, _minted),
-    "DOT of Polkadot": Case("polkadot", "assetHub", "assetHub_kusama", "DOT", 3 * DOT, _issued(POLKADOT)),
-    "DOT to Hydration": Case(
-        "assetHub_kusama", "assetHub", "hydraDx", "2/GlobalConsensus(Polkadot)", 3 * DOT, _deposited(5)
+    "DOT of Hydration": Case(
+        "hydraDx", "assetHub", "assetHub_kusama", "5", 3 * DOT, _issued(POLKADOT)
     ),
-    "KSM to Hydration": Case("assetHub_kusama", "assetHub", "hydraDx", "KSM", KSM, _deposited(1000771)),
+    "KSM of Hydration": Case("hydraDx", "assetHub", "assetHub_kusama", "1000771", KSM, _minted),
+    "DOT of Polkadot": Case(
+        "polkadot", "assetHub", "assetHub_kusama", "DOT", 3 * DOT, _issued(POLKADOT)
+    ),
+    "DOT to Hydration": Case(
+        "assetHub_kusama",
+        "assetHub",
+        "hydraDx",
+        "2/GlobalConsensus(Polkadot)",
+        3 * DOT,
+        _deposited(5),
+    ),
+    "KSM to Hydration": Case(
+        "assetHub_kusama", "assetHub", "hydraDx", "KSM", KSM, _deposited(1000771)
+    ),
     "DOT to Polkadot": Case(
         "assetHub_kusama", "assetHub", "polkadot", "2/GlobalConsensus(Polkadot)", 3 * DOT, _minted
     ),
@@ -136,7 +161,9 @@ def network(case: Case, tmp_path: Path) -> Iterator[FakeNetwork]:
                 XcmPaymentApi_query_delivery_fees={"Ok": {"V5": [asset(HERE, DELIVERY)]}},
                 XcmPaymentApi_query_xcm_weight={"Ok": {"ref_time": 5, "proof_size": 5}},
                 XcmPaymentApi_query_weight_to_asset_fee={"Ok": EXECUTION},
-                XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": HERE}, {"V5": POLKADOT}]},
+                XcmPaymentApi_query_acceptable_payment_assets={
+                    "Ok": [{"V5": HERE}, {"V5": POLKADOT}]
+                },
             )
         source, hub, last = network.chains.values()
         source.api.update(
@@ -158,14 +185,19 @@ def network(case: Case, tmp_path: Path) -> Iterator[FakeNetwork]:
 
 def fund(network: FakeNetwork) -> None:
     """Give Alice some of everything, wherever it is, by the reserve that the facts say."""
-    polkadot, kusama = (f"2/GlobalConsensus({name})/Parachain(1000)" for name in ("Polkadot", "Kusama"))
+    polkadot, kusama = (
+        f"2/GlobalConsensus({name})/Parachain(1000)" for name in ("Polkadot", "Kusama")
+    )
     for name, chain in network.chains.items():
         chain.store("System", "Account", ALICE_KEY, value=account(10**15))
         if name == "hydraDx":
             for number in (5, 1000771):
                 chain.store("Tokens", "Accounts", ALICE_KEY, number, value=tokens(10**13))
                 chain.store("AssetRegistry", "Assets", number, value=registered(17_540_000))
-        for hub, place, reserve in (("assetHub", KUSAMA, kusama), ("assetHub_kusama", POLKADOT, polkadot)):
+        for hub, place, reserve in (
+            ("assetHub", KUSAMA, kusama),
+            ("assetHub_kusama", POLKADOT, polkadot),
+        ):
             if name == hub:
                 chain.store("ForeignAssets", "Asset", place, value=FOREIGN_ASSET)
                 chain.store("ForeignAssets", "Account", place, ALICE_KEY, value=held(10**13))
@@ -195,7 +227,9 @@ def test_what_the_way_costs_and_whose_the_rest_is_is_told(case: Case, build: Try
     told = [line for line in ended.err.splitlines() if line.startswith("Warning: ")]
     assert told[0] == says("minutes to hours")
     assert told[1] == says("Polkadot Asset Hub", "for delivery to", "for executing the message")
-    assert told[2] == says("Polkadot Asset Hub", "the sender" if case.beside is None else "nothing goes on")
+    assert told[2] == says(
+        "Polkadot Asset Hub", "the sender" if case.beside is None else "nothing goes on"
+    )
     if case.source != "hydraDx":
         assert told[-1] == says("for delivery to Polkadot Asset Hub")
     table = bundled(case.source)
@@ -254,7 +288,10 @@ def test_offline_nothing_is_built(case: Case, scenarioctl: Run) -> None:
 
 
 FAILED = {
-    "Incomplete": {"used": {"ref_time": 1, "proof_size": 1}, "error": {"index": 5, "error": "TooExpensive"}}
+    "Incomplete": {
+        "used": {"ref_time": 1, "proof_size": 1},
+        "error": {"index": 5, "error": "TooExpensive"},
+    }
 }
 Change = Callable[[Case, FakeChain, FakeChain], None]
 
@@ -278,9 +315,15 @@ def credits(amount: Callable[[Case], int]) -> Change:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (api(0, "DryRunApi_dry_run_xcm", message_effects(outcome=FAILED)), ("Polkadot Asset Hub", "fails")),
+        (
+            api(0, "DryRunApi_dry_run_xcm", message_effects(outcome=FAILED)),
+            ("Polkadot Asset Hub", "fails"),
+        ),
         (api(0, "DryRunApi_dry_run_xcm", message_effects()), ("Polkadot Asset Hub", "all of it")),
-        (api(0, "DryRunApi_dry_run_xcm", {"Err": "Unimplemented"}), ("Polkadot Asset Hub", "Unimplemented")),
+        (
+            api(0, "DryRunApi_dry_run_xcm", {"Err": "Unimplemented"}),
+            ("Polkadot Asset Hub", "Unimplemented"),
+        ),
         (sends(lambda case: case.onward - DELIVERY), ("Polkadot Asset Hub", "all of it")),
         (api(0, "XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}), ("Unroutable",)),
         (api(0, "XcmPaymentApi_query_delivery_fees", {"Ok": {"V5": []}}), ("fee", "none")),
@@ -291,8 +334,21 @@ def credits(amount: Callable[[Case], int]) -> Change:
         (api(1, "XcmPaymentApi_query_xcm_weight", {"Err": "Unimplemented"}), ("Unimplemented",)),
     ],
     ids=[
-        *("fails on the Asset Hub", "not sent on", "not tried", "sent on in part", "no way", "no fee"),
-        *("fails at the end", "no credit", "too little credit", "not tried at the end", "not weighed"),
+        *(
+            "fails on the Asset Hub",
+            "not sent on",
+            "not tried",
+            "sent on in part",
+            "no way",
+            "no fee",
+        ),
+        *(
+            "fails at the end",
+            "no credit",
+            "too little credit",
+            "not tried at the end",
+            "not weighed",
+        ),
     ],
 )
 @pytest.mark.parametrize("case", OUT_AND_BACK, ids=("out", "back"), indirect=True)
@@ -340,7 +396,17 @@ def test_a_check_follows_it_to_the_end_and_never_says_ok(
     case: Case, network: FakeNetwork, scenarioctl: Run
 ) -> None:
     ended = scenarioctl(
-        *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from", case.source),
+        *(
+            "--json",
+            "--config",
+            str(network.config),
+            "tx",
+            "check",
+            "--sender",
+            ALICE,
+            "--from",
+            case.source,
+        ),
         *("--to", case.destination, "--asset", case.asset, "--amount", f"{case.amount}raw"),
         *("--destinationaddress", BOB),
     )
@@ -351,7 +417,9 @@ def test_a_check_follows_it_to_the_end_and_never_says_ok(
     assert [(stop["chain"], stop["outcome"]) for stop in answer["stops"]] == [
         (name, "ok") for name in (case.source, case.hub, case.destination)
     ]
-    arrived = {step["what"]: step["value"] for step in answer["steps"] if step["chain"] == case.destination}
+    arrived = {
+        step["what"]: step["value"] for step in answer["steps"] if step["chain"] == case.destination
+    }
     assert arrived["arrives"] == arrived["computed arrival"] == str(case.onward - LAST)
 
 
@@ -362,7 +430,12 @@ def test_a_check_follows_it_to_the_end_and_never_says_ok(
         ("hydraDx", "kusama", "1000771", ("Polkadot Asset Hub and Kusama Asset Hub",)),
         ("polkadot", "kusama", "DOT", ("Polkadot Asset Hub and Kusama Asset Hub",)),
         # No list has it between the Asset Hub and the parachain.
-        ("assetHub", "basilisk", "2/GlobalConsensus(Kusama)", ("Basilisk", "by way of Kusama Asset Hub")),
+        (
+            "assetHub",
+            "basilisk",
+            "2/GlobalConsensus(Kusama)",
+            ("Basilisk", "by way of Kusama Asset Hub"),
+        ),
         # No registry has it on the other Asset Hub.
         ("hydraDx", "assetHub_kusama", "1000762", ("Hydration", "by way of Polkadot Asset Hub")),
         # Neither network's: it doesn't cross at all.

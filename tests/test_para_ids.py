@@ -1,4 +1,5 @@
-"""`tx check` of bytes that go to a chain of which nothing is written: by its para id, whatever node was asked."""
+"""`tx check` of bytes that go to a chain of which nothing is written: by its para id, whatever node
+was asked."""
 
 import json
 from collections.abc import Iterator
@@ -39,7 +40,8 @@ THERE = {"parents": 1, "interior": {"X1": [{"Parachain": PARA_ID}]}}
 
 @pytest.fixture
 def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    """A relay chain, its Asset Hub, whose calls send DOT to a parachain of config.toml, and that parachain."""
+    """A relay chain, its Asset Hub, whose calls send DOT to a parachain of config.toml, and that
+    parachain."""
     with FakeNetwork(tmp_path) as network:
         fill(network)
         relay, hub, own = (network.chains[name] for name in ("polkadot", "assetHub", "hydraDx"))
@@ -80,7 +82,8 @@ def configure(network: FakeNetwork, **changes: Any) -> None:
 
 @pytest.fixture
 def check(network: FakeNetwork, scenarioctl: Run) -> Check:
-    """Run `tx check --json` of a call of the Asset Hub or of the parachain, and return the answer."""
+    """Run `tx check --json` of a call of the Asset Hub or of the parachain, and return the
+    answer."""
 
     def run(call: Call, chain: str = "assetHub") -> dict[str, Any]:
         data = network.chains["hydraDx" if chain == "own" else chain].table.encode_call(call)
@@ -98,12 +101,19 @@ REMARK = Call(pallet="System", method="remark", args={"remark": b"any call"})
 BATCH = Call(
     pallet="Utility",
     method="batch_all",
-    args={"calls": [{"System": {"remark": {"remark": b"one"}}}, {"System": {"remark": {"remark": b"two"}}}]},
+    args={
+        "calls": [
+            {"System": {"remark": {"remark": b"one"}}},
+            {"System": {"remark": {"remark": b"two"}}},
+        ]
+    },
 )
 
 
 @pytest.mark.parametrize("call", [REMARK, BATCH], ids=["call", "batch"])
-def test_a_message_to_the_parachain_that_its_relay_chain_knows_is_ok(check: Check, call: Call) -> None:
+def test_a_message_to_the_parachain_that_its_relay_chain_knows_is_ok(
+    check: Check, call: Call
+) -> None:
     answer = check(call)
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
@@ -121,10 +131,14 @@ def test_a_message_that_would_go_to_another_chain_is_refused(
     assert answer["reasons"] == [says("chains.own.para_id", PARA_ID, 2034)]
 
 
-def test_a_block_that_the_relay_chain_does_not_know_is_refused(network: FakeNetwork, check: Check) -> None:
+def test_a_block_that_the_relay_chain_does_not_know_is_refused(
+    network: FakeNetwork, check: Check
+) -> None:
     network.chains["polkadot"].store("Paras", "Heads", PARA_ID, value=HEAD + b"another")
 
-    assert check(REMARK)["reasons"] == [says("chains.own", f"not the parachain {PARA_ID}", "block 5")]
+    assert check(REMARK)["reasons"] == [
+        says("chains.own", f"not the parachain {PARA_ID}", "block 5")
+    ]
 
 
 def test_the_chain_that_messages_come_from_is_asked_too(network: FakeNetwork, check: Check) -> None:
@@ -145,7 +159,9 @@ def test_what_the_relay_chain_does_not_tell_is_unknown(network: FakeNetwork, che
     answer = check(REMARK)
 
     assert answer["verdict"] == "unknown"
-    assert answer["reasons"] == [says("own", f"parachain {PARA_ID}", "Polkadot", "could not be found")]
+    assert answer["reasons"] == [
+        says("own", f"parachain {PARA_ID}", "Polkadot", "could not be found")
+    ]
 
 
 def test_without_a_genesis_any_node_could_answer(network: FakeNetwork, check: Check) -> None:
@@ -158,7 +174,9 @@ def test_without_a_genesis_any_node_could_answer(network: FakeNetwork, check: Ch
 
 
 def test_each_chain_is_asked_once(network: FakeNetwork, check: Check) -> None:
-    two = call_effects((THERE, message("ReserveAssetDeposited")), (THERE, message("ReserveAssetDeposited")))
+    two = call_effects(
+        (THERE, message("ReserveAssetDeposited")), (THERE, message("ReserveAssetDeposited"))
+    )
     network.chains["assetHub"].api["DryRunApi_dry_run_call"] = two
 
     answer = check(REMARK)
@@ -200,7 +218,9 @@ def test_what_may_be_credited_by_an_unknown_id_is_not_called_lost(
 ) -> None:
     """What a check of the transfer recognizes by its amount."""
     configure(network, assets=[])
-    effects = message_effects(credited(BOB_KEY, ARRIVING), *([credited(TREASURY, fee)] if fee else []))
+    effects = message_effects(
+        credited(BOB_KEY, ARRIVING), *([credited(TREASURY, fee)] if fee else [])
+    )
     network.chains["hydraDx"].api["DryRunApi_dry_run_xcm"] = effects
 
     answer = check(REMARK)
@@ -210,12 +230,15 @@ def test_what_may_be_credited_by_an_unknown_id_is_not_called_lost(
     assert any("lost" in reason for reason in answer["reasons"]) == lost
 
 
-def test_what_leaves_under_an_unknown_id_goes_on_by_its_location(network: FakeNetwork, check: Check) -> None:
+def test_what_leaves_under_an_unknown_id_goes_on_by_its_location(
+    network: FakeNetwork, check: Check
+) -> None:
     configure(network, assets=[])
     own, hub = network.chains["hydraDx"], network.chains["assetHub"]
     hub.api["DryRunApi_dry_run_xcm"] = message_effects(minted())
     own.api.update(
-        TransactionPaymentApi_query_info=info(0), XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}}
+        TransactionPaymentApi_query_info=info(0),
+        XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}},
     )
 
     def leaving(amount: int) -> list[str]:
@@ -228,7 +251,9 @@ def test_what_leaves_under_an_unknown_id_goes_on_by_its_location(network: FakeNe
     assert leaving(AMOUNT + 1) == [says("own", "leaves accounts", "lost")]
 
 
-def test_what_nobody_is_credited_with_is_not_ok_by_whatever_id(network: FakeNetwork, check: Check) -> None:
+def test_what_nobody_is_credited_with_is_not_ok_by_whatever_id(
+    network: FakeNetwork, check: Check
+) -> None:
     configure(network, assets=[])
     network.chains["hydraDx"].api["DryRunApi_dry_run_xcm"] = message_effects()
 
@@ -263,7 +288,8 @@ def test_a_transfer_is_tried_only_to_the_chain_that_it_names(
 def test_no_transfer_is_tried_before_its_reserve_is_asked_for(
     network: FakeNetwork, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No bundled runtime of a parachain says which reserves it takes; `test_unlisted_assets.py` tests the question."""
+    """No bundled runtime of a parachain says which reserves it takes; `test_unlisted_assets.py`
+    tests the question."""
 
     async def refuse(*_: Any) -> None:
         raise InvalidRequest("another reserve")

@@ -1,4 +1,5 @@
-"""Transfers of chains of whose trust nothing is written: only a check may open them, and over the backing chain alone."""
+"""Transfers of chains of whose trust nothing is written: only a check may open them, and over the
+backing chain alone."""
 
 from dataclasses import replace
 from hashlib import blake2b
@@ -54,7 +55,11 @@ PARACHAIN: dict[str, Any] = {
         {**OWN, "id": "OWN"},
     ],
 }
-HUB = {"assets": [{**OWN, "id": "1/Parachain(2222)", "kind": "foreign", "location": "1/Parachain(2222)"}]}
+HUB = {
+    "assets": [
+        {**OWN, "id": "1/Parachain(2222)", "kind": "foreign", "location": "1/Parachain(2222)"}
+    ]
+}
 
 
 OTHER = {**PARACHAIN, "para_id": 2223, "symbol": "OTH", "genesis": "0x" + "23" * 32, "assets": []}
@@ -108,7 +113,8 @@ def refusal_of(wanted: Transfer, known: Registry, *ways: str) -> str:
         ("hydraDx", "own", "HDX", ("LocalReserve",)),
         ("own", "other", "OWN", ("LocalReserve",)),
         ("own", "other", 7, ("DestinationReserve, hydraDx, LocalReserve",)),
-        # Facts that say all of it say no: Mythos takes its own asset alone, Astar none from beyond a bridge.
+        # Facts that say all of it say no: Mythos takes its own asset alone, Astar none from beyond
+        # a bridge.
         ("own", "mythos", "DOT", ()),
         ("own", "astar", "2/GlobalConsensus(Ethereum:1)", ()),
     ],
@@ -125,7 +131,9 @@ def test_a_check_tries_the_chain_that_backs_the_asset(
     assert refused == says(
         unknown if ways else "cannot be sent from own", "goes there only over" if over else "", over
     )
-    assert ("; with --check and --sender, a dry run of every hop may prove it" in refused) == bool(ways)
+    assert ("; with --check and --sender, a dry run of every hop may prove it" in refused) == bool(
+        ways
+    )
 
 
 @pytest.mark.parametrize("role", ["parachain", "contracts"])
@@ -178,9 +186,19 @@ def test_an_exchange_accepts_what_hydration_accepts_only_if_it_is_hydration(
         ("assetHub", "energyWebX", 1984, ("LocalReserve",)),
         # The third reserve: of Asset Hub's ways to and from it, one is accepted.
         *(
-            (source, destination, asset, tuple(f"{first}, bifrost, {onward}" for first, onward in ways))
+            (
+                source,
+                destination,
+                asset,
+                tuple(f"{first}, bifrost, {onward}" for first, onward in ways),
+            )
             for source, destination, asset, ways in (
-                ("assetHub", "hydraDx", BNC, (("Teleport", RESERVE), ("DestinationReserve", RESERVE))),
+                (
+                    "assetHub",
+                    "hydraDx",
+                    BNC,
+                    (("Teleport", RESERVE), ("DestinationReserve", RESERVE)),
+                ),
                 (
                     "hydraDx",
                     "assetHub",
@@ -223,10 +241,14 @@ def test_what_facts_leave_out_is_asked_for(
         ),
     ],
 )
-def test_what_facts_deny_is_not_asked_for(source: str, destination: str, asset: object, words: str) -> None:
+def test_what_facts_deny_is_not_asked_for(
+    source: str, destination: str, asset: object, words: str
+) -> None:
     known = registry()
 
-    assert refusal_of(transfer(source, destination, asset, known), known) == says(source, destination, words)
+    assert refusal_of(transfer(source, destination, asset, known), known) == says(
+        source, destination, words
+    )
 
 
 def test_the_advice_is_the_whole_command() -> None:
@@ -300,11 +322,16 @@ def test_the_asset_hub_tells_how_it_takes_the_asset_of_a_parachain_on_the_way(
         assert list(send) == ["DepositReserveAsset"]
     elif answer:
         (send,) = call.args["custom_xcm_on_dest"]["V4"]
-        assert (call.args["dest"], call.args["assets_transfer_type"]) == (dest, "DestinationReserve")
+        assert (call.args["dest"], call.args["assets_transfer_type"]) == (
+            dest,
+            "DestinationReserve",
+        )
         assert list(send) == ["InitiateTeleport"]
 
 
-@pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(3369)"), ("mythos", "MYTH")])
+@pytest.mark.parametrize(
+    ("source", "asset"), [("assetHub", "1/Parachain(3369)"), ("mythos", "MYTH")]
+)
 @pytest.mark.parametrize("answer", [True, False])
 def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
     source: str, asset: object, answer: bool
@@ -317,7 +344,9 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
     builder = builder_of(wanted, known, answer)
     with pytest.raises(InvalidRequest) as closed:
         find_route(wanted, Assets(known), fee_settled=True)
-    assert str(closed.value) == says("MYTH", "Polkadot Asset Hub", "ForeignAssets.Reserves", "--check")
+    assert str(closed.value) == says(
+        "MYTH", "Polkadot Asset Hub", "ForeignAssets.Reserves", "--check"
+    )
     plans = candidate_plans(builder)
     assert [build_candidate(plan).args["assets_transfer_type"] for plan in plans] == ["Teleport"]
 
@@ -330,8 +359,11 @@ def test_the_asset_hub_tells_whether_an_asset_can_be_teleported(
 
 
 @pytest.mark.parametrize(("answers", "version"), [(True, "V4"), (False, "V5")])
-def test_a_call_to_try_has_the_version_that_the_destination_knows_now(answers: bool, version: str) -> None:
-    """What is known of it without asking may be another runtime; the check says if it can't be asked."""
+def test_a_call_to_try_has_the_version_that_the_destination_knows_now(
+    answers: bool, version: str
+) -> None:
+    """What is known of it without asking may be another runtime; the check says if it can't be
+    asked."""
     known = registry()
     wanted = transfer("assetHub", "own", "DOT", known)
     older = read_metadata((DATA / "metadata" / "polkadot-1002005.v14.scale").read_bytes())
@@ -358,7 +390,9 @@ def test_a_call_to_try_has_the_version_that_the_destination_knows_now(answers: b
     [("polkadot", None), ("polkadot", BOB), ("people", BOB)],
     ids=["built", "checked", "tried"],
 )
-def test_offline_is_advised_only_where_it_builds_the_transfer(source: str, sender: bytes | None) -> None:
+def test_offline_is_advised_only_where_it_builds_the_transfer(
+    source: str, sender: bytes | None
+) -> None:
     known = registry()
     wanted = transfer(source, "hydraDx", "DOT", known)
 
@@ -403,7 +437,8 @@ def builder_of(wanted: Transfer, known: Registry, answer: bool | None) -> Transf
 
 
 class Asked:
-    """The Asset Hub, which is asked whether it takes the asset by teleport; None: it has no such API."""
+    """The Asset Hub, which is asked whether it takes the asset by teleport; None: it has no such
+    API."""
 
     def __init__(self, chain: Chain, answer: bool | None) -> None:
         assert chain.name == "assetHub"
@@ -425,7 +460,9 @@ def test_offline_nothing_can_be_told(scenarioctl: Run, tmp_path: Path) -> None:
     config.write_text(tomli_w.dumps({"chains": {"own": PARACHAIN, "assetHub": HUB}}))
     words = ("--from", "assetHub", "--to", "own", "--asset", "DOT", "--amount", "1000000000000")
     receiver = ("--destinationaddress", "0x" + BOB.hex(), "--sender", "0x" + BOB.hex(), "--check")
-    ended = scenarioctl("--offline", "--config", str(config), "xcm", "asset-transfer", *words, *receiver)
+    ended = scenarioctl(
+        "--offline", "--config", str(config), "xcm", "asset-transfer", *words, *receiver
+    )
 
     assert ended.code == 5
     assert ended.err.endswith("\n")
@@ -440,7 +477,9 @@ BLOCK = "0x" + blake2b(HEAD, digest_size=32).hexdigest()
 class Told:
     """A node of the parachain, or of its relay chain, with what it tells; None: it refuses to."""
 
-    def __init__(self, chain: Chain, *, para_id: int | None, head: bytes | None, block: str | None) -> None:
+    def __init__(
+        self, chain: Chain, *, para_id: int | None, head: bytes | None, block: str | None
+    ) -> None:
         self.chain = chain
         self.para_id = para_id
         self.head = head
@@ -460,7 +499,9 @@ class Told:
         return self.block
 
 
-def check(*, para_id: int | None = 2222, head: bytes | None = HEAD, block: str | None = BLOCK) -> None:
+def check(
+    *, para_id: int | None = 2222, head: bytes | None = HEAD, block: str | None = BLOCK
+) -> None:
     known = registry()
     wanted = transfer("assetHub", "own", "DOT", known)
 
@@ -479,10 +520,15 @@ def test_a_chain_is_the_one_that_its_relay_chain_knows() -> None:
     [
         ({"para_id": 2223}, ("chains.own.para_id", 2222, 2223)),
         ({"head": None}, ("chains.own.para_id", 2222, "Polkadot has no parachain")),
-        ({"block": "0x" + "11" * 32}, ("chains.own", "not the parachain 2222 of Polkadot", "block 5")),
+        (
+            {"block": "0x" + "11" * 32},
+            ("chains.own", "not the parachain 2222 of Polkadot", "block 5"),
+        ),
     ],
 )
-def test_a_chain_that_is_another_one_is_refused(told: dict[str, Any], words: tuple[Any, ...]) -> None:
+def test_a_chain_that_is_another_one_is_refused(
+    told: dict[str, Any], words: tuple[Any, ...]
+) -> None:
     with pytest.raises(InvalidRequest) as refused:
         check(**told)
     assert str(refused.value) == says(*words)

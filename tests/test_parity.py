@@ -89,7 +89,10 @@ def operations() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(scenarioctl.operations.__path__):
         loaded = import_module(f"scenarioctl.operations.{module.name}")
-        found |= {f"{module.name}.{name}": getattr(loaded, name) for name in getattr(loaded, "__all__", ())}
+        found |= {
+            f"{module.name}.{name}": getattr(loaded, name)
+            for name in getattr(loaded, "__all__", ())
+        }
     return found
 
 
@@ -123,7 +126,9 @@ def test_commands_and_operations_are_the_same_set() -> None:
 
     assert {words for words, operation in by_command.items() if not operation} == set(LOCAL)
     others = {each for command in commands().values() for each in getattr(command, "others", ())}
-    assert {operation for operation in by_command.values() if operation} | others == set(operations())
+    assert {operation for operation in by_command.values() if operation} | others == set(
+        operations()
+    )
 
 
 def test_endpoints_and_operations_are_the_same_set() -> None:
@@ -133,7 +138,11 @@ def test_endpoints_and_operations_are_the_same_set() -> None:
 
 
 def test_no_two_endpoints_share_a_path() -> None:
-    paths = [(endpoint.method, path) for endpoint in ENDPOINTS for path in (endpoint.path, *endpoint.also)]
+    paths = [
+        (endpoint.method, path)
+        for endpoint in ENDPOINTS
+        for path in (endpoint.path, *endpoint.also)
+    ]
 
     assert len(paths) == len(set(paths))
 
@@ -156,7 +165,9 @@ def test_a_commands_parameters_are_the_requests_fields(words: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(operations()))
-def test_a_handler_takes_the_application_and_a_request_and_returns_a_typed_answer(name: str) -> None:
+def test_a_handler_takes_the_application_and_a_request_and_returns_a_typed_answer(
+    name: str,
+) -> None:
     handler = operations()[name]
     result = get_type_hints(handler)["return"]
 
@@ -175,7 +186,10 @@ NO_MONEY_OF_NODES = {
     "queries.contract_info": "whether a contract is there",
     "job_changes": "what a job is told to do",
     "job_runs": "the runs that the store has",
-    "jobs": "what the store has of jobs: a draft's amount is its scenario's, and a query's is what its run was told",
+    "jobs": (
+        "what the store has of jobs: a draft's amount is its scenario's, and a query's is what "
+        "its run was told"
+    ),
     "notifications": "whether it was sent",
     "pallets": "what the runtime's table has",
     "previews": "what the diagram says",
@@ -184,7 +198,9 @@ NO_MONEY_OF_NODES = {
     "scenarios.delete_scenario": "that it is gone",
     "scenarios.export_scenario": "the diagram",
     "scenarios.import_scenario": "the diagram",
-    "scenarios.list_scenarios": "what the store has, with the states that were confirmed when they were stored",
+    "scenarios.list_scenarios": (
+        "what the store has, with the states that were confirmed when they were stored"
+    ),
     "scenarios.scenario_info": "what the diagram says",
     "scenarios.show_scenario": "what the diagram says",
     "status.show_status": "the blocks of chains, and what the store has",

@@ -80,11 +80,15 @@ def test_a_file_that_became_too_long_for_one_transaction_is_told(run: Any, folde
     file = folder / "pay.csv"
     file.write_text(table([BOB, "1"]))
     scenario = create(run, file, file)["result"]
-    file.write_text(table(*(["0x" + f"{number:06x}" * 10 + "beef", "1"] for number in range(1, 402))))
+    file.write_text(
+        table(*(["0x" + f"{number:06x}" * 10 + "beef", "1"] for number in range(1, 402)))
+    )
 
     lines = run("job", "run", scenario)["result"]
 
-    assert [line for line in lines if "401" in line and "calls" in line] == [says("401", file=str(file))]
+    assert [line for line in lines if "401" in line and "calls" in line] == [
+        says("401", file=str(file))
+    ]
 
 
 def test_who_creates_it_is_told_that_the_file_has_other_lines(
@@ -93,7 +97,17 @@ def test_who_creates_it_is_told_that_the_file_has_other_lines(
     given, file = tmp_path / "may.csv", folder / "pay.csv"
     given.write_text(table([BOB, "1"], [ALICE, "2"]))
     file.write_text(table([BOB, "7"], [BOB, "1"]))
-    line = ("create", "payout", str(given), "--chain", "polkadot", "--asset", "DOT", "--reread", str(file))
+    line = (
+        "create",
+        "payout",
+        str(given),
+        "--chain",
+        "polkadot",
+        "--asset",
+        "DOT",
+        "--reread",
+        str(file),
+    )
 
     warned = scenarioctl("--config", str(tmp_path / "config.toml"), *line).err.splitlines()[1:]
     file.write_text(table([ALICE, "2"], [BOB, "1"]))
@@ -136,9 +150,9 @@ def test_a_path_has_to_be_whole(run: Any, folder: Path, monkeypatch: pytest.Monk
     (folder / "pay.csv").write_text(table([BOB, "1"]))
     monkeypatch.chdir(folder)
 
-    assert create(run, folder / "pay.csv", "pay.csv")["error"].replace(str(folder), "{folder}") == says(
-        "pay.csv"
-    )
+    assert create(run, folder / "pay.csv", "pay.csv")["error"].replace(
+        str(folder), "{folder}"
+    ) == says("pay.csv")
 
 
 def test_without_folders_no_run_reads_a_file(scenarioctl: Run, folder: Path) -> None:
@@ -158,7 +172,9 @@ def test_what_needs_several_transactions_is_not_read_anew(run: Any, folder: Path
     assert create(run, file, file)["error"] == says("one transaction", "2", file=str(file))
 
 
-def test_a_flow_file_keeps_the_path(scenarioctl: Run, run: Any, tmp_path: Path, folder: Path) -> None:
+def test_a_flow_file_keeps_the_path(
+    scenarioctl: Run, run: Any, tmp_path: Path, folder: Path
+) -> None:
     file = folder / "pay.csv"
     file.write_text(table([BOB, "1"]))
     scenario = create(run, file, file)["result"]

@@ -1,4 +1,5 @@
-"""A payout pays no line twice: what was sent is not drafted again, and a changed file pays only what is new."""
+"""A payout pays no line twice: what was sent is not drafted again, and a changed file pays only
+what is new."""
 
 import csv
 import io
@@ -17,7 +18,11 @@ from scenarioctl.model.diagram import ACTING
 from scenarioctl.model.jobs import SentState
 from scenarioctl.operations import broadcasts, payout_changes
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
-from scenarioctl.operations.decoded_transactions import TransactionPayload, read_unsigned, transaction_payload
+from scenarioctl.operations.decoded_transactions import (
+    TransactionPayload,
+    read_unsigned,
+    transaction_payload,
+)
 from scenarioctl.operations.jobs import RunJob, StartJob, StopJob, run_job, start_job, stop_job
 from scenarioctl.operations.payout_records import read_sent_payouts
 from scenarioctl.operations.payout_reports import ListPayments, list_payments
@@ -91,7 +96,11 @@ def include(world: World, call: Call, hash: str, *, gets: int = 0, ends: Any = S
     """Let a final block have it, in which its receiver gets so much."""
     moved = {
         "Balances": {
-            "Transfer": {"from": dev_key().public_key, "to": call.args["dest"]["Id"], "amount": gets}
+            "Transfer": {
+                "from": dev_key().public_key,
+                "to": call.args["dest"]["Id"],
+                "amount": gets,
+            }
         }
     }
     world.chain.events = events((0, SUCCESS), *([(1, moved)] if gets else []), (1, PAID), (1, ends))
@@ -136,7 +145,9 @@ def test_a_run_by_hand_drafts_only_what_was_not_sent(world: World) -> None:
     assert hash in str(stopped.value)
     mempool: Any = stopped.value.details["mempool"]
     drafted = [each for each in mempool if each["tx"].startswith("0x")]
-    assert [paid(read_unsigned(TABLE, CHAIN, unhex(each["tx"]))[0]) for each in drafted] == [(CAROL, "2")]
+    assert [paid(read_unsigned(TABLE, CHAIN, unhex(each["tx"]))[0]) for each in drafted] == [
+        (CAROL, "2")
+    ]
 
 
 def test_payloads_of_a_portion_have_the_same_nonce_until_one_is_in_a_block(world: World) -> None:
@@ -206,7 +217,8 @@ def test_what_failed_is_drafted_again(world: World) -> None:
     scenario = create(world, [BOB, "1"])["result"]
     (call,) = calls(world, scenario)
     hash = send(world, scenario, call)
-    error = {"dispatch_error": "BadOrigin", "dispatch_info": {"weight": {"ref_time": 1, "proof_size": 1}, "class": "Normal", "pays_fee": "Yes"}}  # fmt: skip
+    error = {"dispatch_error": "BadOrigin", "dispatch_info": {"weight": {"ref_time": 1,
+        "proof_size": 1}, "class": "Normal", "pays_fee": "Yes"}}  # fmt: skip
     include(world, call, hash, ends={"System": {"ExtrinsicFailed": error}})
 
     assert [each[3] for each in rows(world, scenario)] == ["failed"]
@@ -248,14 +260,22 @@ def test_the_transaction_of_one_signatory_is_not_said_to_have_paid(world: World)
     content = {**document, ACTING: acting}
     finish(replace_scenario(world.app, ReplaceScenario(id=scenario, content=content)))
     node = created["transactions"][0]["node"]
-    finish(world.app.store.sent().add(replace(SENT, scenario=scenario, node=node, state=SentState.SENT)))
+    finish(
+        world.app.store.sent().add(
+            replace(SENT, scenario=scenario, node=node, state=SentState.SENT)
+        )
+    )
 
     with raises(Conflict, says("signatory", "multisig approve", hash=SENT.hash)):
         calls(world, scenario)
 
 
 def test_a_step_beside_a_payout_is_sent_as_any_other(world: World) -> None:
-    payout = {"type": "payout", "chain": "polkadot", "lines": f"account,amount,asset\n{CAROL},3,DOT"}
+    payout = {
+        "type": "payout",
+        "chain": "polkadot",
+        "lines": f"account,amount,asset\n{CAROL},3,DOT",
+    }
     request = CreateFlow(flow={"steps": [transfer("2"), payout]}, syntax="json")
     scenario = finish(create_flow(world.app, request)).answer["result"]
     first, second = calls(world, scenario)
@@ -316,7 +336,9 @@ def test_a_line_that_was_sent_with_another_amount_is_named(world: World) -> None
 def test_a_line_that_was_sent_and_is_gone_is_told(world: World) -> None:
     scenario = create(world, [BOB, "1"])["result"]
     send(world, scenario, calls(world, scenario)[0])
-    request = CreatePayout(lines=table([CAROL, "2"]), chain="polkadot", asset="DOT", replace=scenario)
+    request = CreatePayout(
+        lines=table([CAROL, "2"]), chain="polkadot", asset="DOT", replace=scenario
+    )
 
     result = finish(create_payout(world.app, request))
 
@@ -325,7 +347,9 @@ def test_a_line_that_was_sent_and_is_gone_is_told(world: World) -> None:
 
 
 def test_only_a_payout_without_a_running_job_is_changed(world: World) -> None:
-    remark = finish(create_remark(world.app, CreateRemark(chain="polkadot", text="x"))).answer["result"]
+    remark = finish(create_remark(world.app, CreateRemark(chain="polkadot", text="x"))).answer[
+        "result"
+    ]
     scenario = create(world, [BOB, "1"])["result"]
     finish(start_job(world.app, StartJob(id=scenario)))
 
@@ -340,7 +364,11 @@ def test_a_payout_that_was_sent_is_not_edited(world: World) -> None:
 
     def edit(*lines: Sequence[object]) -> Any:
         lines = tuple([*line, "DOT"] for line in lines)
-        step = {"type": "payout", "chain": "polkadot", "lines": table(*lines, header="account,amount,asset")}
+        step = {
+            "type": "payout",
+            "chain": "polkadot",
+            "lines": table(*lines, header="account,amount,asset"),
+        }
         request = ReplaceScenario(id=scenario, content={"steps": [step]})
         return finish(replace_scenario(world.app, request)).answer["changed"]
 
@@ -359,7 +387,9 @@ def test_a_payout_that_was_sent_is_not_edited(world: World) -> None:
         create(world, [BOB, "1"], [CAROL, "5"], replace=scenario)
 
 
-def test_what_was_sent_of_a_file_that_is_read_anew_is_not_known(world: World, tmp_path: Path) -> None:
+def test_what_was_sent_of_a_file_that_is_read_anew_is_not_known(
+    world: World, tmp_path: Path
+) -> None:
     file = tmp_path / "pay.csv"
     file.write_text(table([BOB, "1"]))
     world.app.settings = replace(world.app.settings, payout_folders=(str(tmp_path),))
@@ -415,7 +445,9 @@ def test_a_report_says_of_each_line_what_its_block_shows(world: World) -> None:
     world.chain.nonce = 6
     paid_to_carol = send(world, scenario, second, nonce=6)
     # Another transaction of that block paid her less.
-    moved = {"Balances": {"Transfer": {"from": dev_key().public_key, "to": CAROL_KEY, "amount": DOT}}}
+    moved = {
+        "Balances": {"Transfer": {"from": dev_key().public_key, "to": CAROL_KEY, "amount": DOT}}
+    }
     world.chain.events = events((0, SUCCESS), (1, moved), (1, PAID), (1, SUCCESS))
     world.chain.include(NUMBER + 2, SIGNED[paid_to_carol], finalized=True)
     world.status(paid_to_carol)
@@ -428,7 +460,11 @@ def test_a_report_says_of_each_line_what_its_block_shows(world: World) -> None:
         ("unknown", 1),
         ("not sent", None),
     ]
-    assert answer["payments"][0]["fee"] == {"value": "161154943", "asset": "DOT", "human": "0.0161154943 DOT"}
+    assert answer["payments"][0]["fee"] == {
+        "value": "161154943",
+        "asset": "DOT",
+        "human": "0.0161154943 DOT",
+    }
     assert next(csv.DictReader(io.StringIO(text))) == {
         "line": "2",
         "account": BOB,
@@ -458,7 +494,9 @@ def test_the_lines_of_a_transaction_share_its_fee_to_the_unit(world: World) -> N
 
 
 def test_what_is_no_payout_has_no_payments(world: World) -> None:
-    remark = finish(create_remark(world.app, CreateRemark(chain="polkadot", text="x"))).answer["result"]
+    remark = finish(create_remark(world.app, CreateRemark(chain="polkadot", text="x"))).answer[
+        "result"
+    ]
 
     result = finish(list_payments(world.app, ListPayments(id=remark)))
 

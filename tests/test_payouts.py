@@ -42,22 +42,32 @@ def somebody(number: int) -> str:
     return format_account(sha256(bytes([number % 256, number // 256])).digest(), 0)
 
 
-def create(run: Run, folder: Path, text: str | bytes, *line: str, config: str = "") -> dict[str, Any]:
+def create(
+    run: Run, folder: Path, text: str | bytes, *line: str, config: str = ""
+) -> dict[str, Any]:
     file = folder / "pay.csv"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     where = ("--config", config) if config else ("--offline",)
-    answer: dict[str, Any] = json.loads(run(*where, "--json", "create", "payout", str(file), *line).out)
+    answer: dict[str, Any] = json.loads(
+        run(*where, "--json", "create", "payout", str(file), *line).out
+    )
     return answer
 
 
 def build(run: Run, scenario: str, *line: str) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(run("--offline", "--json", "scenario", "build", scenario, *line).out)
+    answer: dict[str, Any] = json.loads(
+        run("--offline", "--json", "scenario", "build", scenario, *line).out
+    )
     return answer
 
 
 def calls_of(tx: str, chain: str = "polkadot") -> list[Any]:
     call, _ = read_unsigned(bundled(chain), Registry().find(chain), unhex(tx))
-    return list(call.args["calls"]) if call.pallet == "Utility" else [{call.pallet: {call.method: call.args}}]
+    return (
+        list(call.args["calls"])
+        if call.pallet == "Utility"
+        else [{call.pallet: {call.method: call.args}}]
+    )
 
 
 # What is paid
@@ -92,8 +102,16 @@ def test_columns_of_the_file_choose_chain_and_asset_and_each_chain_has_a_transac
     built = build(scenarioctl, answer["result"])["result"]["transactions"]
     assert [each["source_chain"] for each in built] == ["polkadot", "assetHub"]
     assert calls_of(built[1]["tx"], "assetHub") == [
-        {"Assets": {"transfer_keep_alive": {"id": 1984, "target": {"Id": BOB_KEY}, "amount": 2_500_000}}},
-        {"Assets": {"transfer_keep_alive": {"id": 1984, "target": {"Id": BOB_KEY}, "amount": 1_000_000}}},
+        {
+            "Assets": {
+                "transfer_keep_alive": {"id": 1984, "target": {"Id": BOB_KEY}, "amount": 2_500_000}
+            }
+        },
+        {
+            "Assets": {
+                "transfer_keep_alive": {"id": 1984, "target": {"Id": BOB_KEY}, "amount": 1_000_000}
+            }
+        },
         {"Balances": {"transfer_keep_alive": {"dest": {"Id": ALICE_KEY}, "value": 3 * DOT}}},
     ]
     assert [(each["chain"], each["human"]) for each in answer["total"]] == [
@@ -114,7 +132,9 @@ def test_a_file_of_a_spreadsheet_is_read(scenarioctl: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("memos", [(), ("--memos",)])
-def test_memos_are_remarks_only_on_request(scenarioctl: Run, tmp_path: Path, memos: Sequence[str]) -> None:
+def test_memos_are_remarks_only_on_request(
+    scenarioctl: Run, tmp_path: Path, memos: Sequence[str]
+) -> None:
     text = table([BOB, "1", "for May"], [ALICE, "1", ""], header="account,amount,memo")
 
     answer = create(scenarioctl, tmp_path, text, *CHAIN, *memos, "--force-batch")
@@ -122,7 +142,11 @@ def test_memos_are_remarks_only_on_request(scenarioctl: Run, tmp_path: Path, mem
     tx = build(scenarioctl, answer["result"])["result"]["tx"]
     call, _ = read_unsigned(TABLE, POLKADOT, unhex(tx))
     assert (call.pallet, call.method) == ("Utility", "force_batch")
-    assert [next(iter(each)) for each in calls_of(tx)] == ["Balances", *["System"] * len(memos), "Balances"]
+    assert [next(iter(each)) for each in calls_of(tx)] == [
+        "Balances",
+        *["System"] * len(memos),
+        "Balances",
+    ]
 
 
 def test_names_of_the_address_book_are_told(scenarioctl: Run, tmp_path: Path) -> None:
@@ -150,7 +174,9 @@ def test_a_payout_is_the_batch_that_polkadot_js_makes(
 ) -> None:
     flags = [f"--{name.replace('_', '-')}" for name in ("memos", "force_batch") if vector[name]]
 
-    created = create(scenarioctl, tmp_path, vector["lines"], "--chain", vector["chain"], "--yes", *flags)
+    created = create(
+        scenarioctl, tmp_path, vector["lines"], "--chain", vector["chain"], "--yes", *flags
+    )
 
     assert build(scenarioctl, created["result"])["result"]["tx"] == vector["extrinsic_hex"]
 
@@ -255,11 +281,17 @@ def test_more_than_can_exist_in_all_is_refused(scenarioctl: Run, tmp_path: Path)
 # How many transactions
 
 
-def test_offline_a_transaction_has_a_stated_number_of_calls(scenarioctl: Run, tmp_path: Path) -> None:
-    text = table(*[[somebody(number), "1", "x"] for number in range(450)], header="account,amount,memo")
+def test_offline_a_transaction_has_a_stated_number_of_calls(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    text = table(
+        *[[somebody(number), "1", "x"] for number in range(450)], header="account,amount,memo"
+    )
     (tmp_path / "pay.csv").write_text(text)
 
-    ended = scenarioctl("--offline", "--json", "create", "payout", str(tmp_path / "pay.csv"), *CHAIN)
+    ended = scenarioctl(
+        "--offline", "--json", "create", "payout", str(tmp_path / "pay.csv"), *CHAIN
+    )
     with_memos = create(scenarioctl, tmp_path, text, *CHAIN, "--memos")
     small = create(scenarioctl, tmp_path, text, *CHAIN, "--portion", "200")
 
@@ -272,7 +304,9 @@ def test_offline_a_transaction_has_a_stated_number_of_calls(scenarioctl: Run, tm
 def test_more_calls_than_a_batch_takes_are_split_before_they_are_weighed(
     scenarioctl: Run, tmp_path: Path
 ) -> None:
-    text = table(*[[somebody(number), "1", "x"] for number in range(5500)], header="account,amount,memo")
+    text = table(
+        *[[somebody(number), "1", "x"] for number in range(5500)], header="account,amount,memo"
+    )
 
     answer = create(scenarioctl, tmp_path, text, *CHAIN, "--memos")
 
@@ -281,9 +315,9 @@ def test_more_calls_than_a_batch_takes_are_split_before_they_are_weighed(
 
 @pytest.mark.parametrize("portion", ["0", "10001", "many"])
 def test_a_portion_is_a_number_of_lines(scenarioctl: Run, tmp_path: Path, portion: str) -> None:
-    assert create(scenarioctl, tmp_path, table([BOB, "1"]), *CHAIN, "--portion", portion)["error"] == says(
-        "portion", portion
-    )
+    assert create(scenarioctl, tmp_path, table([BOB, "1"]), *CHAIN, "--portion", portion)[
+        "error"
+    ] == says("portion", portion)
 
 
 def weight_of(each: int) -> Any:
@@ -297,11 +331,17 @@ def weight_of(each: int) -> Any:
     return info
 
 
-def test_connected_the_weight_that_the_chain_tells_decides(scenarioctl: Run, tmp_path: Path) -> None:
+def test_connected_the_weight_that_the_chain_tells_decides(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     text = table(*[[somebody(number), "1"] for number in range(1000)])
-    limit = TABLE.constant("System", "BlockWeights")["per_class"]["normal"]["max_extrinsic"]["ref_time"]
+    limit = TABLE.constant("System", "BlockWeights")["per_class"]["normal"]["max_extrinsic"][
+        "ref_time"
+    ]
     with FakeNetwork(tmp_path) as network:
-        network.chains["polkadot"].api["TransactionPaymentCallApi_query_call_info"] = weight_of(limit // 600)
+        network.chains["polkadot"].api["TransactionPaymentCallApi_query_call_info"] = weight_of(
+            limit // 600
+        )
 
         answer = create(scenarioctl, tmp_path, text, *CHAIN, config=str(network.config))
 
@@ -317,7 +357,13 @@ def test_a_chain_that_tells_no_weights_is_said(scenarioctl: Run, tmp_path: Path,
             network.cut("polkadot")
 
         ended = scenarioctl(
-            "--config", str(network.config), "--json", "create", "payout", str(tmp_path / "pay.csv"), *CHAIN
+            "--config",
+            str(network.config),
+            "--json",
+            "create",
+            "payout",
+            str(tmp_path / "pay.csv"),
+            *CHAIN,
         )
 
     assert [each["lines"] for each in json.loads(ended.out)["transactions"]] == [400, 1]
@@ -336,7 +382,9 @@ def test_offline_payments_below_the_deposit_are_told(scenarioctl: Run, tmp_path:
     assert ended.err.splitlines()[1] == says("1 of 2", "0.001 DOT", "deposit")
 
 
-def test_connected_only_accounts_that_hold_nothing_are_refused(scenarioctl: Run, tmp_path: Path) -> None:
+def test_connected_only_accounts_that_hold_nothing_are_refused(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     text = table([BOB, "0.001"], [ALICE, "0.001"])
     with FakeNetwork(tmp_path) as network:
         relay = network.chains["polkadot"]
@@ -373,15 +421,19 @@ def test_what_the_sender_has_left_is_told(scenarioctl: Run, tmp_path: Path, free
 # What is stored
 
 
-def test_a_payout_is_a_flow_file_too_and_comes_back_as_it_was(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_payout_is_a_flow_file_too_and_comes_back_as_it_was(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     text = table([BOB, "1.50", 'a, "b"'], [ALICE, "2", ""], header="account,amount,memo")
-    scenario = create(scenarioctl, tmp_path, text, *CHAIN, "--memos", "--force-batch", "--name", "May")[
-        "result"
-    ]
+    scenario = create(
+        scenarioctl, tmp_path, text, *CHAIN, "--memos", "--force-batch", "--name", "May"
+    )["result"]
 
     flow = scenarioctl("--offline", "scenario", "export", "--as", "flow", scenario).out
     (tmp_path / "flow.toml").write_text(flow)
-    unchanged = scenarioctl("--offline", "scenario", "edit", scenario, "--file", str(tmp_path / "flow.toml"))
+    unchanged = scenarioctl(
+        "--offline", "scenario", "edit", scenario, "--file", str(tmp_path / "flow.toml")
+    )
     shown = json.loads(scenarioctl("--offline", "--json", "scenario", "show", scenario).out)
 
     assert (
@@ -410,7 +462,8 @@ force_batch = true
 
 def test_what_is_wrong_with_a_step_of_a_flow_is_said(scenarioctl: Run, tmp_path: Path) -> None:
     (tmp_path / "flow.toml").write_text(
-        f'[[steps]]\ntype = "payout"\nchain = "polkadot"\nlines = "account,amount,asset\\n{BOB},x,DOT\\n"\n'
+        '[[steps]]\ntype = "payout"\nchain = "polkadot"\nlines = '
+        f'"account,amount,asset\\n{BOB},x,DOT\\n"\n'
     )
 
     refused = scenarioctl("--offline", "create", str(tmp_path / "flow.toml"))
@@ -424,7 +477,11 @@ def test_a_run_drafts_the_payments_in_one_transaction(scenarioctl: Run, tmp_path
     done = json.loads(scenarioctl("--offline", "--json", "job", "run", scenario).out)
 
     (draft,) = done["mempool"]
-    assert (draft["txType"], draft["amount"], draft["human"]) == ("Payout", str(35 * DOT // 10), "3.5 DOT")
+    assert (draft["txType"], draft["amount"], draft["human"]) == (
+        "Payout",
+        str(35 * DOT // 10),
+        "3.5 DOT",
+    )
     assert len(calls_of(draft["tx"])) == 2
 
 
@@ -432,7 +489,9 @@ MEMOS = st.text(st.characters(exclude_categories=("C", "Z")), max_size=20).filte
     lambda text: not text.startswith(("=", "+", "-", "@")) and "{{" not in text and "<" not in text
 )
 LINES = st.lists(
-    st.tuples(st.binary(min_size=32, max_size=32), st.integers(1, 10**25), MEMOS), min_size=1, max_size=5
+    st.tuples(st.binary(min_size=32, max_size=32), st.integers(1, 10**25), MEMOS),
+    min_size=1,
+    max_size=5,
 )
 
 
@@ -443,7 +502,13 @@ def test_lines_are_read_as_they_were_written_and_their_calls_decode_to_the_same(
     asset = APP.assets.native(POLKADOT)
     lines = [
         PayoutLine(
-            number=place, chain=POLKADOT, account=who, asset=asset, raw=raw, amount=f"{raw}raw", memo=memo
+            number=place,
+            chain=POLKADOT,
+            account=who,
+            asset=asset,
+            raw=raw,
+            amount=f"{raw}raw",
+            memo=memo,
         )
         for place, (who, raw, memo) in enumerate(rows, start=2)
         if len(set(who)) > 1 and who[:4] not in (b"modl", b"para", b"sibl")
@@ -468,7 +533,9 @@ def many() -> str:
     return table(*[[somebody(number), f"{number + 1}"] for number in range(9)])
 
 
-def test_a_batch_says_count_sum_and_the_largest_and_lists_all(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_batch_says_count_sum_and_the_largest_and_lists_all(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     scenario = create(scenarioctl, tmp_path, many(), *CHAIN)["result"]
 
     built = build(scenarioctl, scenario)["result"]
@@ -476,12 +543,18 @@ def test_a_batch_says_count_sum_and_the_largest_and_lists_all(scenarioctl: Run, 
         scenarioctl("--offline", "--json", "tx", "decode", built["tx"], "--chain", "polkadot").out
     )
 
-    assert built["says"] == says("9 accounts", "45 DOT", "the largest", *map(somebody, range(8, 3, -1)))
+    assert built["says"] == says(
+        "9 accounts", "45 DOT", "the largest", *map(somebody, range(8, 3, -1))
+    )
     assert (
         built["payments"]
         == decoded["payments"]
         == [
-            {"account": somebody(number), "value": str((number + 1) * DOT), "amount": f"{number + 1} DOT"}
+            {
+                "account": somebody(number),
+                "value": str((number + 1) * DOT),
+                "amount": f"{number + 1} DOT",
+            }
             for number in range(9)
         ]
     )
@@ -515,7 +588,9 @@ def test_a_payout_is_made_as_another_account(scenarioctl: Run, tmp_path: Path) -
     assert built["says"] == says("9 accounts", "45 DOT", BOB)
 
 
-@pytest.mark.parametrize("amount", ["1e999999999", "1e999990", "1e-9000", "NaN", "-1", "1.5 DOT", ""])
+@pytest.mark.parametrize(
+    "amount", ["1e999999999", "1e999990", "1e-9000", "NaN", "-1", "1.5 DOT", ""]
+)
 def test_a_payout_whose_amounts_cannot_be_summed_is_told_without_sums(
     scenarioctl: Run, tmp_path: Path, amount: str
 ) -> None:

@@ -1,4 +1,5 @@
-"""The store behind a real PgBouncer in transaction mode: each transaction may run in another process of the server."""
+"""The store behind a real PgBouncer in transaction mode: each transaction may run in another
+process of the server."""
 
 import asyncio
 import json
@@ -37,7 +38,9 @@ PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbi
 
 pytestmark = [
     pytest.mark.processes,
-    pytest.mark.skipif(PROGRAM is None, reason="no PgBouncer is installed (Debian: apt install pgbouncer)"),
+    pytest.mark.skipif(
+        PROGRAM is None, reason="no PgBouncer is installed (Debian: apt install pgbouncer)"
+    ),
 ]
 
 #: Roles without settings, and with the search path alone.
@@ -79,8 +82,10 @@ def start_bouncer(server: Server, ini: str) -> Iterator[Bouncer]:
     users = "".join(f'"{role}" "{server.password}"\n' for role in (OWNER, RUNTIME, BARE, PATIENT))
     (folder / "users").write_text(users)
     (folder / "pgbouncer.ini").write_text(
-        f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
-        f"listen_port = {port}\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {folder / 'users'}\n"
+        f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\nlisten_addr = "
+        "127.0.0.1\n"
+        f"listen_port = {port}\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = "
+        f"{folder / 'users'}\n"
         f"logfile = {folder / 'log'}\ndefault_pool_size = 4\nserver_login_retry = 1\n{ini}"
     )
     root = os.geteuid() == 0
@@ -126,12 +131,16 @@ def bouncer(server: Server) -> Iterator[Bouncer]:
 
 @pytest.fixture
 def store(bouncer: Bouncer) -> Iterator[PostgresStore]:
-    store = PostgresStore(ServerSettings(url=bouncer.url(), pool=8, listen=bouncer.direct(), role="api"))
+    store = PostgresStore(
+        ServerSettings(url=bouncer.url(), pool=8, listen=bouncer.direct(), role="api")
+    )
     yield store
     run(store.close())
 
 
-def test_many_requests_share_few_processes_of_the_server(bouncer: Bouncer, store: PostgresStore) -> None:
+def test_many_requests_share_few_processes_of_the_server(
+    bouncer: Bouncer, store: PostgresStore
+) -> None:
     async def work() -> int:
         await asyncio.gather(
             *(
@@ -142,13 +151,17 @@ def test_many_requests_share_few_processes_of_the_server(bouncer: Bouncer, store
         # Statements that psycopg would prepare, and transactions that hold locks of their own.
         await asyncio.gather(*(store.get_scenario(f"s{number}") for number in range(100)))
         await asyncio.gather(
-            *(store.put_event(WEBHOOK, number, now=number, retention=Retention()) for number in range(50))
+            *(
+                store.put_event(WEBHOOK, number, now=number, retention=Retention())
+                for number in range(50)
+            )
         )
         return len(await store.list_events(WEBHOOK))
 
     assert run(work()) == 50
     (count,) = bouncer.server.execute(
-        "SELECT count(*) FROM pg_stat_activity WHERE usename = 'scenarioctl' AND application_name = 'scenarioctl/api'"
+        "SELECT count(*) FROM pg_stat_activity WHERE usename = 'scenarioctl' AND "
+        "application_name = 'scenarioctl/api'"
         " AND client_port > 0"
     )[0]
     assert count <= 4
@@ -164,7 +177,9 @@ def test_connections_have_the_settings_of_the_role(bouncer: Bouncer, store: Post
         return [row[0] for row in found if row]
 
     assert run(store._read(ask)) == ["scenarioctl", "30s", "5s"]
-    assert not [finding for finding in run(store.inspect(time.time_ns)).findings if "PgBouncer" in finding]
+    assert not [
+        finding for finding in run(store.inspect(time.time_ns)).findings if "PgBouncer" in finding
+    ]
 
 
 def test_notifications_come_over_the_direct_connection(store: PostgresStore) -> None:
@@ -178,7 +193,9 @@ def test_notifications_come_over_the_direct_connection(store: PostgresStore) -> 
     run(listen())
 
 
-def test_without_one_a_daemon_polls_and_says_why(bouncer: Bouncer, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_one_a_daemon_polls_and_says_why(
+    bouncer: Bouncer, caplog: pytest.LogCaptureFixture
+) -> None:
     store = PostgresStore(ServerSettings(url=bouncer.url(), pool=2, role="api"))
 
     async def poll() -> None:
@@ -195,7 +212,9 @@ def test_without_one_a_daemon_polls_and_says_why(bouncer: Bouncer, caplog: pytes
     run(poll())
     assert store.usage().listening is False
     run(store.close())
-    (said,) = {record.getMessage() for record in caplog.records if record.name == "scenarioctl.store"}
+    (said,) = {
+        record.getMessage() for record in caplog.records if record.name == "scenarioctl.store"
+    }
     assert said.partition("polling: ")[2] == says("PgBouncer", "store_listen", port=bouncer.port)
 
 
@@ -203,7 +222,9 @@ def test_a_daemon_runs_jobs_and_streams_them(bouncer: Bouncer, tmp_path: Path) -
     variables = {"SCENARIOCTL_STORE": bouncer.url(), "SCENARIOCTL_STORE_LISTEN": bouncer.direct()}
     with daemon(tmp_path / "home", "--offline", variables=variables) as running:
         made = [
-            running.ask("/api/create/remark", {"chain": "polkadot", "text": f"hello {number}"})[1]["result"]
+            running.ask("/api/create/remark", {"chain": "polkadot", "text": f"hello {number}"})[1][
+                "result"
+            ]
             for number in range(12)
         ]
         for id in made:
@@ -214,7 +235,9 @@ def test_a_daemon_runs_jobs_and_streams_them(bouncer: Bouncer, tmp_path: Path) -
             drafted: Counter[str] = Counter()
             while len(drafted) < 12 or min(drafted.values()) < 3:
                 if (line := lines.readline()).startswith(b"event: mempool"):
-                    drafted[json.loads((lines.readline(), lines.readline())[1][len("data: ") :])["id"]] += 1
+                    drafted[
+                        json.loads((lines.readline(), lines.readline())[1][len("data: ") :])["id"]
+                    ] += 1
                 assert line
         assert "ERROR" not in running.log
         assert "Traceback" not in running.log
@@ -227,7 +250,9 @@ def test_commands_work(bouncer: Bouncer, scenarioctl: Run, monkeypatch: pytest.M
     made = scenarioctl("--offline", "create", "remark", "--chain", "polkadot", "--text", "pooled")
     assert made.code == 0, made.err
     assert made.out.strip() in scenarioctl("scenario", "list", "--search", made.out.strip()).out
-    assert json.loads(scenarioctl("--json", "store", "check").out)["engine"].startswith("PostgreSQL")
+    assert json.loads(scenarioctl("--json", "store", "check").out)["engine"].startswith(
+        "PostgreSQL"
+    )
 
 
 def test_tables_are_created_and_migrated(bouncer: Bouncer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +271,10 @@ def test_tables_are_created_and_migrated(bouncer: Bouncer, monkeypatch: pytest.M
     with program_with(ADD, INDEX, monkeypatch=monkeypatch):
         assert len(run(migrate_store(url)).applied) == 2
     rows = bouncer.server.execute(
-        "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+        (
+            "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', "
+            "'information_schema')"
+        ),
         database="made",
     )
     assert rows == [("scenarioctl",)]
@@ -260,7 +288,9 @@ def test_a_store_is_copied(bouncer: Bouncer, tmp_path: Path) -> None:
     run(source.close())
 
     async def copy() -> int:
-        async with StoreCopy.open(str(tmp_path / "s.db"), bouncer.url("target", user=OWNER)) as copy:
+        async with StoreCopy.open(
+            str(tmp_path / "s.db"), bouncer.url("target", user=OWNER)
+        ) as copy:
             await copy.stop_jobs(stop=False, now=1)
             return sum(table.rows for table in await copy.perform(lambda *_: None))
 
@@ -307,12 +337,16 @@ class TestThatIsNotSetUp:
     def test_a_role_without_a_search_path(self, bouncer: Bouncer) -> None:
         store = PostgresStore(ServerSettings(url=bouncer.url(user=BARE)))
 
-        assert message(StoreFailed, store.count_scenarios()) == says("search_path", port=bouncer.port)
+        assert message(StoreFailed, store.count_scenarios()) == says(
+            "search_path", port=bouncer.port
+        )
         run(store.close())
 
     def test_a_role_whose_transactions_never_time_out(self, bouncer: Bouncer) -> None:
         store = PostgresStore(ServerSettings(url=bouncer.url(user=PATIENT)))
 
-        (said,) = [each for each in run(store.inspect(time.time_ns)).findings if "PgBouncer" in each]
+        (said,) = [
+            each for each in run(store.inspect(time.time_ns)).findings if "PgBouncer" in each
+        ]
         assert said == says("idle_in_transaction_session_timeout")
         run(store.close())

@@ -84,7 +84,9 @@ class TestData:
             (data({"a": 1}), says("to", "a.b")),
         ],
     )
-    def test_a_path_that_is_not_there_is_named_by_whoever_reads_it(self, found: Data, sentence: Says) -> None:
+    def test_a_path_that_is_not_there_is_named_by_whoever_reads_it(
+        self, found: Data, sentence: Says
+    ) -> None:
         filled = fill({"to": "x {{ a.b }}", "unread": "{{ c }}"}, found)
 
         with pytest.raises(InvalidRequest) as refused:
@@ -99,7 +101,9 @@ class TestData:
 
         assert fill(["{{ a }}", "{{ b }}"], found) == [1, 2]
 
-    @pytest.mark.parametrize("value", [7, 1.5, True, None, [1, "{{ a }}"], {"b": [None]}, "text", ""])
+    @pytest.mark.parametrize(
+        "value", [7, 1.5, True, None, [1, "{{ a }}"], {"b": [None]}, "text", ""]
+    )
     def test_a_text_that_is_one_pill_becomes_the_data_in_its_own_type(self, value: Any) -> None:
         for text in ("{{ a }}", " {{a}}\u200b", PILL.replace("content.address", "content.a")):
             filled = fill(text, data({"a": value}))
@@ -111,7 +115,11 @@ class TestData:
         text = "{{ b }} " + PILL
         found = data({"a": text, "list": [text], "b": "secret", "address": "secret"})
 
-        for filled in (fill("{{ a }}", found), fill("{{ list }}", found)[0], fill("x {{ a }}", found)):
+        for filled in (
+            fill("{{ a }}", found),
+            fill("{{ list }}", found)[0],
+            fill("x {{ a }}", found),
+        ):
             assert text in filled
             assert not has_placeholder(filled)
             assert require_filled(filled, field="f") is filled
@@ -175,7 +183,9 @@ class TestJsonBody:
     def test_a_body_that_looks_like_json_is_taken_for_it(self) -> None:
         assert request({"requestContent": '{"a": "{{ t }}"}'}, {"t": '"'}).body == '{"a": "\\""}'
 
-    @pytest.mark.parametrize("kind", ["application/vnd.api+json", "Application/JSON; charset=utf-8"])
+    @pytest.mark.parametrize(
+        "kind", ["application/vnd.api+json", "Application/JSON; charset=utf-8"]
+    )
     def test_the_header_says_what_the_body_is(self, kind: str) -> None:
         form = {"requestContent": '"{{ t }}"', "headers": [{"key": "content-type", "value": kind}]}
 
@@ -187,7 +197,9 @@ class TestJsonBody:
         )
 
     def test_a_template_that_is_not_json_is_refused(self) -> None:
-        assert refusal({"requestContent": "{'a': '{{ t }}'}"}, {"t": "x"}) == says("requestContent", "JSON")
+        assert refusal({"requestContent": "{'a': '{{ t }}'}"}, {"t": "x"}) == says(
+            "requestContent", "JSON"
+        )
 
     def test_a_body_without_pills_is_sent_as_it_is(self) -> None:
         assert request({"requestContent": "{not json}"}, {}).body == "{not json}"
@@ -259,11 +271,18 @@ class TestOtherBodies:
                 "n: {{ n }}\nt: {{ t }}\nlist:\n  - {{ t }}\n  - k: {{ l }}\n",
                 'n: 7\nt: "a,b\\n\\"c\\""\nlist:\n  - "a,b\\n\\"c\\""\n  - k: [1, "x: y"]\n',
             ),
-            ("text/x-yaml", "t: \"<{{ t }}>\"\nu: '{{ q }}'\n", "t: \"<a,b\\n\\\"c\\\">\"\nu: 'it''s'\n"),
+            (
+                "text/x-yaml",
+                "t: \"<{{ t }}>\"\nu: '{{ q }}'\n",
+                "t: \"<a,b\\n\\\"c\\\">\"\nu: 'it''s'\n",
+            ),
             ("application/yaml", "t: mr {{ plain }}\n{{ plain }}: 1\n", "t: mr Ann\nAnn: 1\n"),
             (
                 "multipart/form-data; boundary=b0",
-                '--b0\r\nContent-Disposition: form-data; name="{{ plain }}"\r\n\r\n{{ t }}\r\n--b0--\r\n',
+                (
+                    '--b0\r\nContent-Disposition: form-data; name="{{ plain }}"\r\n\r\n{{ t '
+                    "}}\r\n--b0--\r\n"
+                ),
                 '--b0\r\nContent-Disposition: form-data; name="Ann"\r\n\r\na,b\n"c"\r\n--b0--\r\n',
             ),
         ],
@@ -276,8 +295,18 @@ class TestOtherBodies:
     @pytest.mark.parametrize(
         ("kind", "template", "sent", "reason"),
         [
-            ("text/csv", "mr {{ t }},1", "a,b", "text that ends its CSV field: put the field in quotes"),
-            ("text/csv", "a,{{ t }}{{ t }},1", 'x"', "text that ends its CSV field: put the field in quotes"),
+            (
+                "text/csv",
+                "mr {{ t }},1",
+                "a,b",
+                "text that ends its CSV field: put the field in quotes",
+            ),
+            (
+                "text/csv",
+                "a,{{ t }}{{ t }},1",
+                'x"',
+                "text that ends its CSV field: put the field in quotes",
+            ),
             (
                 "text/tab-separated-values",
                 "{{ t }}\t1",
@@ -332,13 +361,21 @@ class TestOtherBodies:
         body = request({"requestContent": template, "contentType": "text/csv"}, {"v": value}).body
 
         expected = f"<{value}>" if quoted else value
-        assert list(csv.reader(io.StringIO(body, newline=""))) == [["1", expected, "2"], ["3", "4", "5"]]
+        assert list(csv.reader(io.StringIO(body, newline=""))) == [
+            ["1", expected, "2"],
+            ["3", "4", "5"],
+        ]
 
     @settings(deadline=None)
     @given(
         documents,
         st.sampled_from(
-            ["v: {{ v }}\nw: 1\n", 'v: "{{ v }}"\nw: 1\n', "v: '{{ v }}'\nw: 1\n", "v: a {{ v }}\nw: 1\n"]
+            [
+                "v: {{ v }}\nw: 1\n",
+                'v: "{{ v }}"\nw: 1\n',
+                "v: '{{ v }}'\nw: 1\n",
+                "v: a {{ v }}\nw: 1\n",
+            ]
         ),
     )
     @example([1e-05, -1e22, 1.5e-07, 1.25, '"1e-05'], "v: {{ v }}\nw: 1\n")
@@ -442,7 +479,9 @@ class TestUrl:
         assert refusal({"url": template}, {"v": value}) == says("url", "segment")
 
     def test_an_address_from_outside_is_judged_like_any(self) -> None:
-        assert refusal({"url": "{{ v }}"}, {"v": "file:///etc/passwd"}) == says("url", "file:///etc/passwd")
+        assert refusal({"url": "{{ v }}"}, {"v": "file:///etc/passwd"}) == says(
+            "url", "file:///etc/passwd"
+        )
         assert refusal({"url": "{{ v }}"}, {"v": 7}).startswith("url 7 is not an address")
 
     @settings(deadline=None)
@@ -462,9 +501,17 @@ class TestUrl:
 
 class TestHeaders:
     def test_a_value_fills_a_header(self) -> None:
-        form = {"headers": [{"key": "X-Key", "value": "Bearer {{ t }}"}, {"key": "X-N", "value": "{{ n }}"}]}
+        form = {
+            "headers": [
+                {"key": "X-Key", "value": "Bearer {{ t }}"},
+                {"key": "X-N", "value": "{{ n }}"},
+            ]
+        }
 
-        assert request(form, {"t": "abc", "n": 7}).headers == (("X-Key", "Bearer abc"), ("X-N", "7"))
+        assert request(form, {"t": "abc", "n": 7}).headers == (
+            ("X-Key", "Bearer abc"),
+            ("X-N", "7"),
+        )
 
     @pytest.mark.parametrize(
         "value", ["a\r\nX-Admin: 1", "a\nb", "a\rb", "a\0b", "a\x7fb", "a\x85b", "a\u2028b"]
@@ -483,12 +530,16 @@ class TestHeaders:
 
     def test_a_method_from_outside_is_one_of_the_known(self) -> None:
         assert request({"method": "{{ m }}"}, {"m": "put"}).method == "PUT"
-        assert refusal({"method": "{{ m }}"}, {"m": "GET / HTTP/1.1"}).startswith("method 'GET / HTTP/1.1'")
+        assert refusal({"method": "{{ m }}"}, {"m": "GET / HTTP/1.1"}).startswith(
+            "method 'GET / HTTP/1.1'"
+        )
 
 
 class TestArguments:
     def query(self, text: str, content: Any) -> tuple[Any, ...]:
-        form = chain_query.fill({"selectedMethod": {"name": "Account"}, "methodInput": text}, data(content))
+        form = chain_query.fill(
+            {"selectedMethod": {"name": "Account"}, "methodInput": text}, data(content)
+        )
         return chain_query.parse_params(require_filled(form["methodInput"], field="methodInput"))
 
     @pytest.mark.parametrize(
@@ -517,7 +568,11 @@ class TestArguments:
         [
             ({"dest": "{{ v }}"}, "5Abc", {"dest": "5Abc"}),
             ({"value": "{{ v }}"}, 7, {"value": 7}),
-            ({"dest": '{"Id": "{{ v }}"}'}, '", "Raw": "', {"dest": '{"Id": "\\", \\"Raw\\": \\""}'}),
+            (
+                {"dest": '{"Id": "{{ v }}"}'},
+                '", "Raw": "',
+                {"dest": '{"Id": "\\", \\"Raw\\": \\""}'},
+            ),
             ({"list": "[{{ v }}, 1]"}, '"x", 2', {"list": '["\\"x\\", 2", 1]'}),
             ("{{ v }}", {"dest": "5Abc"}, {"dest": "5Abc"}),
         ],
@@ -535,7 +590,14 @@ class TestArguments:
 class TestActions:
     @pytest.mark.parametrize(
         ("value", "text"),
-        [("hi", "hi"), (7, "7"), (1.5, "1.5"), (None, "null"), (["é"], '["é"]'), ("{{ v }}", "{{ v }}")],
+        [
+            ("hi", "hi"),
+            (7, "7"),
+            (1.5, "1.5"),
+            (None, "null"),
+            (["é"], '["é"]'),
+            ("{{ v }}", "{{ v }}"),
+        ],
     )
     def test_a_remark_is_text_whatever_the_data_is(self, value: Any, text: str) -> None:
         form = {"actionData": {"source": {"chain": "polkadot", "target": "{{ v }}"}}}
@@ -571,7 +633,9 @@ class TestActions:
 
     @pytest.mark.parametrize("value", ["102>xyk>7", "", "a b", "102\n", [1]])
     def test_a_value_brings_no_hops_of_its_own(self, value: Any) -> None:
-        filled = swap.fill({"actionData": {"route": "5>omnipool>{{ v }}>xyk>0"}}, data({"v": value}))
+        filled = swap.fill(
+            {"actionData": {"route": "5>omnipool>{{ v }}>xyk>0"}}, data({"v": value})
+        )
 
         with raises(InvalidRequest, says("route", "filled")):
             require_filled(filled["actionData"]["route"], field="route")

@@ -1,4 +1,5 @@
-"""Chains under a daemon: few connections, kept, off the event loop, and never asked with the types of another runtime."""
+"""Chains under a daemon: few connections, kept, off the event loop, and never asked with the types
+of another runtime."""
 
 import asyncio
 import threading
@@ -40,7 +41,8 @@ def opaque(metadata: bytes) -> str:
 
 
 def node(**changes: Any) -> Node:
-    """Return a node of polkadot that runs the bundled runtime, and can tell the metadata of an older one."""
+    """Return a node of polkadot that runs the bundled runtime, and can tell the metadata of an
+    older one."""
     older = opaque(OLDER.read_bytes())
     return Node(
         answers(
@@ -203,7 +205,9 @@ async def test_who_goes_away_leaves_the_connection_to_nobody(tmp_path: Path) -> 
     assert (other, same) == ("mine", "mine")
 
 
-async def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp_path: Path) -> None:
+async def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(
+    tmp_path: Path,
+) -> None:
     gate = Gate(CURRENT)
     with slow(state_getRuntimeVersion=gate) as one:
         async with pool_of(tmp_path, one.url, size=1) as pool:
@@ -218,7 +222,9 @@ async def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(tmp
     assert said == header_of(HEAD)
 
 
-async def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(tmp_path: Path) -> None:
+async def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(
+    tmp_path: Path,
+) -> None:
     async def ask(pool: Pool, number: int) -> Any:
         client = Client(pool)
         try:
@@ -233,7 +239,9 @@ async def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_awa
             said = await asyncio.gather(*(ask(pool, number) for number in range(400)))
             most = one.most
             # None of the four is lost.
-            again = await asyncio.gather(*(Client(pool).call("echo", number) for number in range(8)))
+            again = await asyncio.gather(
+                *(Client(pool).call("echo", number) for number in range(8))
+            )
             idle = len(pool.idle)
 
     assert said == list(range(400))
@@ -247,7 +255,9 @@ async def test_a_pool_is_closed_at_once_whatever_its_clients_wait_for(tmp_path: 
     opening, answering = Gate(CURRENT), Gate("late")
     with slow(state_getRuntimeVersion=opening) as first, slow(chain_getBlock=answering) as second:
         async with pool_of(tmp_path, first.url) as one, pool_of(tmp_path, second.url) as other:
-            asking = [asyncio.create_task(Client(pool).call("chain_getBlock")) for pool in (one, other)]
+            asking = [
+                asyncio.create_task(Client(pool).call("chain_getBlock")) for pool in (one, other)
+            ]
             await opening.reached()
             await answering.reached()
             started = time.perf_counter()
@@ -356,7 +366,11 @@ async def test_a_subscription_goes_on_beside_other_questions(tmp_path: Path) -> 
             async with aclosing(following.subscribe("chain_subscribeNewHeads")) as heads:
                 async for head in heads:
                     seen.append(
-                        (head, await other.call("chain_getBlock"), await following.call("chain_getBlock"))
+                        (
+                            head,
+                            await other.call("chain_getBlock"),
+                            await following.call("chain_getBlock"),
+                        )
                     )
                     if head == 3:
                         break
@@ -395,7 +409,9 @@ class Clock:
         return self.now
 
 
-def test_a_chain_that_cannot_be_reached_is_tried_again_after_half_a_second_doubling_to_thirty() -> None:
+def test_a_chain_that_cannot_be_reached_is_tried_again_after_half_a_second_doubling_to_thirty() -> (
+    None
+):
     clock = Clock()
     backoff = Backoff(clock=clock, chance=lambda: 1.0)
     waits = []
@@ -459,7 +475,9 @@ def test_the_time_of_the_next_attempt_is_no_one_elses() -> None:
         backoff.check()
 
 
-async def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(tmp_path: Path) -> None:
+async def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(
+    tmp_path: Path,
+) -> None:
     clock = Clock()
     backoff = Backoff(clock=clock, chance=lambda: 1.0)
     async with pool_of(tmp_path, NOWHERE, backoff=backoff) as pool:
@@ -488,7 +506,9 @@ async def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(tmp
     assert probes <= 4
 
 
-async def test_a_connection_that_is_there_is_used_whatever_became_of_another(tmp_path: Path) -> None:
+async def test_a_connection_that_is_there_is_used_whatever_became_of_another(
+    tmp_path: Path,
+) -> None:
     with node(chain_getBlock="a block") as one:
         async with pool_of(tmp_path, one.url) as pool:
             await Client(pool).table()
@@ -498,7 +518,9 @@ async def test_a_connection_that_is_there_is_used_whatever_became_of_another(tmp
     assert said == "a block"
 
 
-async def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(tmp_path: Path) -> None:
+async def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(
+    tmp_path: Path,
+) -> None:
     async def story() -> None:
         with Node(answers("assetHub")) as liar:
             async with pool_of(tmp_path, liar.url) as pool:
@@ -578,7 +600,9 @@ async def test_what_one_node_told_is_not_believed_of_another(tmp_path: Path) -> 
     assert (table.spec_version, other.spec_version) == (2000000, 1006000)
 
 
-async def test_a_question_begun_with_one_runtime_is_not_asked_of_a_node_with_another(tmp_path: Path) -> None:
+async def test_a_question_begun_with_one_runtime_is_not_asked_of_a_node_with_another(
+    tmp_path: Path,
+) -> None:
     older = {"specName": "polkadot", "specVersion": 1006000}
     gate = Gate("late")
     with slow(chain_getBlock=gate) as first, node(state_getRuntimeVersion=older) as second:
@@ -612,7 +636,8 @@ async def test_a_runtime_version_is_as_old_as_the_question(tmp_path: Path) -> No
             pool.believed = 0.1
             for _ in range(2):
                 await Client(pool).table()
-    # Asked with the greeting, and by each of the two: no answer came within the time.  A slow machine asks once more.
+    # Asked with the greeting, and by each of the two: no answer came within the time.  A slow
+    # machine asks once more.
     assert len(asked) >= 3
 
 
@@ -626,8 +651,11 @@ async def build(client: Client) -> tuple[RuntimeTable, bytes]:
 
 
 @pytest.mark.parametrize("believed", [0.0, 0.05])
-async def test_nothing_is_built_with_the_runtime_before_an_upgrade(tmp_path: Path, believed: float) -> None:
-    """Many build while the chain is upgraded: each says a version that the chain had when it was asked, or later."""
+async def test_nothing_is_built_with_the_runtime_before_an_upgrade(
+    tmp_path: Path, believed: float
+) -> None:
+    """Many build while the chain is upgraded: each says a version that the chain had when it was
+    asked, or later."""
     runs = {"specName": "polkadot", "specVersion": 1006000}
     upgraded: list[float] = []
     built: list[tuple[float, int, int]] = []

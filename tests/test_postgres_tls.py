@@ -1,4 +1,5 @@
-"""TLS and credentials of a store on PostgreSQL: certificates that openssl makes, and the files of libpq in a home directory."""
+"""TLS and credentials of a store on PostgreSQL: certificates that openssl makes, and the files of
+libpq in a home directory."""
 
 import os
 import pwd
@@ -29,8 +30,25 @@ pytestmark = [
 
 def make_authority(folder: Path, name: str) -> None:
     _openssl(
-        *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"),
-        *("-subj", f"/CN={name}", "-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.crt"),
+        *(
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days",
+            "2",
+        ),
+        *(
+            "-subj",
+            f"/CN={name}",
+            "-keyout",
+            f"{folder}/{name}.key",
+            "-out",
+            f"{folder}/{name}.crt",
+        ),
     )
 
 
@@ -62,7 +80,15 @@ def make_certificate(folder: Path, name: str, *, common_name: str, hosts: str = 
             "-CAkey",
             f"{folder}/root.key",
         ),
-        *("-CAcreateserial", "-days", "2", "-extfile", str(extension), "-out", f"{folder}/{name}.crt"),
+        *(
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-extfile",
+            str(extension),
+            "-out",
+            f"{folder}/{name}.crt",
+        ),
     )
     (folder / f"{name}.key").chmod(0o600)
 
@@ -84,7 +110,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(files: Path) -> Iterator[Server]:
-    """A server that lets the runtime role in over TLS alone, with a password, and `certified` with a certificate."""
+    """A server that lets the runtime role in over TLS alone, with a password, and `certified` with
+    a certificate."""
     server = start_server()
     run(create_store(server.create_database("guarded"), grant=RUNTIME))
     server.create_database("certified")
@@ -97,7 +124,8 @@ def server(files: Path) -> Iterator[Server]:
             owner = pwd.getpwnam("postgres")
             os.chown(path, owner.pw_uid, owner.pw_gid)
     (data / "pg_hba.conf").write_text(
-        "local all all trust\nhostssl certified all 127.0.0.1/32 cert\nhostssl all all 127.0.0.1/32 scram-sha-256\n"
+        "local all all trust\nhostssl certified all 127.0.0.1/32 cert\nhostssl all all "
+        "127.0.0.1/32 scram-sha-256\n"
     )
     for setting in (
         "ssl = on",
@@ -124,7 +152,9 @@ def version_of_tls(url: str) -> object:
     store = PostgresStore(ServerSettings(url=url, pool=2))
 
     async def ask(connection: Connection) -> object:
-        found = await connection.execute("SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+        found = await connection.execute(
+            "SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+        )
         row = await found.fetchone()
         return row[0] if row else None
 
@@ -143,13 +173,17 @@ class TestCertificates:
 
         assert version_of_tls(url) == "TLSv1.3"
 
-    def test_a_server_that_another_authority_should_have_signed(self, server: Server, files: Path) -> None:
+    def test_a_server_that_another_authority_should_have_signed(
+        self, server: Server, files: Path
+    ) -> None:
         url = address(server, sslmode="verify-full", sslrootcert=files / "other.crt")
 
         assert refusal(url) == says("TLS", "sslrootcert", port=server.port)
 
     def test_a_server_under_another_name(self, server: Server, files: Path) -> None:
-        url = address(server, host="localhost", sslmode="verify-full", sslrootcert=files / "root.crt")
+        url = address(
+            server, host="localhost", sslmode="verify-full", sslrootcert=files / "root.crt"
+        )
 
         assert refusal(url) == says("TLS", "another host", port=server.port)
 
@@ -159,14 +193,18 @@ class TestCertificates:
         assert refusal(url) == says("TLS", "nosuch.crt", port=server.port, folder=str(files))
 
     def test_no_tls_where_the_server_wants_it(self, server: Server) -> None:
-        assert refusal(address(server, sslmode="disable")) == says("TLS", "sslmode", port=server.port)
+        assert refusal(address(server, sslmode="disable")) == says(
+            "TLS", "sslmode", port=server.port
+        )
 
     def test_a_server_that_has_none(self) -> None:
         from tests.postgres import shared_server
 
         plain = shared_server()
 
-        assert refusal(address(plain, "postgres", sslmode="require")) == says("TLS", "ssl", port=plain.port)
+        assert refusal(address(plain, "postgres", sslmode="require")) == says(
+            "TLS", "ssl", port=plain.port
+        )
 
     def test_a_client_with_a_certificate(self, server: Server, files: Path) -> None:
         shown: dict[str, object] = {"sslmode": "verify-full", "sslrootcert": files / "root.crt"}
@@ -179,8 +217,13 @@ class TestCertificates:
             "certificate", "sslcert", port=server.port
         )
 
-    def test_a_client_with_the_certificate_of_another_role(self, server: Server, files: Path) -> None:
-        theirs: dict[str, object] = {"sslcert": files / "stranger.crt", "sslkey": files / "stranger.key"}
+    def test_a_client_with_the_certificate_of_another_role(
+        self, server: Server, files: Path
+    ) -> None:
+        theirs: dict[str, object] = {
+            "sslcert": files / "stranger.crt",
+            "sslkey": files / "stranger.key",
+        }
 
         assert refusal(address(server, "certified", sslmode="require", **theirs)) == says(
             "certificate", port=server.port
@@ -189,7 +232,9 @@ class TestCertificates:
     def test_a_key_that_others_can_read(self, server: Server, files: Path, tmp_path: Path) -> None:
         key = Path(shutil.copy(files / "client.key", tmp_path / "client.key"))
         key.chmod(0o644)
-        url = address(server, "certified", sslmode="require", sslcert=files / "client.crt", sslkey=key)
+        url = address(
+            server, "certified", sslmode="require", sslcert=files / "client.crt", sslkey=key
+        )
 
         assert refusal(url) == says("TLS", "sslkey", port=server.port)
 
@@ -200,7 +245,8 @@ class TestHome:
     @pytest.fixture
     def home(self, server: Server, files: Path, tmp_path: Path) -> Path:
         (tmp_path / ".pg_service.conf").write_text(
-            f"[scenarios]\nhost=127.0.0.1\nport={server.port}\nuser={RUNTIME}\ndbname=guarded\nsslmode=verify-full\n"
+            f"[scenarios]\nhost=127.0.0.1\nport={server.port}\nuser={RUNTIME}\n"
+            "dbname=guarded\nsslmode=verify-full\n"
             f"sslrootcert={files / 'root.crt'}\n"
         )
         passwords = tmp_path / ".pgpass"
@@ -210,7 +256,9 @@ class TestHome:
 
     def call(self, home: Path, *line: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PG", "SCENARIOCTL_"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PG", "SCENARIOCTL_"))
         }
         return subprocess.run(
             [sys.executable, "-m", "scenarioctl", *line],
@@ -235,9 +283,15 @@ class TestHome:
         (home / ".pgpass").unlink()
         said = self.call(home, "--store", "postgresql://?service=scenarios", "scenario", "list")
 
-        assert (said.returncode, said.stderr) == (2, says("password", "~/.pgpass").within("Error: {}\n"))
+        assert (said.returncode, said.stderr) == (
+            2,
+            says("password", "~/.pgpass").within("Error: {}\n"),
+        )
 
     def test_an_unknown_service(self, home: Path) -> None:
         said = self.call(home, "--store", "postgresql://?service=nosuch", "scenario", "list")
 
-        assert (said.returncode, said.stderr) == (2, says("service", "nosuch").within("Error: {}\n"))
+        assert (said.returncode, said.stderr) == (
+            2,
+            says("service", "nosuch").within("Error: {}\n"),
+        )

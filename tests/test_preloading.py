@@ -1,4 +1,5 @@
-"""What a daemon imports late would be of another version than the rest, once it was upgraded on the disk."""
+"""What a daemon imports late would be of another version than the rest, once it was upgraded on the
+disk."""
 
 import ast
 import json
@@ -52,7 +53,8 @@ print(json.dumps([len(list(read_rows("assetHub"))), len(routes_from("assetHub"))
 
 
 def named() -> Iterator[tuple[str, str]]:
-    """Give each module that one of ours imports, at its top or in a function, with ours that does."""
+    """Give each module that one of ours imports, at its top or in a function, with ours that
+    does."""
     for path in sorted(PACKAGE.rglob("*.py")):
         ours = path.relative_to(PACKAGE.parent).with_suffix("")
         if ours.parts[1] in ("cli", "__main__"):
@@ -105,6 +107,8 @@ def test_what_a_daemon_begins_with_is_not_looked_through_again() -> None:
 
 
 def test_a_daemon_has_read_all_facts_before_it_begins() -> None:
-    told = subprocess.run([sys.executable, "-c", FACTS, "scenarios.db"], capture_output=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", FACTS, "scenarios.db"], capture_output=True, check=True
+    )
 
     assert all(json.loads(told.stdout))

@@ -1,4 +1,5 @@
-"""Previews: as PNG, SVG and text, over both edges, in files and on terminals that show pictures in three ways."""
+"""Previews: as PNG, SVG and text, over both edges, in files and on terminals that show pictures in
+three ways."""
 
 import asyncio
 import json
@@ -58,7 +59,9 @@ def app(tmp_path: Path) -> Iterator[Application]:
 
 def preview(app: Application, raw: Any, **fields: Any) -> Result[Preview]:
     return finish(
-        preview_scenario(app, PreviewScenario(scenario_id=finish(store_document(app, raw)), **fields))
+        preview_scenario(
+            app, PreviewScenario(scenario_id=finish(store_document(app, raw)), **fields)
+        )
     )
 
 
@@ -200,14 +203,20 @@ def test_a_preview_of_too_many_steps_says_so(app: Application) -> None:
 def expected_ink(picture: Picture) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
     """Yield each text of a picture and the box that it fills, in the picture's own pixels."""
 
-    def walk(element: Any, x: float, y: float) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
+    def walk(
+        element: Any, x: float, y: float
+    ) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
         moved = re.fullmatch(r"translate\(([-\d.]+) ([-\d.]+)\)", element.get("transform", ""))
         if moved is not None:
             x, y = x + float(moved[1]), y + float(moved[2])
         if element.tag == f"{SVG}text":
             text, size = "".join(element.itertext()), float(element.get("font-size"))
             wide = measure(text, size, bold=element.get("font-weight") == "600")
-            left = x + float(element.get("x")) - (wide / 2 if element.get("text-anchor") == "middle" else 0)
+            left = (
+                x
+                + float(element.get("x"))
+                - (wide / 2 if element.get("text-anchor") == "middle" else 0)
+            )
             line = y + float(element.get("y"))
             yield text, (left, line - size * 0.8, left + wide, line + size * 0.2)
         for child in element:
@@ -226,7 +235,11 @@ def test_every_text_is_on_the_png(app: Application, path: Path) -> None:
     bare = open_png(write_png(picture, theme=theme, letters=False))
 
     scale = written.width / canvas_size(picture, find_layout(picture))[0]
-    ink = ImageChops.difference(written, bare).convert("L").point(lambda value: 255 if value > 40 else 0)
+    ink = (
+        ImageChops.difference(written, bare)
+        .convert("L")
+        .point(lambda value: 255 if value > 40 else 0)
+    )
     for text, box in expected_ink(picture):
         left, top, right, bottom = (edge * scale for edge in box)
         found = ink.crop((int(left) - 1, int(top) - 1, int(right) + 2, int(bottom) + 2)).getbbox()
@@ -241,11 +254,17 @@ def test_every_text_is_on_the_png(app: Application, path: Path) -> None:
 def test_a_text_in_any_script_leaves_ink(app: Application, text: str) -> None:
     picture = picture_of(app, document(1, [], {"chain": "polkadot", "asset": {"symbol": text}}))
 
-    written, bare = (open_png(write_png(picture, width=800, letters=letters)) for letters in (True, False))
+    written, bare = (
+        open_png(write_png(picture, width=800, letters=letters)) for letters in (True, False)
+    )
 
-    found = next(box for shown, box in expected_ink(picture) if shown and shown[0] in (text[0], "□"))
+    found = next(
+        box for shown, box in expected_ink(picture) if shown and shown[0] in (text[0], "□")
+    )
     left, top, right, bottom = (round(edge * 2) for edge in found)
-    assert ImageChops.difference(written, bare).crop((left, top, right, bottom)).getbbox() is not None
+    assert (
+        ImageChops.difference(written, bare).crop((left, top, right, bottom)).getbbox() is not None
+    )
 
 
 def test_arabic_letters_are_joined_beside_others(app: Application) -> None:
@@ -265,7 +284,9 @@ def test_arabic_letters_are_joined_beside_others(app: Application) -> None:
     assert beside - alone < width_of_ink("A") + 20
 
 
-def test_the_renderer_sees_no_fonts_but_ours(app: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_renderer_sees_no_fonts_but_ours(
+    app: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import resvg_py
 
     given: dict[str, Any] = {}
@@ -279,7 +300,9 @@ def test_the_renderer_sees_no_fonts_but_ours(app: Application, monkeypatch: pyte
     write_png(picture_of(app, read_document(TRANSFER)))
 
     assert given["skip_system_fonts"] is True
-    assert {Path(file).parent for file in given["font_files"]} == {ROOT / "scenarioctl" / "render" / "fonts"}
+    assert {Path(file).parent for file in given["font_files"]} == {
+        ROOT / "scenarioctl" / "render" / "fonts"
+    }
     assert set(given) == {"svg_string", "width", "skip_system_fonts", "font_files", "font_family"}
 
 
@@ -321,7 +344,9 @@ def test_ascii_stands_in_for_every_sign(app: Application) -> None:
     plain = ascii_only(drawing)
 
     assert plain.isascii()
-    assert [len(line) for line in plain.splitlines()] == [len(line) for line in drawing.splitlines()]
+    assert [len(line) for line in plain.splitlines()] == [
+        len(line) for line in drawing.splitlines()
+    ]
     assert "?" not in plain
 
 
@@ -368,7 +393,8 @@ def test_a_daemon_draws_off_its_loop(
 def test_what_takes_long_is_drawn_by_a_process_of_its_own(
     app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The renderer holds the interpreter's lock: while it drew 500 steps, a daemon answered nobody for a second."""
+    """The renderer holds the interpreter's lock: while it drew 500 steps, a daemon answered nobody
+    for a second."""
     large = document(30, [(n, n + 1) for n in range(29)])
     whole = picture(preview(app, large))
 
@@ -384,7 +410,9 @@ def test_what_takes_long_is_drawn_by_a_process_of_its_own(
     assert serve(tmp_path, draw) == whole
 
 
-def test_a_daemon_draws_the_same_picture_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_daemon_draws_the_same_picture_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn = []
 
     def watched(svg: str, width: int) -> bytes:
@@ -396,7 +424,14 @@ def test_a_daemon_draws_the_same_picture_once(tmp_path: Path, monkeypatch: pytes
 
     async def draw(served: Application) -> list[bytes]:
         id = await store_document(served, read_document(TRANSFER))
-        wanted: list[dict[str, Any]] = [{}, {}, {"theme": "dark"}, {"width": 500}, {"theme": "dark"}, {}]
+        wanted: list[dict[str, Any]] = [
+            {},
+            {},
+            {"theme": "dark"},
+            {"width": 500},
+            {"theme": "dark"},
+            {},
+        ]
         return [
             picture(await preview_scenario(served, PreviewScenario(scenario_id=id, **each)))
             for each in wanted
@@ -449,7 +484,9 @@ def sample(scenarioctl: Run) -> str:
     return scenarioctl("scenario", "import", str(TRANSFER)).out.strip()
 
 
-@pytest.mark.parametrize(("name", "start"), [("p.png", b"\x89PNG"), ("p.SVG", b"<svg "), ("p.txt", b"   ")])
+@pytest.mark.parametrize(
+    ("name", "start"), [("p.png", b"\x89PNG"), ("p.SVG", b"<svg "), ("p.txt", b"   ")]
+)
 def test_a_preview_is_written_to_a_file_of_the_kind_that_its_name_says(
     scenarioctl: Run, sample: str, tmp_path: Path, name: str, start: bytes
 ) -> None:
@@ -537,7 +574,9 @@ def test_an_impossible_file_is_refused(
     )
 
 
-def test_a_compact_preview_has_one_card_for_a_transfer(tmp_path: Path, scenarioctl: Run, sample: str) -> None:
+def test_a_compact_preview_has_one_card_for_a_transfer(
+    tmp_path: Path, scenarioctl: Run, sample: str
+) -> None:
     with Serving(tmp_path) as serving:
         id = serving.post("/api/template/saveUrl", {"url": TRANSFER.read_text()}).json()["shortUrl"]
         reply = serving.get(f"/api/info/preview?scenario_id={id}&format=svg&compact=true").json()
@@ -560,7 +599,12 @@ def test_a_pipe_gets_text_and_json_the_endpoints_answer(scenarioctl: Run, sample
 def run_on_terminal(line: list[str], home: Path, **variables: str) -> str:
     """Return what a run of the program writes to a terminal."""
     controller, terminal = pty.openpty()
-    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "xterm-256color"}
+    environment = {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+    }
     with subprocess.Popen(
         [str(PROGRAM), *line],
         stdin=terminal,
@@ -614,7 +658,8 @@ def test_iterm_is_sent_the_png_whole(stored: tuple[Path, str]) -> None:
     written = preview_on_terminal(stored, TERM_PROGRAM="iTerm.app")
 
     sent = re.fullmatch(
-        "\x1b]1337;File=inline=1;size=(\\d+);width=80;preserveAspectRatio=1:([^\x07]*)\x07\n", written
+        "\x1b]1337;File=inline=1;size=(\\d+);width=80;preserveAspectRatio=1:([^\x07]*)\x07\n",
+        written,
     )
     assert sent is not None
     assert len(b64decode(sent[2])) == int(sent[1])
@@ -625,14 +670,18 @@ def test_iterm_is_sent_the_png_whole(stored: tuple[Path, str]) -> None:
     [{}, {"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1"}, {"TERM": "dumb"}],
     ids=["xterm", "tmux", "dumb"],
 )
-def test_every_other_terminal_gets_text(stored: tuple[Path, str], variables: dict[str, str]) -> None:
+def test_every_other_terminal_gets_text(
+    stored: tuple[Path, str], variables: dict[str, str]
+) -> None:
     written = preview_on_terminal(stored, **variables)
 
     assert "├────▶│" in written
     assert not re.search("\x1b_G|1337", written)
 
 
-def test_a_picture_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, app: Application) -> None:
+def test_a_picture_is_no_wider_than_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, app: Application
+) -> None:
     png = write_png(picture_of(app, document(1, [])), width=400)
     assert struct.unpack(">I", png[16:20]) == (400,)
 
@@ -660,4 +709,9 @@ def test_help_needs_no_renderer() -> None:
     )
 
     modules = set(done.stdout.splitlines()[-1].split())
-    assert not modules & {"resvg_py", "scenarioctl.render.svg", "scenarioctl.operations.previews", "asyncio"}
+    assert not modules & {
+        "resvg_py",
+        "scenarioctl.render.svg",
+        "scenarioctl.operations.previews",
+        "asyncio",
+    }

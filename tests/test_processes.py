@@ -42,7 +42,17 @@ main()
 """
 
 TRANSFER = (
-    *("--offline", "xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub", "--assetid", "DOT"),
+    *(
+        "--offline",
+        "xcm",
+        "asset-transfer",
+        "--from",
+        "polkadot",
+        "--to",
+        "assetHub",
+        "--assetid",
+        "DOT",
+    ),
     *("--amount", "15000000000", "--destinationaddress", BOB),
 )
 
@@ -76,7 +86,14 @@ def of(package: str, modules: set[str]) -> list[str]:
     [
         (("--help",), {}),
         (("--version",), {}),
-        ((), {"_SCENARIOCTL_COMPLETE": "bash_complete", "COMP_WORDS": "scenarioctl c", "COMP_CWORD": "1"}),
+        (
+            (),
+            {
+                "_SCENARIOCTL_COMPLETE": "bash_complete",
+                "COMP_WORDS": "scenarioctl c",
+                "COMP_CWORD": "1",
+            },
+        ),
     ],
     ids=["--help", "--version", "TAB"],
 )
@@ -97,7 +114,9 @@ def test_help_and_completion_import_no_command(
         "scenarioctl.errors",
     ]
     assert [
-        name for name in (*HEAVY, "asyncio", "platformdirs", "dataclasses", "decimal") if of(name, modules)
+        name
+        for name in (*HEAVY, "asyncio", "platformdirs", "dataclasses", "decimal")
+        if of(name, modules)
     ] == []
 
 
@@ -130,7 +149,18 @@ REMARK = "0x240400071468656c6c6f"
     "line",
     [
         ("--offline", "address", BOB),
-        ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--sender", BOB, "--nonce", "0"),
+        (
+            "--offline",
+            "tx",
+            "payload",
+            REMARK,
+            "--chain",
+            "polkadot",
+            "--sender",
+            BOB,
+            "--nonce",
+            "0",
+        ),
     ],
     ids=["address", "payload"],
 )
@@ -139,7 +169,9 @@ def test_a_command_that_verifies_no_signature_does_without_substrate_interface(
 ) -> None:
     modules = imported(tmp_path, *line)
 
-    assert [name for name in ("substrateinterface", "scalecodec", "pydantic") if of(name, modules)] == []
+    assert [
+        name for name in ("substrateinterface", "scalecodec", "pydantic") if of(name, modules)
+    ] == []
 
 
 def test_a_list_imports_neither_codec_nor_transactions(tmp_path: Path) -> None:
@@ -157,7 +189,8 @@ def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: P
 
     # The WebSocket client, and of a settings file, which is TOML.
     assert [name for name in HEAVY if of(name, modules)] == ["aiohttp", "tomllib"]
-    # Where the runtime is known and the route has one form, no metadata is read and nothing dry-run.
+    # Where the runtime is known and the route has one form, no metadata is read and nothing
+    # dry-run.
     assert of("scenarioctl", modules - offline) == [
         "scenarioctl.chains.availability",
         "scenarioctl.chains.client",
@@ -183,7 +216,12 @@ def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> No
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", script + TELL.replace("atexit.register", "(lambda _: _)"), *TRANSFER],
+        [
+            sys.executable,
+            "-c",
+            script + TELL.replace("atexit.register", "(lambda _: _)"),
+            *TRANSFER,
+        ],
         capture_output=True,
         text=True,
         env=environment(tmp_path),
@@ -208,10 +246,15 @@ def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> No
 
 
 def run_at_once(home: Path, lines: Sequence[tuple[str, ...]]) -> list[tuple[str, str, int]]:
-    """Run the program once for each line, all at the same time; return what each printed and how it ended."""
+    """Run the program once for each line, all at the same time; return what each printed and how it
+    ended."""
     running = [
         subprocess.Popen(
-            [PROGRAM, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(home)
+            [PROGRAM, *line],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(home),
         )
         for line in lines
     ]
@@ -230,7 +273,8 @@ def run(home: Path, *line: str) -> str:
 
 def test_processes_share_a_store_from_its_first_moment(tmp_path: Path) -> None:
     lines = [
-        ("create", "remark", "--chain", "polkadot", "--text", f"number {number}") for number in range(12)
+        ("create", "remark", "--chain", "polkadot", "--text", f"number {number}")
+        for number in range(12)
     ]
 
     ended = run_at_once(tmp_path, lines)
@@ -273,7 +317,10 @@ def test_the_store_is_for_its_owners_eyes(tmp_path: Path) -> None:
     run(tmp_path, "create", "remark", "--chain", "polkadot", "--text", "secret")
 
     store = tmp_path / ".local" / "share" / "scenarioctl" / "scenarios.db"
-    assert [oct(path.stat().st_mode & 0o777) for path in (store, store.parent)] == ["0o600", "0o700"]
+    assert [oct(path.stat().st_mode & 0o777) for path in (store, store.parent)] == [
+        "0o600",
+        "0o700",
+    ]
 
 
 def test_a_creating_process_that_is_interrupted_stores_nothing(tmp_path: Path) -> None:

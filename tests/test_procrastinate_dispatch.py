@@ -1,4 +1,5 @@
-"""What becomes of legs whose bell procrastinate loses or rings late, or whose database goes away."""
+"""What becomes of legs whose bell procrastinate loses or rings late, or whose database goes
+away."""
 
 import asyncio
 import signal
@@ -31,7 +32,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 def execute(statement: str) -> list[tuple[object, ...]]:
     options = "-c search_path=scenarioctl"
-    with psycopg.connect(postgres.shared_database(), options=options, autocommit=True) as connection:
+    with psycopg.connect(
+        postgres.shared_database(), options=options, autocommit=True
+    ) as connection:
         done = connection.execute(statement)
         return done.fetchall() if done.description else []
 
@@ -78,7 +81,9 @@ async def test_a_bell_that_a_silent_worker_has_is_rung_by_another(place: Place) 
         await until(lambda: stage.ran("one"))
 
 
-async def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_others(place: Place) -> None:
+async def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_others(
+    place: Place,
+) -> None:
     asked = asyncio.Event()
 
     async def refuse(*_: object, **__: object) -> None:
@@ -165,7 +170,12 @@ async def test_a_server_that_is_killed_interrupts_no_run(
             await asyncio.to_thread(server.start)
         await until(partial(has_run, stage))
 
-        assert await stage.log("slow") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+        assert await stage.log("slow") == [
+            "Starting worker",
+            "drafted",
+            "workload executed",
+            "Sleeping",
+        ]
         assert (worker.counts.executed, worker.counts.lost) == (2, 0)
         # An outage is told in sentences.
         assert [record for record in caplog.records if record.exc_info] == []

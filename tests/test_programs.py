@@ -1,4 +1,5 @@
-"""Crafted programs: what a check says of assets that are trapped, split, lost, or sent on over the wrong chain."""
+"""Crafted programs: what a check says of assets that are trapped, split, lost, or sent on over the
+wrong chain."""
 
 import json
 from collections.abc import Iterator
@@ -62,9 +63,13 @@ def check_transfer(check: Check) -> dict[str, Any]:
     return check(*TRANSFER, "--destinationaddress", BOB)
 
 
-def check_call(network: FakeNetwork, check: Check, pallet: str, method: str, **arguments: Any) -> Any:
+def check_call(
+    network: FakeNetwork, check: Check, pallet: str, method: str, **arguments: Any
+) -> Any:
     """Check a call of polkadot, whatever its dry run is told to say."""
-    data = network.chains["polkadot"].table.encode_call(Call(pallet=pallet, method=method, args=arguments))
+    data = network.chains["polkadot"].table.encode_call(
+        Call(pallet=pallet, method=method, args=arguments)
+    )
     return check("0x" + data.hex(), "--chain", "polkadot")
 
 
@@ -128,36 +133,65 @@ def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, st
     [
         (
             location(ALICE_KEY),
-            "The sender may be able to claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
+            (
+                "The sender may be able to claim it there with scenarioctl xcm claim assetHub "
+                "--trapped-in BLOCK (PolkadotXcm.claim_assets)."
+            ),
         ),
         (
             location(CAROL_KEY),
-            f"{CAROL} may be able to claim it there with scenarioctl xcm claim assetHub --trapped-in BLOCK (PolkadotXcm.claim_assets).",
+            (
+                f"{CAROL} may be able to claim it there with scenarioctl xcm claim assetHub "
+                "--trapped-in BLOCK (PolkadotXcm.claim_assets)."
+            ),
         ),
-        (NATIVE_UP, "Only the chain Polkadot itself can claim it, with a message that contains ClaimAsset."),
         (
-            {"parents": 1, "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}},
-            "The sender can claim it only from Polkadot, with a message that contains ClaimAsset: with XcmPallet.send, if Polkadot lets accounts send messages.",
+            NATIVE_UP,
+            "Only the chain Polkadot itself can claim it, with a message that contains ClaimAsset.",
+        ),
+        (
+            {
+                "parents": 1,
+                "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]},
+            },
+            (
+                "The sender can claim it only from Polkadot, with a message that contains "
+                "ClaimAsset: with XcmPallet.send, if Polkadot lets accounts send messages."
+            ),
         ),
         (
             {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},
-            "Only the chain 2/GlobalConsensus(Kusama) itself can claim it, with a message that contains ClaimAsset.",
+            (
+                "Only the chain 2/GlobalConsensus(Kusama) itself can claim it, with a message "
+                "that contains ClaimAsset."
+            ),
         ),
     ],
-    ids=["the sender", "somebody else", "a chain", "an account of another chain", "another network"],
+    ids=[
+        "the sender",
+        "somebody else",
+        "a chain",
+        "an account of another chain",
+        "another network",
+    ],
 )
 def test_a_trap_where_a_message_ends_is_refused(
     network: FakeNetwork, check: Check, origin: Any, claim: str
 ) -> None:
-    events_of(network, minted(), trapped("PolkadotXcm", origin, asset(NATIVE_UP, DOT // 2)), chain="assetHub")
+    events_of(
+        network,
+        minted(),
+        trapped("PolkadotXcm", origin, asset(NATIVE_UP, DOT // 2)),
+        chain="assetHub",
+    )
 
     answer = check_transfer(check)
 
     assert (answer["verdict"], answer["exit"]) == ("refused", 6)
     assert answer["reasons"] == [says("0.5", "DOT", "Polkadot Asset Hub", claim)]
-    assert [(each["chain"], each["human"]) for each in answer["steps"] if each["what"] == "trapped"] == [
-        ("assetHub", "0.5 DOT")
-    ]
+    assert [
+        (each["chain"], each["human"]) for each in answer["steps"] if each["what"] == "trapped"
+    ] == [("assetHub", "0.5 DOT")]
 
 
 def test_all_that_a_trap_holds_is_told(network: FakeNetwork, check: Check) -> None:
@@ -187,7 +221,12 @@ def test_a_trap_in_a_call_that_succeeds_is_refused(network: FakeNetwork, check: 
 def test_every_account_that_is_credited_is_named(network: FakeNetwork, check: Check) -> None:
     pot = b"modlPotStake".ljust(32, b"\0")
     program = message()["V5"]
-    forward(network, *program[:3], {"SetAppendix": [deposit(CAROL_KEY)]}, deposit(BOB_KEY, {"Definite": []}))
+    forward(
+        network,
+        *program[:3],
+        {"SetAppendix": [deposit(CAROL_KEY)]},
+        deposit(BOB_KEY, {"Definite": []}),
+    )
     events_of(
         network,
         minted(amount=DOT),
@@ -199,7 +238,10 @@ def test_every_account_that_is_credited_is_named(network: FakeNetwork, check: Ch
     answer = check_payments(network, check)
 
     # If the deposit to Bob fails, Carol gets all of it.
-    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("end", CAROL, "Polkadot Asset Hub")])
+    assert (answer["verdict"], answer["reasons"]) == (
+        "unknown",
+        [says("end", CAROL, "Polkadot Asset Hub")],
+    )
     named = holdings(answer, "credits")
     assert named[:2] == [
         ("assetHub", BOB, "1 DOT", None, False),
@@ -225,7 +267,9 @@ def test_what_comes_in_two_instructions_arrives_once(network: FakeNetwork, check
 def test_two_assets_may_go_to_two_accounts(network: FakeNetwork, check: Check) -> None:
     program = two_assets()["V5"]
     dollars, rest = asset(USDT_ON_HUB, 10**8), {"Wild": "All"}
-    forward(network, *program[:3], deposit(BOB_KEY, {"Definite": [dollars]}), deposit(CAROL_KEY, rest))
+    forward(
+        network, *program[:3], deposit(BOB_KEY, {"Definite": [dollars]}), deposit(CAROL_KEY, rest)
+    )
     issued = {"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": 10**8}}}
     events_of(network, issued, minted(CAROL_KEY, EXECUTION), chain="assetHub")
     both = check_payments(network, check)
@@ -275,11 +319,17 @@ def test_an_account_of_the_chain_that_the_call_names_is_a_receiver(
     treasury = b"modlpy/trsry".ljust(32, b"\0")
     events_of(network, moved(ALICE_KEY, treasury, DOT))
 
-    told = check_call(network, check, "Balances", "transfer_keep_alive", dest={"Id": treasury}, value=DOT)
+    told = check_call(
+        network, check, "Balances", "transfer_keep_alive", dest={"Id": treasury}, value=DOT
+    )
     untold = check_payments(network, check)
 
-    assert [(role, system) for *_, role, system in holdings(told, "credits")] == [("treasury", False)]
-    assert [(role, system) for *_, role, system in holdings(untold, "credits")] == [("treasury", True)]
+    assert [(role, system) for *_, role, system in holdings(told, "credits")] == [
+        ("treasury", False)
+    ]
+    assert [(role, system) for *_, role, system in holdings(untold, "credits")] == [
+        ("treasury", True)
+    ]
 
 
 def test_an_account_of_the_chain_that_a_program_names_by_its_place_has_to_be_confirmed(
@@ -299,8 +349,15 @@ def test_an_account_of_the_chain_that_a_program_names_by_its_place_has_to_be_con
     ]
 
 
-def test_a_transfer_that_somebody_else_shares_is_refused(network: FakeNetwork, check: Check) -> None:
-    events_of(network, minted(amount=ARRIVING - DOT // 100), minted(CAROL_KEY, DOT // 100), chain="assetHub")
+def test_a_transfer_that_somebody_else_shares_is_refused(
+    network: FakeNetwork, check: Check
+) -> None:
+    events_of(
+        network,
+        minted(amount=ARRIVING - DOT // 100),
+        minted(CAROL_KEY, DOT // 100),
+        chain="assetHub",
+    )
 
     answer = check_transfer(check)
 
@@ -308,7 +365,9 @@ def test_a_transfer_that_somebody_else_shares_is_refused(network: FakeNetwork, c
     assert answer["reasons"] == [says("0.01", "DOT", CAROL, "Polkadot Asset Hub")]
 
 
-def test_a_transfer_that_credits_far_less_than_computed_is_not_ok(network: FakeNetwork, check: Check) -> None:
+def test_a_transfer_that_credits_far_less_than_computed_is_not_ok(
+    network: FakeNetwork, check: Check
+) -> None:
     events_of(network, minted(amount=ARRIVING // 2), chain="assetHub")
 
     answer = check_transfer(check)
@@ -318,7 +377,9 @@ def test_a_transfer_that_credits_far_less_than_computed_is_not_ok(network: FakeN
     assert says("1.498", "0.749") in answer["warnings"]
 
 
-def test_what_a_message_brings_and_nobody_gets_is_unknown(network: FakeNetwork, check: Check) -> None:
+def test_what_a_message_brings_and_nobody_gets_is_unknown(
+    network: FakeNetwork, check: Check
+) -> None:
     events_of(network, minted(amount=ARRIVING - DOT), chain="assetHub")
 
     answer = check_payments(network, check)
@@ -327,7 +388,9 @@ def test_what_a_message_brings_and_nobody_gets_is_unknown(network: FakeNetwork, 
     assert answer["reasons"] == [says("1", "DOT", "Polkadot Asset Hub")]
 
 
-def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(network: FakeNetwork, check: Check) -> None:
+def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(
+    network: FakeNetwork, check: Check
+) -> None:
     events_of(network, burned(ALICE_KEY, DOT))
 
     answer = check_payments(network, check)
@@ -339,11 +402,16 @@ def test_what_leaves_and_nobody_is_seen_to_get_stays_unknown(network: FakeNetwor
 # The reserve gate
 
 WRONG_RESERVE = (
-    "DOT would go from Polkadot to Hydration with Polkadot as its reserve, but Polkadot Asset Hub backs it: no chain refuses "
+    "DOT would go from Polkadot to Hydration with Polkadot as its reserve, but Polkadot "
+    "Asset Hub backs it: no chain refuses "
     "this, and the backing would end up in the wrong place"
 )
 TRANSACT = {
-    "Transact": {"origin_kind": "SovereignAccount", "fallback_max_weight": None, "call": {"encoded": REMARK}}
+    "Transact": {
+        "origin_kind": "SovereignAccount",
+        "fallback_max_weight": None,
+        "call": {"encoded": REMARK},
+    }
 }
 
 
@@ -358,7 +426,11 @@ def test_a_transact_does_not_hide_a_wrong_reserve(network: FakeNetwork, check: C
     assert WRONG_RESERVE in answer["reasons"]
 
 
-DOWN = {"assets": {"Definite": [asset(HERE, DOT)]}, "dest": RELAY_TO_DEX, "xcm": [BUY, deposit(BOB_KEY)]}
+DOWN = {
+    "assets": {"Definite": [asset(HERE, DOT)]},
+    "dest": RELAY_TO_DEX,
+    "xcm": [BUY, deposit(BOB_KEY)],
+}
 
 
 @pytest.mark.parametrize(
@@ -368,7 +440,14 @@ DOWN = {"assets": {"Definite": [asset(HERE, DOT)]}, "dest": RELAY_TO_DEX, "xcm":
         [{"TransferReserveAsset": {**DOWN, "assets": [asset(HERE, DOT)]}}],
         [{"SetAppendix": [{"DepositReserveAsset": DOWN}]}],
         [{"SetErrorHandler": [{"SetAppendix": [{"DepositReserveAsset": DOWN}]}]}],
-        [{"ExecuteWithOrigin": {"descendant_origin": None, "xcm": [{"DepositReserveAsset": DOWN}]}}],
+        [
+            {
+                "ExecuteWithOrigin": {
+                    "descendant_origin": None,
+                    "xcm": [{"DepositReserveAsset": DOWN}],
+                }
+            }
+        ],
         [
             {
                 "InitiateTransfer": {
@@ -399,7 +478,13 @@ DOWN = {"assets": {"Definite": [asset(HERE, DOT)]}, "dest": RELAY_TO_DEX, "xcm":
         ],
     ],
     ids=[
-        *("at the top", "out of the account", "in an appendix", "in an error handler", "with another origin"),
+        *(
+            "at the top",
+            "out of the account",
+            "in an appendix",
+            "in an error handler",
+            "with another origin",
+        ),
         *("as V5 has it", "two chains on"),
     ],
 )
@@ -419,16 +504,27 @@ def test_a_teleport_that_neither_end_backs_is_refused_inside_a_batch(
 ) -> None:
     events_of(network)
     teleport = {
-        "InitiateTeleport": {"assets": {"Definite": [asset(HERE, DOT)]}, "dest": RELAY_TO_DEX, "xcm": []}
+        "InitiateTeleport": {
+            "assets": {"Definite": [asset(HERE, DOT)]},
+            "dest": RELAY_TO_DEX,
+            "xcm": [],
+        }
     }
     call = {
         "XcmPallet": {
-            "execute": {"message": {"V5": [teleport]}, "max_weight": {"ref_time": 1, "proof_size": 1}}
+            "execute": {
+                "message": {"V5": [teleport]},
+                "max_weight": {"ref_time": 1, "proof_size": 1},
+            }
         }
     }
 
     answer = check_call(
-        network, check, "Utility", "batch_all", calls=[{"Utility": {"force_batch": {"calls": [call]}}}]
+        network,
+        check,
+        "Utility",
+        "batch_all",
+        calls=[{"Utility": {"force_batch": {"calls": [call]}}}],
     )
 
     assert answer["reasons"] == [says("DOT", "Hydration")]
@@ -439,7 +535,8 @@ def test_a_teleport_that_neither_end_backs_is_refused_inside_a_batch(
 def test_what_a_parachain_would_credit_for_good_is_refused_with_its_reason(
     network: FakeNetwork, check: Check, para_id: int, instruction: str
 ) -> None:
-    """Acala mints DOT that is teleported to it, and the others credit it from the relay chain: it never leaves again."""
+    """Acala mints DOT that is teleported to it, and the others credit it from the relay chain: it
+    never leaves again."""
     events_of(network)
     there = {"parents": 0, "interior": {"X1": [{"Parachain": para_id}]}}
 
@@ -454,7 +551,9 @@ def test_what_a_parachain_would_credit_for_good_is_refused_with_its_reason(
     assert answer["reasons"][0] == says("DOT must not go from Polkadot to")
 
 
-def test_a_receiver_of_32_bytes_is_refused_where_accounts_have_20(network: FakeNetwork, check: Check) -> None:
+def test_a_receiver_of_32_bytes_is_refused_where_accounts_have_20(
+    network: FakeNetwork, check: Check
+) -> None:
     """Darwinia would credit an account that it makes from the 32 bytes, and nobody has its key."""
     events_of(network)
     there = {"parents": 0, "interior": {"X1": [{"Parachain": 2046}]}}
@@ -494,7 +593,9 @@ def test_assets_of_an_account_that_a_message_withdraws_name_no_reserve(
     assert around == any("ExecuteWithOrigin" in warning for warning in answer["warnings"])
 
 
-def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork, check: Check) -> None:
+def test_what_an_error_handler_would_send_on_stays_unknown(
+    network: FakeNetwork, check: Check
+) -> None:
     events_of(network)
     onward = {"DepositReserveAsset": {**DOWN, "assets": ALL, "dest": RELAY_TO_HUB}}
 
@@ -516,7 +617,12 @@ def test_what_an_error_handler_would_send_on_stays_unknown(network: FakeNetwork,
     [
         (TRANSACT, ""),
         (
-            {"Transact": {**TRANSACT["Transact"], "call": {"encoded": bytes.fromhex("0a0000") + bytes(33)}}},
+            {
+                "Transact": {
+                    **TRANSACT["Transact"],
+                    "call": {"encoded": bytes.fromhex("0a0000") + bytes(33)},
+                }
+            },
             says("Polkadot Asset Hub", "Balances.transfer_allow_death"),
         ),
         (
@@ -585,7 +691,11 @@ def test_an_exchange_at_any_price_has_to_be_confirmed(
 
 
 def test_a_claim_of_what_was_trapped_is_ok(network: FakeNetwork, check: Check) -> None:
-    claimed = {"hash": b"\5" * 32, "origin": location(ALICE_KEY), "assets": {"V5": [asset(HERE, DOT)]}}
+    claimed = {
+        "hash": b"\5" * 32,
+        "origin": location(ALICE_KEY),
+        "assets": {"V5": [asset(HERE, DOT)]},
+    }
     events_of(network, {"XcmPallet": {"AssetsClaimed": claimed}}, minted(ALICE_KEY, DOT))
 
     answer = check_payments(network, check)
@@ -616,7 +726,13 @@ def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check:
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
     assert holdings(answer, "leaves") == [("polkadot", ALICE, "1.5 DOT", says("sender"), False)]
-    assert holdings(answer, "credits")[0] == ("polkadot", CAROL, "0.03 DOT", says("gets", "delivery"), True)
+    assert holdings(answer, "credits")[0] == (
+        "polkadot",
+        CAROL,
+        "0.03 DOT",
+        says("gets", "delivery"),
+        True,
+    )
 
 
 # What a block takes, and what runs of a call with a condition
@@ -627,12 +743,14 @@ def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check:
     [
         (
             {"ref_time": 1_479_873_955_001, "proof_size": 1},
-            "the transaction is too heavy for a block of Polkadot: it takes 1.480 s of computing time, and the "
+            "the transaction is too heavy for a block of Polkadot: it takes 1.480 s of "
+            "computing time, and the "
             "limit of a transaction is 1.480 s. Split it",
         ),
         (
             {"ref_time": 1, "proof_size": 13650590614545068196},
-            "the transaction is too heavy for a block of Polkadot: its proof takes 13650590614545068196 bytes, and "
+            "the transaction is too heavy for a block of Polkadot: its proof takes "
+            "13650590614545068196 bytes, and "
             "the limit of a transaction is 13650590614545068195. Split it",
         ),
         ({"ref_time": 1_479_873_955_000, "proof_size": 1}, ""),
@@ -649,7 +767,9 @@ def test_a_transaction_that_no_block_takes_is_refused_untried(
 
     assert answer["verdict"] == ("refused" if reason else "ok")
     assert answer["reasons"] == ([reason] if reason else [])
-    tried = [name for name, _ in network.chains["polkadot"].asked if name == "DryRunApi_dry_run_call"]
+    tried = [
+        name for name, _ in network.chains["polkadot"].asked if name == "DryRunApi_dry_run_call"
+    ]
     assert bool(tried) == (not reason)
 
 
@@ -678,18 +798,23 @@ def test_of_a_call_with_a_fallback_it_says_which_runs(
 
 
 def as_multi(network: FakeNetwork, check: Check, tried_later: Any) -> Any:
-    """Check a multisig's first approval of a payment to Bob; trying that itself ends as *tried_later* says."""
+    """Check a multisig's first approval of a payment to Bob; trying that itself ends as
+    *tried_later* says."""
     relay = network.chains["polkadot"]
     arguments = {"dest": {"Id": BOB_KEY}, "value": DOT}
     payment = {"Balances": {"transfer_keep_alive": arguments}}
-    data = relay.table.encode_call(Call(pallet="Balances", method="transfer_keep_alive", args=arguments))
+    data = relay.table.encode_call(
+        Call(pallet="Balances", method="transfer_keep_alive", args=arguments)
+    )
     waiting = {
         "approving": ALICE_KEY,
         "multisig": CAROL_KEY,
         "call_hash": blake2b(data, digest_size=32).digest(),
     }
     now = call_effects(events=({"Multisig": {"NewMultisig": waiting}},))
-    relay.api["DryRunApi_dry_run_call"] = lambda asked: tried_later if CAROL_KEY in asked[:40] else now
+    relay.api["DryRunApi_dry_run_call"] = lambda asked: (
+        tried_later if CAROL_KEY in asked[:40] else now
+    )
     return check_call(
         network,
         check,
@@ -711,17 +836,29 @@ def test_a_call_that_waits_for_approvals_is_tried_as_the_multisig_account(
 
     assert traps["verdict"] == "refused"
     assert traps["reasons"] == [says(CAROL, "1", "DOT", "XcmPallet.claim_assets")]
-    assert (pays["verdict"], [each[1:3] for each in holdings(pays, "credits")]) == ("ok", [(BOB, "1 DOT")])
+    assert (pays["verdict"], [each[1:3] for each in holdings(pays, "credits")]) == (
+        "ok",
+        [(BOB, "1 DOT")],
+    )
     assert [each[1:3] for each in holdings(pays, "leaves")] == [(CAROL, "1 DOT")]
     # It isn't the money of who signs.
     assert [each["role"] for each in pays["leaves"]] == ["the multisig"]
-    assert [stop["events"] for stop in pays["stops"]] == [["Multisig.NewMultisig"], ["Balances.Transfer"]]
+    assert [stop["events"] for stop in pays["stops"]] == [
+        ["Multisig.NewMultisig"],
+        ["Balances.Transfer"],
+    ]
     assert pays["warnings"] == [says(CAROL, "signatory")]
 
 
-def test_a_call_that_another_multisig_makes_of_that_is_tried_too(network: FakeNetwork, check: Check) -> None:
+def test_a_call_that_another_multisig_makes_of_that_is_tried_too(
+    network: FakeNetwork, check: Check
+) -> None:
     relay, other = network.chains["polkadot"], bytes(range(32))
-    terms = {"threshold": 2, "maybe_timepoint": None, "max_weight": {"ref_time": 1, "proof_size": 1}}
+    terms = {
+        "threshold": 2,
+        "maybe_timepoint": None,
+        "max_weight": {"ref_time": 1, "proof_size": 1},
+    }
     payment = {"Balances": {"transfer_keep_alive": {"dest": {"Id": BOB_KEY}, "value": DOT}}}
     inner = {"as_multi": {**terms, "other_signatories": [BOB_KEY], "call": payment}}
 
@@ -761,13 +898,18 @@ def test_an_approval_of_a_hash_stays_unknown(network: FakeNetwork, check: Check)
     assert answer["verdict"] == "unknown"
 
 
-def test_an_empty_message_to_a_bridge_hub_is_no_export(network: FakeNetwork, scenarioctl: Run) -> None:
+def test_an_empty_message_to_a_bridge_hub_is_no_export(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
     hub = network.chains["assetHub"]
     place = {"parents": 1, "interior": {"X1": [{"Parachain": 1002}]}}
     hub.store("System", "Account", ALICE_KEY, value=account(5 * DOT))
     hub.api["TransactionPaymentApi_query_info"] = info(FEE)
     hub.api["DryRunApi_dry_run_call"] = call_effects((place, {"V5": []}))
-    remark = "0x" + hub.table.encode_call(Call(pallet="System", method="remark", args={"remark": b""})).hex()
+    remark = (
+        "0x"
+        + hub.table.encode_call(Call(pallet="System", method="remark", args={"remark": b""})).hex()
+    )
 
     ended = scenarioctl(
         *("--json", "--config", str(network.config), "tx", "check", remark),

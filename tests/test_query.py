@@ -1,4 +1,5 @@
-"""Reading a chain: names, keys, hashers, defaults, old blocks, all against a node with canned storage.
+"""Reading a chain: names, keys, hashers, defaults, old blocks, all against a node with canned
+storage.
 
 Keys are hashed by `substrateinterface` and values encoded by hand, not by the code under test.
 """
@@ -76,7 +77,8 @@ def test_the_key_of_an_account_is_the_known_one() -> None:
     # As every Substrate explorer shows it.
     assert key.hex == (
         "0x26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9"
-        "de1e86a9a8c739864cf3cc5ec2bea59fd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
+        "de1e86a9a8c739864cf3cc5ec2bea59fd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a"
+        "5684e7a56da27d"
     )
 
 
@@ -114,7 +116,8 @@ def test_keys_are_hashed_as_another_implementation_does_and_read_back(
 
         # Twox256: four seeds, and the key itself is not in it.
         rest = b"".join(
-            xxhash.xxh64(u32(parts[0]), seed=seed).intdigest().to_bytes(8, "little") for seed in range(4)
+            xxhash.xxh64(u32(parts[0]), seed=seed).intdigest().to_bytes(8, "little")
+            for seed in range(4)
         ).hex()
         kept: list[Any] = [None]
     else:
@@ -131,10 +134,13 @@ def test_keys_are_hashed_as_another_implementation_does_and_read_back(
 def test_an_account_is_read_with_every_integer_as_text(ask: Ask) -> None:
     key = prefix("System", "Account") + blake2_128_concat(BOB_KEY)
 
-    text = query(ask, "polkadot", {key: account_info(12345678901234567890, 7)}, "System", "Account", BOB)
+    text = query(
+        ask, "polkadot", {key: account_info(12345678901234567890, 7)}, "System", "Account", BOB
+    )
 
     assert text == (
-        '{"nonce":"7","consumers":"0","providers":"1","sufficients":"0","data":{"free":"12345678901234567890",'
+        '{"nonce":"7","consumers":"0","providers":"1","sufficients":"0",'
+        '"data":{"free":"12345678901234567890",'
         '"reserved":"0","frozen":"0","flags":"170141183460469231731687303715884105728"}}'
     )
 
@@ -145,7 +151,9 @@ def asked_as_json(ask: Ask, chain: str, storage: dict[str, str], *words: str) ->
 
 
 def test_amounts_are_told_in_whole_tokens_where_their_asset_is_known(ask: Ask) -> None:
-    account = {prefix("System", "Account") + blake2_128_concat(BOB_KEY): account_info(15_000_000_000)}
+    account = {
+        prefix("System", "Account") + blake2_128_concat(BOB_KEY): account_info(15_000_000_000)
+    }
     issued = {prefix("Balances", "TotalIssuance"): "0x" + u128(2 * 10**10).hex()}
     held = {account_key(BOB_KEY): HELD, account_key(BOB_KEY, 4242): HELD}
 
@@ -166,7 +174,9 @@ def test_amounts_are_told_in_whole_tokens_where_their_asset_is_known(ask: Ask) -
     assert "human" not in asked_as_json(ask, "assetHub", held, "Assets", "Account", "1984")
 
 
-@pytest.mark.parametrize("words", [("system", "number"), ("SYSTEM", "Num-ber"), ("Sys_tem", "NUMBER")])
+@pytest.mark.parametrize(
+    "words", [("system", "number"), ("SYSTEM", "Num-ber"), ("Sys_tem", "NUMBER")]
+)
 def test_names_are_matched_without_case_and_dashes(ask: Ask, words: tuple[str, str]) -> None:
     assert query(ask, "polkadot", {prefix("System", "Number"): "0x14000000"}, *words) == "20"
 
@@ -186,11 +196,15 @@ def test_json_is_the_documented_answer(ask: Ask) -> None:
 
 
 def test_a_field_of_the_result_is_found_in_its_text_and_in_its_value(ask: Ask) -> None:
-    account = {prefix("System", "Account") + blake2_128_concat(BOB_KEY): account_info(15_000_000_000)}
+    account = {
+        prefix("System", "Account") + blake2_128_concat(BOB_KEY): account_info(15_000_000_000)
+    }
 
     for path in ("result.data.free", "value.data.free"):
         with Node(answers("polkadot", account)) as node:
-            ended = ask(node, "polkadot", "query", "polkadot", "system", "account", BOB, "--field", path)
+            ended = ask(
+                node, "polkadot", "query", "polkadot", "system", "account", BOB, "--field", path
+            )
         assert answer(ended) == "15000000000"
 
 
@@ -220,7 +234,9 @@ def test_a_variant_without_fields_is_its_name(ask: Ask) -> None:
     assert query(ask, "polkadot", {key: "0x02"}, "Paras", "ParaLifecycles", "2034") == "Parachain"
 
 
-@pytest.mark.parametrize("account", [BOB, BOB_HEX, "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty"])
+@pytest.mark.parametrize(
+    "account", [BOB, BOB_HEX, "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty"]
+)
 def test_an_account_is_taken_in_every_spelling(ask: Ask, account: str) -> None:
     key = prefix("System", "Account") + blake2_128_concat(BOB_KEY)
 
@@ -239,7 +255,14 @@ def test_a_composite_key_is_taken_as_json_and_a_name_of_its_length_as_bytes(ask:
     )
 
     assert (
-        query(ask, "polkadot", {channel: "0x03000000"}, "Hrmp", "HrmpAcceptedChannelRequestCount", "1000")
+        query(
+            ask,
+            "polkadot",
+            {channel: "0x03000000"},
+            "Hrmp",
+            "HrmpAcceptedChannelRequestCount",
+            "1000",
+        )
         == "3"
     )
     line = ("EmaOracle", "AuthorizedAccounts", "omnipool", "[1, 5]", BOB)
@@ -272,7 +295,9 @@ HELD_TEXT = '{"balance":"7","status":"Liquid","reason":"Sufficient","extra":null
 
 
 def test_a_map_without_a_key_is_all_its_entries(ask: Ask) -> None:
-    storage = {prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in (1, 2, 3)}
+    storage = {
+        prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in (1, 2, 3)
+    }
     numbers = {two_x64_concat(u32(number)): number for number in (1, 2, 3)}
 
     text = query(ask, "polkadot", storage, "System", "BlockHash")
@@ -290,7 +315,10 @@ def test_a_partial_key_gives_the_entries_below_it_with_whole_keys(ask: Ask) -> N
 
 
 def test_a_whole_key_of_several_parts_gives_one_value(ask: Ask) -> None:
-    assert query(ask, "assetHub", {account_key(BOB_KEY): HELD}, "Assets", "Account", "1984", BOB) == HELD_TEXT
+    assert (
+        query(ask, "assetHub", {account_key(BOB_KEY): HELD}, "Assets", "Account", "1984", BOB)
+        == HELD_TEXT
+    )
 
 
 def test_three_parts_may_be_given_one_by_one(ask: Ask) -> None:
@@ -312,14 +340,18 @@ def test_a_key_of_which_only_the_hash_is_kept_is_shown_as_that_hash(ask: Ask) ->
     key = storage_key(bundled("polkadot"), "CoretimeAssignmentProvider", "CoreDescriptors", [2])
     opaque = key.hex[66:]
 
-    text = query(ask, "polkadot", {key.hex: "0x0000"}, "CoretimeAssignmentProvider", "CoreDescriptors")
+    text = query(
+        ask, "polkadot", {key.hex: "0x0000"}, "CoretimeAssignmentProvider", "CoreDescriptors"
+    )
 
     assert json.loads(text)[0]["key"] == "0x" + opaque
     assert len(opaque) == 64
 
 
 def test_more_entries_than_wanted_are_cut_and_said(ask: Ask) -> None:
-    storage = {prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in range(750)}
+    storage = {
+        prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in range(750)
+    }
     with Node(answers("polkadot", storage)) as node:
         two = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash", "--limit", "2")
         default = ask(node, "polkadot", "query", "polkadot", "System", "BlockHash")
@@ -345,7 +377,9 @@ def test_all_entries_are_of_one_block(ask: Ask) -> None:
 
 
 def test_a_node_that_gives_the_same_keys_again_is_not_asked_for_ever(ask: Ask) -> None:
-    storage = {prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in range(600)}
+    storage = {
+        prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in range(600)
+    }
     first = sorted(storage)[:500]
 
     with Node(answers("polkadot", storage, state_getKeysPaged=lambda *_: first)) as node:
@@ -396,7 +430,8 @@ def test_text_in_an_answer_stays_text(ask: Ask) -> None:
     text = query(ask, "polkadot", {}, "Core", "version", state_call="0x" + version.hex())
 
     assert text == (
-        '{"spec_name":"polkadot","impl_name":"aé ☃ b","authoring_version":"0","spec_version":"2000000",'
+        '{"spec_name":"polkadot","impl_name":"aé ☃ '
+        'b","authoring_version":"0","spec_version":"2000000",'
         '"impl_version":"0","apis":[],"transaction_version":"26","system_version":"1"}'
     )
 
@@ -430,7 +465,9 @@ def test_a_block_is_named_by_its_hash_or_its_number(ask: Ask) -> None:
 def test_a_block_that_is_not_there_is_named(ask: Ask) -> None:
     with Node(answers("polkadot")) as node:
         number = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--block", "21")
-        unknown = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--block", "0x" + "ab" * 32)
+        unknown = ask(
+            node, "polkadot", "query", "polkadot", "System", "Number", "--block", "0x" + "ab" * 32
+        )
 
     assert (number.err, number.code) == (
         says("block", "21").printed,
@@ -467,7 +504,9 @@ def test_an_old_block_is_read_with_the_runtime_it_had_which_is_fetched_once(ask:
 
     def call(*given: str) -> str:
         asked.append(given)
-        return "0x01" + (encode_compact(len(old)) + old).hex() if given[1] == "0x0f000000" else "0x00"
+        return (
+            "0x01" + (encode_compact(len(old)) + old).hex() if given[1] == "0x0f000000" else "0x00"
+        )
 
     node_answers = answers("polkadot", state_getRuntimeVersion=version, state_call=call)
     with Node(node_answers) as node:
@@ -520,13 +559,25 @@ def watching(storage: Mapping[str | None, str], *heads: int) -> dict[str, Any]:
 
 def test_changes_are_followed_a_line_for_each(ask: Ask) -> None:
     values: dict[str | None, str] = {
-        block_hash(number): f"0x{value:02x}000000" for number, value in [(20, 1), (21, 1), (22, 2), (23, 3)]
+        block_hash(number): f"0x{value:02x}000000"
+        for number, value in [(20, 1), (21, 1), (22, 2), (23, 3)]
     }
 
     with Node(watching(values, 20, 21, 22, 23)) as node:
-        plain = ask(node, "polkadot", "query", "polkadot", "System", "Number", "--watch", "--count", "3")
+        plain = ask(
+            node, "polkadot", "query", "polkadot", "System", "Number", "--watch", "--count", "3"
+        )
         as_json = ask(
-            node, "polkadot", "query", "polkadot", "System", "Number", "--watch", "--count", "2", "--json"
+            node,
+            "polkadot",
+            "query",
+            "polkadot",
+            "System",
+            "Number",
+            "--watch",
+            "--count",
+            "2",
+            "--json",
         )
 
     assert answer(plain) == "20\t1\n22\t2\n23\t3"
@@ -559,18 +610,27 @@ def test_following_ends_with_control_c(tmp_path: Path) -> None:
 # Channels
 
 
-def channels(ingress: list[int], egress: list[int], lifecycle: str | None = "0x02") -> dict[str, str]:
+def channels(
+    ingress: list[int], egress: list[int], lifecycle: str | None = "0x02"
+) -> dict[str, str]:
     """Return the storage of a relay chain on which 2034 has these channels."""
     rest = two_x64_concat(u32(2034))
 
     def listed(numbers: list[int]) -> str:
-        return "0x" + (encode_compact(len(numbers)) + b"".join(u32(number) for number in numbers)).hex()
+        return (
+            "0x"
+            + (encode_compact(len(numbers)) + b"".join(u32(number) for number in numbers)).hex()
+        )
 
     storage = {
         prefix("Hrmp", "HrmpIngressChannelsIndex") + rest: listed(ingress),
         prefix("Hrmp", "HrmpEgressChannelsIndex") + rest: listed(egress),
     }
-    return storage if lifecycle is None else {**storage, prefix("Paras", "ParaLifecycles") + rest: lifecycle}
+    return (
+        storage
+        if lifecycle is None
+        else {**storage, prefix("Paras", "ParaLifecycles") + rest: lifecycle}
+    )
 
 
 @pytest.mark.parametrize(
@@ -585,7 +645,9 @@ def test_open_channels_are_the_union_of_both_ways_ascending(
     ask: Ask, direction: tuple[str, ...], expected: str
 ) -> None:
     with Node(answers("polkadot", channels([2030, 1000], [1000, 2000]))) as node:
-        ended = ask(node, "polkadot", "--json", "hrmp", "openchannels", "polkadot", "2034", *direction)
+        ended = ask(
+            node, "polkadot", "--json", "hrmp", "openchannels", "polkadot", "2034", *direction
+        )
 
     assert answer(ended) == f'{{"open_hrmp_channels": [{expected}], "sourcechain": 2034}}'
     assert node.asked.count("state_getStorage") == 2 + (not direction)
@@ -610,7 +672,9 @@ def test_a_parachain_without_channels_is_not_warned_of(ask: Ask) -> None:
 
 
 def test_a_scenario_keeps_a_query_as_the_runtime_spells_it(scenarioctl: Run) -> None:
-    scenario = scenarioctl("create", "query", "--chain", "polkadot", "system", "ACCOUNT", BOB).out.strip()
+    scenario = scenarioctl(
+        "create", "query", "--chain", "polkadot", "system", "ACCOUNT", BOB
+    ).out.strip()
 
     exported = json.loads(scenarioctl("scenario", "export", scenario, "--as", "json").out)
 
@@ -618,7 +682,9 @@ def test_a_scenario_keeps_a_query_as_the_runtime_spells_it(scenarioctl: Run) -> 
     assert (form["selectedPallet"], form["selectedMethod"]["name"]) == ("System", "Account")
 
 
-def test_a_scenario_for_a_chain_whose_runtime_is_not_known_is_taken_as_it_is(scenarioctl: Run) -> None:
+def test_a_scenario_for_a_chain_whose_runtime_is_not_known_is_taken_as_it_is(
+    scenarioctl: Run,
+) -> None:
     ended = scenarioctl("create", "query", "--chain", "paseo", "Whatever", "it_is", "x")
 
     assert (ended.said, ended.code) == ("", 0)
@@ -631,7 +697,9 @@ NUMBER = ("query", "polkadot", "System", "Number")
 ACCOUNT = ("query", "polkadot", "System", "Account")
 
 
-def test_a_query_is_judged_also_where_its_chain_cannot_be_reached(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_query_is_judged_also_where_its_chain_cannot_be_reached(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     path = tmp_path / "config.toml"
     path.write_text('[chains.polkadot]\nendpoints = ["ws://127.0.0.1:1/"]\n', encoding="utf-8")
 
@@ -668,4 +736,7 @@ def test_what_the_node_says_against_a_call_is_passed_on(ask: Ask) -> None:
     with Node(answers("polkadot", state_call=refuse)) as node:
         ended = ask(node, "polkadot", "query", "polkadot", "Core", "version")
 
-    assert (ended.err, ended.code) == (f"Error: {node.url} refused state_call: wasm trapped (-32603)\n", 6)
+    assert (ended.err, ended.code) == (
+        f"Error: {node.url} refused state_call: wasm trapped (-32603)\n",
+        6,
+    )

@@ -78,17 +78,31 @@ def test_the_pool_never_gives_more_than_it_has(
     amount: int, sold: PoolSide, bought: PoolSide, asset_fee: int, protocol_fee: int, slip: int
 ) -> None:
     quote = quote_omnipool_sell(
-        amount, sold=sold, bought=bought, asset_fee=asset_fee, protocol_fee=protocol_fee, max_slip_fee=slip
+        amount,
+        sold=sold,
+        bought=bought,
+        asset_fee=asset_fee,
+        protocol_fee=protocol_fee,
+        max_slip_fee=slip,
     )
 
     assert 0 <= quote < bought.reserve
 
 
-@given(amount=st.integers(min_value=1, max_value=10**30), sold=SIDES, bought=SIDES, fee=FEES, slip=FEES)
-def test_fees_never_bring_more(amount: int, sold: PoolSide, bought: PoolSide, fee: int, slip: int) -> None:
+@given(
+    amount=st.integers(min_value=1, max_value=10**30), sold=SIDES, bought=SIDES, fee=FEES, slip=FEES
+)
+def test_fees_never_bring_more(
+    amount: int, sold: PoolSide, bought: PoolSide, fee: int, slip: int
+) -> None:
     free = quote_omnipool_sell(amount, sold=sold, bought=bought, asset_fee=0, protocol_fee=0)
 
-    for asset_fee, protocol_fee, slip_fee in ((fee, 0, 0), (0, fee, 0), (0, 0, slip), (fee, fee, slip)):
+    for asset_fee, protocol_fee, slip_fee in (
+        (fee, 0, 0),
+        (0, fee, 0),
+        (0, 0, slip),
+        (fee, fee, slip),
+    ):
         dear = quote_omnipool_sell(
             amount,
             sold=sold,
@@ -158,7 +172,9 @@ SIDE = PoolSide(reserve=10**15, hub_reserve=10**15)
         (5, SIDE, -1, says("-1", "million")),
     ],
 )
-def test_what_no_pool_can_hold_is_refused(amount: int, sold: PoolSide, fee: int, sentence: Says) -> None:
+def test_what_no_pool_can_hold_is_refused(
+    amount: int, sold: PoolSide, fee: int, sentence: Says
+) -> None:
     with raises(InvalidRequest, sentence):
         quote_omnipool_sell(amount, sold=sold, bought=SIDE, asset_fee=fee, protocol_fee=0)
 

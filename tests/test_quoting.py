@@ -67,7 +67,13 @@ def quoting(chain: Chain, path: Path) -> Iterator[Callable[..., Quote]]:
             if isinstance(options.get("route"), str):
                 options["route"] = parse_route(options["route"], field="route")
             return finish(
-                fetch_quote(app.client(dex), asset_in=asset_in, asset_out=asset_out, amount=amount, **options)
+                fetch_quote(
+                    app.client(dex),
+                    asset_in=asset_in,
+                    asset_out=asset_out,
+                    amount=amount,
+                    **options,
+                )
             )
 
         try:
@@ -153,7 +159,11 @@ class TestTheOmnipool:
         quote = quoted(tmp_path, pool(SLIP), "LRNA", "DOT", 20 * 10**12)
 
         leg = quote.legs[0]
-        assert (quote.amount_out, leg.protocol_fee, leg.slip_fee_amount) == (9974980050, 0, 19999980)
+        assert (quote.amount_out, leg.protocol_fee, leg.slip_fee_amount) == (
+            9974980050,
+            0,
+            19999980,
+        )
 
     def test_all_is_read_at_one_block_in_two_round_trips(self, tmp_path: Path) -> None:
         chain = Chain(BUSY)
@@ -172,7 +182,11 @@ class TestTheOmnipool:
 
             client.call_many = counted  # type: ignore[method-assign]
             find = app.assets.find
-            finish(fetch_quote(client, asset_in=find(dex, "DOT"), asset_out=find(dex, "HDX"), amount=TWO_DOT))
+            finish(
+                fetch_quote(
+                    client, asset_in=find(dex, "DOT"), asset_out=find(dex, "HDX"), amount=TWO_DOT
+                )
+            )
             finish(app.close())
 
         assert opening == ["chain_getBlockHash", "state_getRuntimeVersion"]
@@ -194,14 +208,16 @@ class TestTheOmnipool:
     def test_the_impact_leaves_the_fees_aside(self, tmp_path: Path) -> None:
         quote = quoted(tmp_path, BUSY, "DOT", "HDX", 10_000 * 10**10)
 
-        # One part in 100 of DOT's reserve brings this much of the hub asset, to 2 million of it beside HDX.
+        # One part in 100 of DOT's reserve brings this much of the hub asset, to 2 million of it
+        # beside HDX.
         hub = Fraction(20_000_000 * 10_000, 1_010_000)
         assert quote.impact == 1 - Fraction(100, 101) * 2_000_000 / (2_000_000 + hub)
 
     def test_the_slip_fee_is_part_of_the_impact(self, tmp_path: Path) -> None:
         quote = quoted(tmp_path, pool(SLIP), "DOT", "HDX", 10_000 * 10**10)
 
-        # The trade moves DOT's side by one part in 100 of what is left there, and HDX's by more than the 5 in 100 taken at most.
+        # The trade moves DOT's side by one part in 100 of what is left there, and HDX's by more
+        # than the 5 in 100 taken at most.
         hub = Fraction(20_000_000 * 10_000, 1_010_000) * Fraction(99, 100) * Fraction(95, 100)
         assert quote.impact == 1 - 2_000_000 * hub / (2_000_000 + hub) / 200_000
 
@@ -212,7 +228,9 @@ class TestTheRoute:
         {"pool": "Omnipool", "asset_in": SHARE, "asset_out": USDT},
     )
 
-    def test_a_pair_is_sold_in_the_omnipool_where_the_chain_has_no_route(self, tmp_path: Path) -> None:
+    def test_a_pair_is_sold_in_the_omnipool_where_the_chain_has_no_route(
+        self, tmp_path: Path
+    ) -> None:
         assert format_route(quoted(tmp_path, pool(), "10", "DOT", 10**7).route) == "10>omnipool>5"
 
     def test_the_chains_route_is_taken_in_the_order_of_its_ids(self, tmp_path: Path) -> None:
@@ -231,7 +249,11 @@ class TestTheRoute:
 
     def test_a_route_of_the_chain_that_ends_elsewhere_is_refused(self, tmp_path: Path) -> None:
         state = pool(
-            {("Router", "Routes", HDX, DOT): [{"pool": "Omnipool", "asset_in": HDX, "asset_out": USDT}]}
+            {
+                ("Router", "Routes", HDX, DOT): [
+                    {"pool": "Omnipool", "asset_in": HDX, "asset_out": USDT}
+                ]
+            }
         )
 
         error = refused(tmp_path, Chain(state), "HDX", "DOT", 10**15)
@@ -257,10 +279,14 @@ class TestTheRoute:
 
         def dry_run(origin: Any, call: Any) -> Any:
             seen.append((origin, call))
-            sold = call["Utility"]["batch_all"]["calls"][1]["Currencies"]["update_balance"]["amount"]
+            sold = call["Utility"]["batch_all"]["calls"][1]["Currencies"]["update_balance"][
+                "amount"
+            ]
             acted = {"Utility": {"DispatchedAs": {"result": {"Ok": None}}}}
             # A price that falls with the size: 4 per cent less for a thousand times as much.
-            return dry_run_answer(executed(sold, sold * 10**7 * (96 if sold == TWO_DOT else 100)), acted)
+            return dry_run_answer(
+                executed(sold, sold * 10**7 * (96 if sold == TWO_DOT else 100)), acted
+            )
 
         state = pool(subpool(SHARE, reserve=10**25, hub=5_000_000 * 10**12))
         state["Router", "Routes", DOT, USDT] = self.ROUTE
@@ -275,7 +301,11 @@ class TestTheRoute:
             "route": [{"pool": {"Stableswap": SHARE}, "asset_in": DOT, "asset_out": SHARE}],
         }
         gifts = [
-            {"Currencies": {"update_balance": {"who": STAND_IN, "currency_id": asset, "amount": amount}}}
+            {
+                "Currencies": {
+                    "update_balance": {"who": STAND_IN, "currency_id": asset, "amount": amount}
+                }
+            }
             for asset, amount in ((HDX, 10**16), (DOT, TWO_DOT))
         ]
         acted = {
@@ -286,16 +316,23 @@ class TestTheRoute:
                 }
             }
         }
-        assert seen[0] == ({"system": "Root"}, {"Utility": {"batch_all": {"calls": [*gifts, acted]}}})
+        assert seen[0] == (
+            {"system": "Root"},
+            {"Utility": {"batch_all": {"calls": [*gifts, acted]}}},
+        )
         assert [leg.amount_in for leg in quote.legs] == [TWO_DOT, TWO_DOT * 96 * 10**7]
         assert quote.legs[0].impact == Fraction(4, 100)
         assert quote.impact is not None and quote.impact > Fraction(4, 100)
         assert quote.describe().startswith(
-            f"2 DOT would buy {quote.amount_out / 10**6} USDT over 5>stableswap:102>102>omnipool>10 in the block"
+            f"2 DOT would buy {quote.amount_out / 10**6} USDT over "
+            "5>stableswap:102>102>omnipool>10 in the block"
         )
 
-    def test_a_pools_share_is_sold_without_there_being_more_of_it_than_before(self, tmp_path: Path) -> None:
-        """What the stand-in was given counted as issued, and each share of the pool as worth less."""
+    def test_a_pools_share_is_sold_without_there_being_more_of_it_than_before(
+        self, tmp_path: Path
+    ) -> None:
+        """What the stand-in was given counted as issued, and each share of the pool as worth
+        less."""
         seen: list[Any] = []
 
         def dry_run(_: Any, call: Any) -> Any:
@@ -310,7 +347,12 @@ class TestTheRoute:
 
         issuance = storage_key(table(), "Tokens", "TotalIssuance", (SHARE,)).hex
         kept = [bytes.fromhex(issuance[2:]), (10**24).to_bytes(16, "little")]
-        assert [list(call) for call in seen[0]] == [["Currencies"], ["Currencies"], ["System"], ["Utility"]]
+        assert [list(call) for call in seen[0]] == [
+            ["Currencies"],
+            ["Currencies"],
+            ["System"],
+            ["Utility"],
+        ]
         assert seen[0][2] == {"System": {"set_storage": {"items": [kept]}}}
         # What is earned on the way is no new share.
         assert [list(call) for call in seen[-1]] == [["Currencies"], ["Currencies"], ["Utility"]]
@@ -325,7 +367,9 @@ class TestTheRoute:
 
     def test_the_impact_is_unknown_where_a_small_amount_is_not_traded(self, tmp_path: Path) -> None:
         def dry_run(_: Any, call: Any) -> Any:
-            sold = call["Utility"]["batch_all"]["calls"][1]["Currencies"]["update_balance"]["amount"]
+            sold = call["Utility"]["batch_all"]["calls"][1]["Currencies"]["update_balance"][
+                "amount"
+            ]
             if sold < TWO_DOT:
                 return dry_run_answer(error={"Token": "BelowMinimum"})
             return dry_run_answer(executed(sold, 13 * 10**6))
@@ -336,7 +380,9 @@ class TestTheRoute:
         assert (quote.amount_out, quote.impact) == (13 * 10**6, None)
         assert quote.warnings == (says("impact", "limited"),)
 
-    def test_what_goes_on_with_a_contracts_token_is_dry_run_from_the_start(self, tmp_path: Path) -> None:
+    def test_what_goes_on_with_a_contracts_token_is_dry_run_from_the_start(
+        self, tmp_path: Path
+    ) -> None:
         state = pool(subpool(CONTRACT, reserve=1, hub=500_000 * 10**12))
         state["AssetRegistry", "Assets", CONTRACT] = registered("Erc20")
         chain = Chain(state, dry_run=lambda *_: dry_run_answer(executed(TWO_DOT, 12 * 10**6)))
@@ -372,7 +418,12 @@ class TestTheSendersDryRun:
 
     @pytest.mark.parametrize(
         ("moved", "room"),
-        [((), "0.3"), (MOVED_HDX, "0.3387"), (MOVED_DOT, "0.3016"), ((*MOVED_HDX, *MOVED_DOT), "0.3403")],
+        [
+            ((), "0.3"),
+            (MOVED_HDX, "0.3387"),
+            (MOVED_DOT, "0.3016"),
+            ((*MOVED_HDX, *MOVED_DOT), "0.3403"),
+        ],
         ids=["quiet", "the asset fee", "the protocol fee", "both"],
     )
     def test_how_much_the_fees_of_the_next_block_change(
@@ -395,7 +446,11 @@ class TestTheSendersDryRun:
 
 
 def frozen(asset: int, tradable: int) -> State:
-    return pool(subpool(asset, reserve=10**16 if asset == DOT else 10**20, hub=2 * 10**19, tradable=tradable))
+    return pool(
+        subpool(
+            asset, reserve=10**16 if asset == DOT else 10**20, hub=2 * 10**19, tradable=tradable
+        )
+    )
 
 
 GIVE = "set the minimum with --min-received and --exact-minimum"
@@ -408,7 +463,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "ASTR", TWO_DOT),
         {},
         "invalid_request",
-        "9 (ASTR, ASTR of Astar) is not in the Omnipool of Hydration, and its router has no route from 5 to 9: give one with --route",
+        (
+            "9 (ASTR, ASTR of Astar) is not in the Omnipool of Hydration, and its router has "
+            "no route from 5 to 9: give one with --route"
+        ),
     ),
     (
         "a route through the Omnipool with an asset that is not there",
@@ -432,7 +490,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "5 (DOT, Polkadot) cannot be sold in the Omnipool of Hydration now: only the other direction is tradable",
+        (
+            "5 (DOT, Polkadot) cannot be sold in the Omnipool of Hydration now: only the other "
+            "direction is tradable"
+        ),
     ),
     (
         "an asset that can be sold and not bought",
@@ -440,7 +501,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", TWO_DOT),
         {},
         "chain_refused",
-        "HDX (the native asset) cannot be bought in the Omnipool of Hydration now: only the other direction is tradable",
+        (
+            "HDX (the native asset) cannot be bought in the Omnipool of Hydration now: only "
+            "the other direction is tradable"
+        ),
     ),
     (
         "the hub asset bought",
@@ -448,7 +512,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "LRNA", TWO_DOT),
         {},
         "invalid_request",
-        "asset_out 1 (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)",
+        (
+            "asset_out 1 (LRNA) cannot be bought: the Omnipool does not sell its hub asset "
+            "(NotAllowed)"
+        ),
     ),
     (
         "the hub asset sold where that is forbidden",
@@ -464,7 +531,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 999),
         {},
         "invalid_request",
-        "amount 999 is below the Omnipool's minimum trade, expected at least 1000 of the smallest unit",
+        (
+            "amount 999 is below the Omnipool's minimum trade, expected at least 1000 of the "
+            "smallest unit"
+        ),
     ),
     (
         "so little that nothing comes of it",
@@ -480,7 +550,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 10**16 // 3 + 1),
         {},
         "invalid_request",
-        "amount 333333.3333333334 DOT is more than the Omnipool accepts in one trade: at most 333333.3333333333 DOT",
+        (
+            "amount 333333.3333333334 DOT is more than the Omnipool accepts in one trade: at "
+            "most 333333.3333333333 DOT"
+        ),
     ),
     (
         "more of the hub asset than a third of what it stands against",
@@ -488,7 +561,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("LRNA", "HDX", 700_000 * 10**12),
         {},
         "invalid_request",
-        "amount 700000 LRNA is more than the Omnipool accepts in one trade: at most 666666.666666666666 LRNA",
+        (
+            "amount 700000 LRNA is more than the Omnipool accepts in one trade: at most "
+            "666666.666666666666 LRNA"
+        ),
     ),
     (
         "more than a third of the other reserve",
@@ -496,7 +572,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 100_000 * 10**10),
         {},
         "invalid_request",
-        "amount is too large: it would buy 47487556.56108597284 HDX, and the Omnipool gives at most 33333333.333333333333 HDX in one trade",
+        (
+            "amount is too large: it would buy 47487556.56108597284 HDX, and the Omnipool "
+            "gives at most 33333333.333333333333 HDX in one trade"
+        ),
     ),
     (
         "more than an asset may move in a block",
@@ -512,7 +591,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("DOT", "HDX", 11 * 10**10),
         {},
         "invalid_request",
-        "amount is too large: it would buy 10965.687504924696 HDX, and the Omnipool gives at most 10000 HDX in one trade",
+        (
+            "amount is too large: it would buy 10965.687504924696 HDX, and the Omnipool gives "
+            "at most 10000 HDX in one trade"
+        ),
     ),
     (
         "a pool that holds nothing",
@@ -528,7 +610,10 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ("222", "10", 10**18),
         {"route": "222>stableswap:110>10"},
         "invalid_request",
-        "222 (HOLLAR) is a contract's token, so the route 222>stableswap:110>10 can be quoted only for an account that holds it (sender): "
+        (
+            "222 (HOLLAR) is a contract's token, so the route 222>stableswap:110>10 can be "
+            "quoted only for an account that holds it (sender): "
+        )
         + GIVE,
     ),
 )
@@ -540,7 +625,12 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
     ids=[row[0] for row in REFUSED],
 )
 def test_a_trade_that_would_fail_is_refused_in_a_sentence(
-    tmp_path: Path, state: State, asked: tuple[Any, ...], options: dict[str, Any], code: str, sentence: str
+    tmp_path: Path,
+    state: State,
+    asked: tuple[Any, ...],
+    options: dict[str, Any],
+    code: str,
+    sentence: str,
 ) -> None:
     error = refused(tmp_path, Chain(state), *asked, **options)
 
@@ -558,7 +648,9 @@ def test_a_trade_that_would_fail_is_refused_in_a_sentence(
             lambda *_: dry_run_answer(
                 {
                     "Utility": {
-                        "DispatchedAs": {"result": {"Err": {"Module": {"index": 74, "error": b"\x0f\0\0\0"}}}}
+                        "DispatchedAs": {
+                            "result": {"Err": {"Module": {"index": 74, "error": b"\x0f\0\0\0"}}}
+                        }
                     }
                 }
             ),
@@ -579,7 +671,9 @@ def test_a_node_without_dry_runs_leaves_the_minimum_to_the_caller(tmp_path: Path
     def no_dry_run(*_: Any) -> Any:
         raise Refusal(-32601, "Method not found")
 
-    error = refused(tmp_path, Chain(pool(), dry_run=no_dry_run), "DOT", "10", TWO_DOT, route="5>xyk>10")
+    error = refused(
+        tmp_path, Chain(pool(), dry_run=no_dry_run), "DOT", "10", TWO_DOT, route="5>xyk>10"
+    )
 
     assert str(error).startswith("Hydration cannot dry-run 5>xyk>10: ws://127.0.0.1:")
     assert str(error).endswith("refused state_call: Method not found (-32601); " + GIVE)
@@ -725,12 +819,16 @@ class TestCommands:
         [
             (
                 ("2", "--min-amount-out", "2000000000000000"),
-                "min_amount_out 2000 HDX is more than the swap would buy now, 1957.124423891189 HDX: the swap would fail on chain; "
+                "min_amount_out 2000 HDX is more than the swap would buy now, "
+                "1957.124423891189 HDX: the swap would fail on chain; "
                 "lower the minimum, or use it as it is with --exact-minimum (exact_minimum)",
             ),
             (
                 ("400000", "--min-amount-out", "5"),
-                "amount 400000 DOT is more than the Omnipool accepts in one trade: at most 333333.3333333333 DOT",
+                (
+                    "amount 400000 DOT is more than the Omnipool accepts in one trade: at most "
+                    "333333.3333333333 DOT"
+                ),
             ),
             (
                 ("10000", "--min-amount-out", "140"),
@@ -742,7 +840,10 @@ class TestCommands:
             ),
             (
                 ("400000", "--min-amount-out", "5", "--exact-minimum"),
-                "amount 400000 DOT is more than the Omnipool accepts in one trade: at most 333333.3333333333 DOT",
+                (
+                    "amount 400000 DOT is more than the Omnipool accepts in one trade: at most "
+                    "333333.3333333333 DOT"
+                ),
             ),
             (
                 ("2", "--exact-minimum"),
@@ -771,13 +872,16 @@ class TestCommands:
         assert (ended.code, ended.out) == (2, "")
         assert ended.err.startswith(f"Error: {sentence}")
 
-    def test_an_exact_minimum_stands_without_a_quote_and_that_is_said(self, run: Run, node: Node) -> None:
+    def test_an_exact_minimum_stands_without_a_quote_and_that_is_said(
+        self, run: Run, node: Node
+    ) -> None:
         node.answers |= Chain(frozen(HDX, 0)).answers()
         line = ("create", "swap", *self.SWAP, "2", "--min-amount-out", "5")
         refused, exact = run(*line), run(*line, "--exact-minimum", "--field", "swap.swap_tx")
 
         reason = (
-            "HDX (the native asset) cannot be bought in the Omnipool of Hydration now: its trading is frozen"
+            "HDX (the native asset) cannot be bought in the Omnipool of Hydration now: its "
+            "trading is frozen"
         )
         assert (refused.code, refused.err) == (6, f"Error: {reason}\n")
         assert self.minimum(exact.out.strip()) == 5
@@ -785,7 +889,13 @@ class TestCommands:
 
     def test_a_job_drafts_on_the_terms_that_its_flow_keeps(self, run: Run, tmp_path: Path) -> None:
         flow = tmp_path / "flow.json"
-        step = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2, "min_amount_out": "140"}
+        step = {
+            "type": "swap",
+            "assetin": "DOT",
+            "assetout": "HDX",
+            "amount": 2,
+            "min_amount_out": "140",
+        }
         flow.write_text(json.dumps({"steps": [step, {**step, "exact_minimum": True}]}))
         created = run("create", "--file", str(flow))
         scenario = created.out.strip()
@@ -795,16 +905,22 @@ class TestCommands:
         assert created.code == 0
         assert created.err.count("Warning: the minimum of") == 0
         assert (
-            created.err.count("the minimum of 0.00000000014 HDX is less than a millionth of the 2 DOT sold")
+            created.err.count(
+                "the minimum of 0.00000000014 HDX is less than a millionth of the 2 DOT sold"
+            )
             == 2
         )
-        texts = [node["text"] for node in json.loads(shown.out)["nodes"] if node["type"] == "action"]
+        texts = [
+            node["text"] for node in json.loads(shown.out)["nodes"] if node["type"] == "action"
+        ]
         assert texts == [
             says("2", "DOT", "HDX", "Hydration", "0.00000000014"),
             says("2", "DOT", "HDX", "Hydration", "0.00000000014"),
         ]
         said = "\n".join(json.loads(lines.out)["result"])
-        assert "at least 1937.553179652277 HDX with a slippage of 1 %, above the minimum given" in said
+        assert (
+            "at least 1937.553179652277 HDX with a slippage of 1 %, above the minimum given" in said
+        )
         assert "at least 0.00000000014 HDX, exactly as given" in said
 
     def test_offline_a_minimum_stands_and_an_absurd_one_is_warned_of(self, run: Run) -> None:
@@ -815,7 +931,10 @@ class TestCommands:
 
         note = "HDX, the minimum given; offline it is not compared with a quote"
         assert (small.out, small.code) == ("", 2)
-        assert small.err == says("0.000001999999", "HDX", "2", "DOT", "min_amount_out", "--yes").printed
+        assert (
+            small.err
+            == says("0.000001999999", "HDX", "2", "DOT", "min_amount_out", "--yes").printed
+        )
         assert meant.said.splitlines()[0] == says("0.000001999999", note)
         assert ("millionth" in meant.err, "millionth" in again.err) == (False, True)
         assert "millionth" not in enough.err
@@ -840,7 +959,9 @@ class TestCommands:
 
         result = finish(create_swap(app, request))
 
-        assert [each for each in result.warnings if "millionth" in each] == [says("0.0000000009", "2 DOT")]
+        assert [each for each in result.warnings if "millionth" in each] == [
+            says("0.0000000009", "2 DOT")
+        ]
         finish(app.close())
 
     @pytest.mark.parametrize(

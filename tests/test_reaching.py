@@ -1,4 +1,5 @@
-"""`chain check`, `chain refresh` and `contract info` against nodes that answer, lag, lie, stall or are not there."""
+"""`chain check`, `chain refresh` and `contract info` against nodes that answer, lag, lie, stall or
+are not there."""
 
 import json
 import socket
@@ -86,7 +87,9 @@ LOST = {
 # chain check
 
 
-def test_every_endpoint_is_asked_and_the_table_at_hand_is_judged(scenarioctl: Run, tmp_path: Path) -> None:
+def test_every_endpoint_is_asked_and_the_table_at_hand_is_judged(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     with Node(answers("polkadot")) as node, Node(answers("assetHub")) as other:
         config = configure(tmp_path, polkadot=[NOWHERE, node.url, other.url])
         ended = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
@@ -115,13 +118,23 @@ def test_without_a_terminal_an_endpoint_is_a_line_of_tabs(scenarioctl: Run, tmp_
 
     lines = [line.split("\t") for line in ended.out.splitlines()]
     assert [line[:2] + line[3:] for line in lines] == [
-        ["polkadot", node.url, "20", "-", "polkadot 2000000", "bundled 2000000, current", "healthy"],
+        [
+            "polkadot",
+            node.url,
+            "20",
+            "-",
+            "polkadot 2000000",
+            "bundled 2000000, current",
+            "healthy",
+        ],
         ["polkadot", NOWHERE, "-", "-", "-", "bundled 2000000, current", REFUSED],
     ]
     assert lines[0][2].endswith(" ms")
 
 
-@pytest.mark.parametrize(("age", "head", "words"), [(7, "fresh", "s"), (3 * 3600, "late", "3h 0m, late")])
+@pytest.mark.parametrize(
+    ("age", "head", "words"), [(7, "fresh", "s"), (3 * 3600, "late", "3h 0m, late")]
+)
 def test_the_age_of_a_best_block_is_told(
     scenarioctl: Run, tmp_path: Path, age: int, head: str, words: str
 ) -> None:
@@ -138,11 +151,15 @@ def test_the_age_of_a_best_block_is_told(
     assert drawn.out.split("\t")[4].endswith(words)
 
 
-def test_a_chain_none_of_whose_endpoints_answers_ends_with_5(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_chain_none_of_whose_endpoints_answers_ends_with_5(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     with Node(answers("polkadot")) as node:
         config = configure(tmp_path, polkadot=[node.url], assetHub=[NOWHERE], paseo=[])
         good = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
-        bad = scenarioctl("--config", config, "--json", "chain", "check", "polkadot", "assetHub", "paseo")
+        bad = scenarioctl(
+            "--config", config, "--json", "chain", "check", "polkadot", "assetHub", "paseo"
+        )
 
     assert good.code == 0
     assert (bad.err, bad.code) == (says("endpoint", "assetHub"), 5)
@@ -196,9 +213,9 @@ def test_a_node_that_gives_no_head_is_not_healthy() -> None:
 
 
 def test_stalled_endpoints_cost_their_patience_once(stalling: str) -> None:
-    chain = Registry({"polkadot": {"endpoints": [f"{stalling}{number}" for number in range(20)]}}).find(
-        "polkadot"
-    )
+    chain = Registry(
+        {"polkadot": {"endpoints": [f"{stalling}{number}" for number in range(20)]}}
+    ).find("polkadot")
 
     started = time.monotonic()
     probes = finish(probe([chain], patience=1))
@@ -216,11 +233,15 @@ def test_stalled_endpoints_cost_their_patience_once(stalling: str) -> None:
 OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
 
 
-def test_a_table_is_fetched_into_the_cache_and_told_from_where(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_table_is_fetched_into_the_cache_and_told_from_where(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     given = answers(
         "polkadot",
         state_getRuntimeVersion={"specName": "polkadot", "specVersion": 1006000},
-        state_call=lambda _, version: opaque(OLDER.read_bytes()) if version == "0x0f000000" else "0x00",
+        state_call=lambda _, version: (
+            opaque(OLDER.read_bytes()) if version == "0x0f000000" else "0x00"
+        ),
     )
     with Node(given) as node:
         config = configure(tmp_path, polkadot=[NOWHERE, node.url])
@@ -264,11 +285,17 @@ def test_the_list_of_chains_tells_a_table_that_was_fetched_from_one_that_came_al
     scenarioctl: Run, tmp_path: Path
 ) -> None:
     paseo = Registry({}).find("paseo")
-    save_cached(read_metadata(OLDER.read_bytes()), paseo.genesis, tmp_path / "cache" / "runtimes" / "paseo")
+    save_cached(
+        read_metadata(OLDER.read_bytes()), paseo.genesis, tmp_path / "cache" / "runtimes" / "paseo"
+    )
 
-    ended = scenarioctl("--config", configure(tmp_path), "--json", "chain", "list", "--role", "relay")
+    ended = scenarioctl(
+        "--config", configure(tmp_path), "--json", "chain", "list", "--role", "relay"
+    )
 
-    assert {row["name"]: (row["spec_version"], row["source"]) for row in json.loads(ended.out)["chains"]} == {
+    assert {
+        row["name"]: (row["spec_version"], row["source"]) for row in json.loads(ended.out)["chains"]
+    } == {
         "polkadot": (2000000, "bundled"),
         "kusama": (1009002, "bundled"),
         "paseo": (1006000, "cached"),
@@ -276,7 +303,9 @@ def test_the_list_of_chains_tells_a_table_that_was_fetched_from_one_that_came_al
 
 
 def test_a_chain_that_is_not_reached_is_not_refreshed(scenarioctl: Run, tmp_path: Path) -> None:
-    ended = scenarioctl("--config", configure(tmp_path, polkadot=[NOWHERE]), "chain", "refresh", "polkadot")
+    ended = scenarioctl(
+        "--config", configure(tmp_path, polkadot=[NOWHERE]), "chain", "refresh", "polkadot"
+    )
 
     assert (ended.out, ended.err, ended.code) == ("", says("Polkadot").printed, 5)
 
@@ -305,7 +334,8 @@ def test_pallet_revive_tells_contracts_from_the_accounts_of_people(tmp_path: Pat
     key = prefix("Revive", "AccountInfoOf") + CONTRACT[2:]
     entry = table.storage_entry("Revive", "AccountInfoOf")
     info = {
-        "trie_id": b"\x01", "code_hash": bytes(32), "storage_bytes": 0, "storage_items": 0, "storage_byte_deposit": 0,
+        "trie_id": b"\x01", "code_hash": bytes(32), "storage_bytes": 0, "storage_items": 0,
+            "storage_byte_deposit": 0,
         "storage_item_deposit": 0, "storage_base_deposit": 0, "immutable_data_len": 0,
     }  # fmt: skip
     contract = table.encode(entry.value_type, {"account_type": {"Contract": info}, "dust": 0})
@@ -318,13 +348,20 @@ def test_pallet_revive_tells_contracts_from_the_accounts_of_people(tmp_path: Pat
 
 
 def contracts_table() -> RuntimeTable:
-    """Return the table of a runtime with pallet-contracts, as far as it matters: `ContractInfoOf` of an account."""
+    """Return the table of a runtime with pallet-contracts, as far as it matters: `ContractInfoOf`
+    of an account."""
     header: dict[str, Any] = {
         "spec_name": "pop",
         "spec_version": 100,
         "transaction_version": 1,
         "metadata_version": 15,
-        "extrinsic": {"versions": [4], "extensions": [], "address": None, "signature": None, "call": None},
+        "extrinsic": {
+            "versions": [4],
+            "extensions": [],
+            "address": None,
+            "signature": None,
+            "call": None,
+        },
         "pallets": [["Contracts", 40, None]],
     }
     account = ["sp_core::crypto::AccountId32", [], "composite", [[None, 1, None]]]
@@ -376,7 +413,9 @@ def test_a_chain_that_cannot_hold_the_contract_is_refused(
         lives(tmp_path, table, address, {})
 
 
-def test_contract_info_tells_whether_a_contract_lives_there(scenarioctl: Run, tmp_path: Path) -> None:
+def test_contract_info_tells_whether_a_contract_lives_there(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     line = ("--json", "contract", "info", "--abi", str(VAULT), CONTRACT, "--chain", "assetHub")
     with Node(answers("assetHub")) as node:
         config = configure(tmp_path, assetHub=[node.url])
@@ -396,14 +435,18 @@ def test_contract_info_names_the_chain_that_it_chose(scenarioctl: Run, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("abi", "address", "chain"), [(TOKEN, BOB, ""), (VAULT, CONTRACT, "assetHub")], ids=["ink4", "ink6"]
+    ("abi", "address", "chain"),
+    [(TOKEN, BOB, ""), (VAULT, CONTRACT, "assetHub")],
+    ids=["ink4", "ink6"],
 )
 def test_a_contract_is_described_where_its_chain_is_not_reached(
     scenarioctl: Run, tmp_path: Path, abi: Path, address: str, chain: str
 ) -> None:
     config = configure(tmp_path, assetHub=[NOWHERE])
 
-    ended = scenarioctl("--config", config, "--json", "contract", "info", "--abi", str(abi), address)
+    ended = scenarioctl(
+        "--config", config, "--json", "contract", "info", "--abi", str(abi), address
+    )
     offline = scenarioctl(
         "--config", config, "--offline", "--json", "contract", "info", "--abi", str(abi), address
     )
@@ -415,7 +458,9 @@ def test_a_contract_is_described_where_its_chain_is_not_reached(
     assert (json.loads(offline.out), offline.err, offline.code) == (answer, "", 0)
 
 
-@pytest.mark.parametrize("speaks", [False, True], ids=["before the handshake", "after the handshake"])
+@pytest.mark.parametrize(
+    "speaks", [False, True], ids=["before the handshake", "after the handshake"]
+)
 def test_a_command_is_held_up_for_a_moment_by_an_endpoint_that_stalls(
     scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stalling: str, speaks: bool
 ) -> None:
@@ -424,7 +469,10 @@ def test_a_command_is_held_up_for_a_moment_by_an_endpoint_that_stalls(
     def quiet(*_: Any) -> None:
         raise Silent
 
-    with Node(answers("polkadot", chain_getBlockHash=quiet)) as silent, Node(answers("polkadot")) as node:
+    with (
+        Node(answers("polkadot", chain_getBlockHash=quiet)) as silent,
+        Node(answers("polkadot")) as node,
+    ):
         config = configure(tmp_path, polkadot=[silent.url if speaks else stalling, node.url])
         started = time.monotonic()
         ended = scenarioctl("--config", config, "query", "polkadot", "System", "Number")
@@ -433,7 +481,8 @@ def test_a_command_is_held_up_for_a_moment_by_an_endpoint_that_stalls(
     assert (ended.out, ended.err, ended.code) == ("0\n", "", 0)
     assert "state_getStorage" in node.asked
     assert bool(silent.asked) == speaks
-    # By itself this takes less than a second, and on a busy machine less than an endpoint has to open.
+    # By itself this takes less than a second, and on a busy machine less than an endpoint has to
+    # open.
     assert TIMEOUTS.stagger <= passed < 30
 
 
@@ -444,7 +493,9 @@ def test_a_contracts_chain_that_stalls_is_not_waited_for_long(
     config = configure(tmp_path, assetHub=[stalling])
 
     started = time.monotonic()
-    ended = scenarioctl("--config", config, "--json", "contract", "info", "--abi", str(VAULT), CONTRACT)
+    ended = scenarioctl(
+        "--config", config, "--json", "contract", "info", "--abi", str(VAULT), CONTRACT
+    )
     passed = time.monotonic() - started
 
     assert json.loads(ended.out)["onchain"] is None

@@ -10,7 +10,8 @@ from tools.readme import documents, played, settled
 
 pytestmark = pytest.mark.processes
 
-#: A link inside of the documentation: a file, a heading, or both. The address of a page elsewhere has a colon.
+#: A link inside of the documentation: a file, a heading, or both. The address of a page elsewhere
+#: has a colon.
 LINK = re.compile(r"\]\(([^):#\s]*)(?:#([^)\s]+))?\)")
 CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 

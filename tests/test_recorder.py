@@ -12,7 +12,12 @@ import pytest
 from scenarioctl.chains.rpc_errors import NodeError
 from scenarioctl.runtime.metadata import read_metadata
 from tests.conftest import DATA
-from tests.live.recorded_metadata import as_answered, keep_metadata, read_kept, without_documentation
+from tests.live.recorded_metadata import (
+    as_answered,
+    keep_metadata,
+    read_kept,
+    without_documentation,
+)
 from tests.live.recorder import (
     Conversations,
     Exchange,
@@ -49,7 +54,9 @@ def node() -> Iterator[Node]:
         "chain_getBlockHash": "0x45",
         "state_getRuntimeVersion": VERSION,
         "state_getMetadata": "0x" + METADATA.read_bytes().hex(),
-        "state_call": lambda _, version: as_answered(NEWER.read_bytes()) if version == V15 else "0x00",
+        "state_call": lambda _, version: (
+            as_answered(NEWER.read_bytes()) if version == V15 else "0x00"
+        ),
         "state_getStorage": LONG,
         "chain_getHeader": lambda *_: {"number": next(heads)},
         "author_submitExtrinsic": submit,
@@ -70,7 +77,9 @@ def converse(url: str) -> list[Any]:
             client.call("author_submitExtrinsic", "0x00")
         said.append((refused.value.number, refused.value.message, refused.value.data))
         said += client.notices("chain_subscribeNewHeads", 2, ended_by="chain_unsubscribeNewHeads")
-        said += [client.call("state_call", "Metadata_metadata_at_version", each) for each in (V16, V15)]
+        said += [
+            client.call("state_call", "Metadata_metadata_at_version", each) for each in (V16, V15)
+        ]
         said.append(client.call("state_getMetadata"))
     finally:
         client.close()
@@ -126,7 +135,9 @@ def test_metadata_is_kept_apart_and_without_its_documentation(node: Node, tmp_pa
     names = sorted(keep_metadata(each, tmp_path) for each in recorder.metadata)
     again = [keep_metadata(each, tmp_path) for each in read_kept(names, tmp_path).values()]
 
-    assert {each["method"] for each in recorder.exchanges}.isdisjoint({"state_getMetadata", "state_call"})
+    assert {each["method"] for each in recorder.exchanges}.isdisjoint(
+        {"state_getMetadata", "state_call"}
+    )
     assert "6d657461" not in path.read_text()
     assert [re.sub(r"\.[0-9a-f]{8}\.", ".HASH.", name) for name in names] == [
         "polkadot-1002005.v14.HASH.scale.xz",
@@ -136,7 +147,9 @@ def test_metadata_is_kept_apart_and_without_its_documentation(node: Node, tmp_pa
     assert all((tmp_path / name).stat().st_size < 60_000 for name in names)
 
 
-@pytest.mark.parametrize("path", sorted((DATA / "metadata").glob("*.scale")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((DATA / "metadata").glob("*.scale")), ids=lambda path: path.name
+)
 def test_a_runtime_without_its_documentation_is_the_same(path: Path) -> None:
     data = path.read_bytes()
 
@@ -187,7 +200,9 @@ def test_a_value_that_changes_late_changes_as_late_in_a_replay(node: Node, tmp_p
 
     with Recorder(node.url) as recorder:
         ask(recorder.url)
-    with Replay(written(tmp_path / "module.json", recorder.exchanges).chains["RELAY"], {}) as replay:
+    with Replay(
+        written(tmp_path / "module.json", recorder.exchanges).chains["RELAY"], {}
+    ) as replay:
         again = ask(replay.url)
 
     assert again == ["0x0a", "0x0a", "0x0b"]
@@ -218,7 +233,9 @@ def test_what_was_not_recorded_is_refused(node: Node) -> None:
 
     with Replay(recorder.exchanges, {}) as replay:
         client = BlockingConnection(replay.url)
-        with pytest.raises(NodeError, match=re.escape('not in the recording: state_getStorage ["0x03"]')):
+        with pytest.raises(
+            NodeError, match=re.escape('not in the recording: state_getStorage ["0x03"]')
+        ):
             client.call("state_getStorage", "0x03")
         client.close()
 

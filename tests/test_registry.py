@@ -50,7 +50,9 @@ def test_a_chain_is_found_as_people_type_it(typed: str, literal: str) -> None:
     assert Registry().find(typed).name == literal
 
 
-@pytest.mark.parametrize("typed", ["polkadoot", "", "mars", None, 5, True, ["polkadot"], "\u212ausama"])
+@pytest.mark.parametrize(
+    "typed", ["polkadoot", "", "mars", None, 5, True, ["polkadot"], "\u212ausama"]
+)
 def test_an_unknown_chain_is_named_beside_known_ones(typed: object) -> None:
     with pytest.raises(InvalidRequest) as body:
         Registry().find(typed, field="source_chain")
@@ -75,7 +77,13 @@ def test_a_chain_that_has_closed_says_so(typed: str) -> None:
 
 
 def test_a_table_that_agrees_with_a_built_in_chain_may_stay() -> None:
-    same = {"role": "parachain", "relay": "polkadot", "para_id": 2006, "symbol": "ASTR", "decimals": 18}
+    same = {
+        "role": "parachain",
+        "relay": "polkadot",
+        "para_id": 2006,
+        "symbol": "ASTR",
+        "decimals": 18,
+    }
 
     assert Registry({"astar": {**same, "endpoints": []}}).find("astar").endpoints == ()
     with raises(InvalidRequest, says("chains.astar.decimals")):
@@ -118,7 +126,8 @@ def test_no_built_in_chain_has_closed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("endpoints", ["wss://rpc.example.org"]), ("assets", [{"id": 5, "symbol": "DOT"}])]
+    ("key", "value"),
+    [("endpoints", ["wss://rpc.example.org"]), ("assets", [{"id": 5, "symbol": "DOT"}])],
 )
 def test_ethereum_gets_no_endpoints_and_no_assets(key: str, value: Any) -> None:
     with raises(InvalidRequest, says(f"chains.ethereum.{key}")):
@@ -131,7 +140,9 @@ def test_a_closed_chain_may_be_declared_as_ones_own() -> None:
 
 
 def test_the_endpoints_of_a_chain_that_was_built_in_until_it_closed_are_passed_over() -> None:
-    registry = Registry({"pop": {"endpoints": ["ws://127.0.0.1:1/"]}, "passetHub": {"endpoints": []}})
+    registry = Registry(
+        {"pop": {"endpoints": ["ws://127.0.0.1:1/"]}, "passetHub": {"endpoints": []}}
+    )
 
     assert [chain.name for chain in registry.all()] == [chain.name for chain in CHAINS]
     with pytest.raises(InvalidRequest, match="closed in July 2026"):
@@ -165,7 +176,12 @@ def test_every_built_in_chain_is_well_formed() -> None:
     for chain in CHAINS:
         if chain.is_ethereum:
             # It has no relay chain, and nothing is asked of it.
-            assert (chain.relay, chain.para_id, chain.genesis, chain.endpoints) == ("", None, "", ())
+            assert (chain.relay, chain.para_id, chain.genesis, chain.endpoints) == (
+                "",
+                None,
+                "",
+                (),
+            )
             continue
         assert chain.role in ROLES
         assert chain.relay in relays
@@ -187,39 +203,71 @@ def test_addresses_have_the_prefix_that_the_runtime_has(name: str) -> None:
     assert Registry().find(name).ss58_prefix == table.constant("System", "SS58Prefix")
 
 
-#: Written here a second time: with another genesis, prefix or para id a payload is for another chain.
+#: Written here a second time: with another genesis, prefix or para id a payload is for another
+#: chain.
 IDENTITIES = (
-    ("polkadot", "relay", "polkadot", None, "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3", 0, "DOT", 10),
-    ("assetHub", "asset_hub", "polkadot", 1000, "0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f", 0, "DOT", 10),
-    ("hydraDx", "dex", "polkadot", 2034, "0xafdc188f45c71dacbaa0b62e16a91f726c7b8699a9748cdf715459de6b7f366d", 0, "HDX", 12),
-    ("kusama", "relay", "kusama", None, "0xb0a8d493285c2df73290dfb7e61f870f17b41801197a149ca93654499ea3dafe", 2, "KSM", 12),
-    ("assetHub_kusama", "asset_hub", "kusama", 1000, "0x48239ef607d7928874027a43a67689209727dfb3d3dc5e5b03a39bdc2eda771a", 2, "KSM", 12),
-    ("paseo", "relay", "paseo", None, "0x374057be67b355151f271ff70c3db98308c62c8adc48dc6724b6a009a1a014fd", 42, "PAS", 10),
-    ("assetHub_paseo", "asset_hub", "paseo", 1000, "0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2", 0, "PAS", 10),
-    ("people", "system", "polkadot", 1004, "0x67fa177a097bfa18f77ea95ab56e9bcdfeb0e5b8a40e46298bb93e16b6fc5008", 0, "DOT", 10),
-    ("bridgeHub", "system", "polkadot", 1002, "0xdcf691b5a3fbe24adc99ddc959c0561b973e329b1aef4c4b22e7bb2ddecb4464", 0, "DOT", 10),
-    ("coretime", "system", "polkadot", 1005, "0xefb56e30d9b4a24099f88820987d0f45fb645992416535d87650d98e00f46fc4", 0, "DOT", 10),
-    ("collectives", "system", "polkadot", 1001, "0x46ee89aa2eedd13e988962630ec9fb7565964cf5023bb351f2b6b25c1b68b0b2", 0, "DOT", 10),
-    ("people_kusama", "system", "kusama", 1004, "0xc1af4cb4eb3918e5db15086c0cc5ec17fb334f728b7c65dd44bfe1e174ff8b3f", 2, "KSM", 12),
-    ("bridgeHub_kusama", "system", "kusama", 1002, "0x00dcb981df86429de8bbacf9803401f09485366c44efbf53af9ecfab03adc7e5", 2, "KSM", 12),
-    ("coretime_kusama", "system", "kusama", 1005, "0x638cd2b9af4b3bb54b8c1f0d22711fc89924ca93300f0caf25a580432b29d050", 2, "KSM", 12),
-    ("encointer", "system", "kusama", 1001, "0x7dd99936c1e9e6d1ce7d90eb6f33bea8393b4bf87677d675aa63c9cb3e8c5b5b", 2, "KSM", 12),
-    ("bifrost", "parachain", "polkadot", 2030, "0x262e1b2ad728475fd6fe88e62d34c200abe6fd693931ddad144059b1eb884e5b", 0, "BNC", 12),
-    ("bifrost_kusama", "parachain", "kusama", 2001, "0x9f28c6a68e0fc9646eff64935684f6eeeece527e37bbe1f213d22caa1d9d6bed", 0, "BNC", 12),
-    ("astar", "parachain", "polkadot", 2006, "0x9eb76c5184c4ab8679d2d5d819fdf90b9c001403e9e17da2e14b6d8aec4029c6", 5, "ASTR", 18),
-    ("shiden", "parachain", "kusama", 2007, "0xf1cf9022c7ebb34b162d5b5e34e705a5a740b2d0ecc1009fb89023e62a488108", 5, "SDN", 18),
-    ("mythos", "parachain", "polkadot", 3369, "0xf6ee56e9c5277df5b4ce6ae9983ee88f3cbed27d31beeb98f9f84f997a1ab0b9", 29972, "MYTH", 18),
-    ("unique", "parachain", "polkadot", 2037, "0x84322d9cddbf35088f1e54e9a85c967a41a56a4f43445768125e61af166c7d31", 7391, "UNQ", 18),
-    ("neuroweb", "parachain", "polkadot", 2043, "0xe7e0962324a3b86c83404dbea483f25fb5dab4c224791c81b756cfc948006174", 101, "NEURO", 12),
-    ("energyWebX", "parachain", "polkadot", 3345, "0x5a51e04b88a4784d205091aa7bada002f3e5da3045e5b05655ee4db2589c33b5", 42, "EWT", 18),
-    ("pendulum", "parachain", "polkadot", 2094, "0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86", 0, "PEN", 12),
-    ("basilisk", "parachain", "kusama", 2090, "0xa85cfb9b9fd4d622a5b28289a02347af987d8f73fa3108450e2b4a11c1ce5755", 10041, "BSX", 12),
-    ("acala", "parachain", "polkadot", 2000, "0xfc41b9bd8ef8fe53d58c7ea67c794c7ec9a73daf05e6d54b14ff6342c99ba64c", 10, "ACA", 12),
-    ("karura", "parachain", "kusama", 2000, "0xbaf5aabe40646d11f0ee8abbdc64f4a4b7674925cba08e4a05ff9ebed6e2126b", 8, "KAR", 12),
-    ("robonomics", "parachain", "polkadot", 3388, "0x29f4371dcc41045f5041489dfcd51389bf8ccd2161332e0de1ca803bcc3ee872", 32, "XRT", 9),
-    ("peaq", "parachain", "polkadot", 3338, "0xd2a5d385932d1f650dae03ef8e2748983779ee342c614f80854d32b8cd8fa48c", 42, "PEAQ", 18),
-    ("darwinia", "parachain", "polkadot", 2046, "0xf0b8924b12e8108550d28870bc03f7b45a947e1b2b9abf81bfb0b89ecb60570e", 18, "RING", 18),
-    ("heima", "parachain", "polkadot", 2013, "0x2fc8bb6ed7c0051bdcf4866c322ed32b6276572713607e3297ccf411b8f14aa9", 31, "HEI", 18),
+    ("polkadot", "relay", "polkadot", None,
+        "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3", 0, "DOT", 10),
+    ("assetHub", "asset_hub", "polkadot", 1000,
+        "0x68d56f15f85d3136970ec16946040bc1752654e906147f7e43e9d539d7c3de2f", 0, "DOT", 10),
+    ("hydraDx", "dex", "polkadot", 2034,
+        "0xafdc188f45c71dacbaa0b62e16a91f726c7b8699a9748cdf715459de6b7f366d", 0, "HDX", 12),
+    ("kusama", "relay", "kusama", None,
+        "0xb0a8d493285c2df73290dfb7e61f870f17b41801197a149ca93654499ea3dafe", 2, "KSM", 12),
+    ("assetHub_kusama", "asset_hub", "kusama", 1000,
+        "0x48239ef607d7928874027a43a67689209727dfb3d3dc5e5b03a39bdc2eda771a", 2, "KSM", 12),
+    ("paseo", "relay", "paseo", None,
+        "0x374057be67b355151f271ff70c3db98308c62c8adc48dc6724b6a009a1a014fd", 42, "PAS", 10),
+    ("assetHub_paseo", "asset_hub", "paseo", 1000,
+        "0xd6eec26135305a8ad257a20d003357284c8aa03d0bdb2b357ab0a22371e11ef2", 0, "PAS", 10),
+    ("people", "system", "polkadot", 1004,
+        "0x67fa177a097bfa18f77ea95ab56e9bcdfeb0e5b8a40e46298bb93e16b6fc5008", 0, "DOT", 10),
+    ("bridgeHub", "system", "polkadot", 1002,
+        "0xdcf691b5a3fbe24adc99ddc959c0561b973e329b1aef4c4b22e7bb2ddecb4464", 0, "DOT", 10),
+    ("coretime", "system", "polkadot", 1005,
+        "0xefb56e30d9b4a24099f88820987d0f45fb645992416535d87650d98e00f46fc4", 0, "DOT", 10),
+    ("collectives", "system", "polkadot", 1001,
+        "0x46ee89aa2eedd13e988962630ec9fb7565964cf5023bb351f2b6b25c1b68b0b2", 0, "DOT", 10),
+    ("people_kusama", "system", "kusama", 1004,
+        "0xc1af4cb4eb3918e5db15086c0cc5ec17fb334f728b7c65dd44bfe1e174ff8b3f", 2, "KSM", 12),
+    ("bridgeHub_kusama", "system", "kusama", 1002,
+        "0x00dcb981df86429de8bbacf9803401f09485366c44efbf53af9ecfab03adc7e5", 2, "KSM", 12),
+    ("coretime_kusama", "system", "kusama", 1005,
+        "0x638cd2b9af4b3bb54b8c1f0d22711fc89924ca93300f0caf25a580432b29d050", 2, "KSM", 12),
+    ("encointer", "system", "kusama", 1001,
+        "0x7dd99936c1e9e6d1ce7d90eb6f33bea8393b4bf87677d675aa63c9cb3e8c5b5b", 2, "KSM", 12),
+    ("bifrost", "parachain", "polkadot", 2030,
+        "0x262e1b2ad728475fd6fe88e62d34c200abe6fd693931ddad144059b1eb884e5b", 0, "BNC", 12),
+    ("bifrost_kusama", "parachain", "kusama", 2001,
+        "0x9f28c6a68e0fc9646eff64935684f6eeeece527e37bbe1f213d22caa1d9d6bed", 0, "BNC", 12),
+    ("astar", "parachain", "polkadot", 2006,
+        "0x9eb76c5184c4ab8679d2d5d819fdf90b9c001403e9e17da2e14b6d8aec4029c6", 5, "ASTR", 18),
+    ("shiden", "parachain", "kusama", 2007,
+        "0xf1cf9022c7ebb34b162d5b5e34e705a5a740b2d0ecc1009fb89023e62a488108", 5, "SDN", 18),
+    ("mythos", "parachain", "polkadot", 3369,
+        "0xf6ee56e9c5277df5b4ce6ae9983ee88f3cbed27d31beeb98f9f84f997a1ab0b9", 29972, "MYTH", 18),
+    ("unique", "parachain", "polkadot", 2037,
+        "0x84322d9cddbf35088f1e54e9a85c967a41a56a4f43445768125e61af166c7d31", 7391, "UNQ", 18),
+    ("neuroweb", "parachain", "polkadot", 2043,
+        "0xe7e0962324a3b86c83404dbea483f25fb5dab4c224791c81b756cfc948006174", 101, "NEURO", 12),
+    ("energyWebX", "parachain", "polkadot", 3345,
+        "0x5a51e04b88a4784d205091aa7bada002f3e5da3045e5b05655ee4db2589c33b5", 42, "EWT", 18),
+    ("pendulum", "parachain", "polkadot", 2094,
+        "0x5d3c298622d5634ed019bf61ea4b71655030015bde9beb0d6a24743714462c86", 0, "PEN", 12),
+    ("basilisk", "parachain", "kusama", 2090,
+        "0xa85cfb9b9fd4d622a5b28289a02347af987d8f73fa3108450e2b4a11c1ce5755", 10041, "BSX", 12),
+    ("acala", "parachain", "polkadot", 2000,
+        "0xfc41b9bd8ef8fe53d58c7ea67c794c7ec9a73daf05e6d54b14ff6342c99ba64c", 10, "ACA", 12),
+    ("karura", "parachain", "kusama", 2000,
+        "0xbaf5aabe40646d11f0ee8abbdc64f4a4b7674925cba08e4a05ff9ebed6e2126b", 8, "KAR", 12),
+    ("robonomics", "parachain", "polkadot", 3388,
+        "0x29f4371dcc41045f5041489dfcd51389bf8ccd2161332e0de1ca803bcc3ee872", 32, "XRT", 9),
+    ("peaq", "parachain", "polkadot", 3338,
+        "0xd2a5d385932d1f650dae03ef8e2748983779ee342c614f80854d32b8cd8fa48c", 42, "PEAQ", 18),
+    ("darwinia", "parachain", "polkadot", 2046,
+        "0xf0b8924b12e8108550d28870bc03f7b45a947e1b2b9abf81bfb0b89ecb60570e", 18, "RING", 18),
+    ("heima", "parachain", "polkadot", 2013,
+        "0x2fc8bb6ed7c0051bdcf4866c322ed32b6276572713607e3297ccf411b8f14aa9", 31, "HEI", 18),
     ("jamton", "parachain", "polkadot", 3397, "", 5589, "DOTON", 18),
     ("xode", "parachain", "polkadot", 3417, "", 280, "XON", 12),
     ("ethereum", "ethereum", "", None, "", 42, "ETH", 18),
@@ -246,7 +294,8 @@ def test_the_built_in_chains_are_these() -> None:
 
 def test_a_chain_with_accounts_of_20_bytes_may_have_any_prefix() -> None:
     assert (
-        Registry({"abc": NEW | {"ss58_prefix": 29972, "account_bytes": 20}}).find("abc").ss58_prefix == 29972
+        Registry({"abc": NEW | {"ss58_prefix": 29972, "account_bytes": 20}}).find("abc").ss58_prefix
+        == 29972
     )
 
 
@@ -312,7 +361,12 @@ def test_a_chain_of_config_toml_is_like_a_built_in_one() -> None:
 def test_a_relay_of_config_toml_is_its_own_relay() -> None:
     chain = Registry({"mine": NEW | {"role": "relay"}}).find("mine")
 
-    assert (chain.relay, chain.title, chain.ss58_prefix, chain.testnet) == ("mine", "mine", 42, True)
+    assert (chain.relay, chain.title, chain.ss58_prefix, chain.testnet) == (
+        "mine",
+        "mine",
+        42,
+        True,
+    )
 
 
 def test_the_endpoints_of_a_built_in_chain_can_be_changed() -> None:
@@ -326,7 +380,10 @@ def test_the_explorer_of_a_chain_can_be_changed_and_turned_off() -> None:
     other = Registry({"polkadot": {"explorer": "https://x.org:8443/tx?id={hash}"}}).find("polkadot")
     none = Registry({"polkadot": {"explorer": ""}}).find("polkadot")
 
-    assert Registry().find("polkadot").explorer_link("0xab") == "https://polkadot.subscan.io/extrinsic/0xab"
+    assert (
+        Registry().find("polkadot").explorer_link("0xab")
+        == "https://polkadot.subscan.io/extrinsic/0xab"
+    )
     assert other.explorer_link("0xab") == "https://x.org:8443/tx?id=0xab"
     assert none.explorer_link("0xab") is None
 
@@ -460,7 +517,13 @@ def test_a_table_that_cannot_be_used_is_named(name: str, table: Any, sentence: S
 @pytest.mark.parametrize(
     ("table", "lacks"),
     [
-        ({}, "it lacks role, symbol, decimals. Set each with: scenarioctl config set chains.x.role VALUE"),
+        (
+            {},
+            (
+                "it lacks role, symbol, decimals. Set each with: scenarioctl config set "
+                "chains.x.role VALUE"
+            ),
+        ),
         ({"role": "relay", "symbol": "A"}, "decimals"),
         (NEW | {"role": "dex", "relay": "kusama"}, "para_id"),
         (NEW | {"role": "asset_hub", "para_id": 1000}, "relay"),
@@ -468,7 +531,9 @@ def test_a_table_that_cannot_be_used_is_named(name: str, table: Any, sentence: S
         (NEW | {"relay": "half"}, "its relay chain half"),
     ],
 )
-def test_a_chain_that_lacks_something_is_left_out_and_says_what(table: dict[str, Any], lacks: str) -> None:
+def test_a_chain_that_lacks_something_is_left_out_and_says_what(
+    table: dict[str, Any], lacks: str
+) -> None:
     registry = Registry({"x": table, "half": {"role": "relay"}, "whole": NEW})
 
     assert lacks in registry.incomplete["x"]

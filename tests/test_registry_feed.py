@@ -1,4 +1,5 @@
-"""A signed feed replaces the facts about chains: whole or not at all, never by an older one, and never unasked if it opens something."""
+"""A signed feed replaces the facts about chains: whole or not at all, never by an older one, and
+never unasked if it opens something."""
 
 import asyncio
 import json
@@ -19,7 +20,15 @@ from scenarioctl.application import Application
 from scenarioctl.chains import fact_rows
 from scenarioctl.chains.fact_changes import compare_rows
 from scenarioctl.chains.fact_feed import install, judge, read_signed, sign
-from scenarioctl.chains.fact_rows import FILES, LIMIT, VERSION, Rows, feed_path, package_facts, read_feed
+from scenarioctl.chains.fact_rows import (
+    FILES,
+    LIMIT,
+    VERSION,
+    Rows,
+    feed_path,
+    package_facts,
+    read_feed,
+)
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, RequestFailed
 from scenarioctl.operations import registry_feeds
@@ -50,7 +59,11 @@ def rows() -> Rows:
 
 
 def feed(
-    change: Change = lambda _: None, *, key: Any = KEY, version: int = VERSION + 1, now: datetime = NOW
+    change: Change = lambda _: None,
+    *,
+    key: Any = KEY,
+    version: int = VERSION + 1,
+    now: datetime = NOW,
 ) -> bytes:
     changed = rows()
     change(changed)
@@ -58,7 +71,12 @@ def feed(
 
 
 def close_anew(rows: Rows) -> None:
-    rows["closed"]["anew"] = {"title": "Anew", "closed": "May 2026", "source": "a test", "read": "2026-11-23"}
+    rows["closed"]["anew"] = {
+        "title": "Anew",
+        "closed": "May 2026",
+        "source": "a test",
+        "read": "2026-11-23",
+    }
 
 
 def set_chain(name: str, **fields: object) -> Change:
@@ -82,7 +100,8 @@ def drop_routes(source: str, destination: str) -> Change:
 
 @pytest.fixture
 def update(scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Update:
-    """Install a feed with the command, and return its exit code, answer and sentences; one key may sign."""
+    """Install a feed with the command, and return its exit code, answer and sentences; one key may
+    sign."""
     monkeypatch.setenv("SCENARIOCTL_REGISTRY_KEYS", public(KEY))
 
     def run(data: bytes, *words: str) -> tuple[int, str, str]:
@@ -120,7 +139,10 @@ def test_the_rows_of_the_package_change_nothing(update: Update) -> None:
 def test_the_version_of_the_package_is_not_older_than_its_rows() -> None:
     texts = [file.read_text(encoding="utf-8") for kind, file in FILES.items() if kind != "runtimes"]
     dates = {
-        word[:10] for text in texts for word in text.split('"') if word.startswith("202") and word[4:5] == "-"
+        word[:10]
+        for text in texts
+        for word in text.split('"')
+        if word.startswith("202") and word[4:5] == "-"
     }
 
     assert max(dates).replace("-", "") <= str(VERSION)[:8]
@@ -134,7 +156,9 @@ def with_payload(data: bytes, change: Callable[[str], str]) -> bytes:
 REFUSED: dict[str, tuple[Callable[[], bytes], int, tuple[str, ...]]] = {
     "no feed": (lambda: b"{}", 2, ("FEED", "not a signed feed")),
     "wrong signature": (
-        lambda: with_payload(feed(), lambda text: text.replace('"decimals":10', '"decimals":11', 1)),
+        lambda: with_payload(
+            feed(), lambda text: text.replace('"decimals":10', '"decimals":11', 1)
+        ),
         2,
         ("wrong signature",),
     ),
@@ -145,10 +169,17 @@ REFUSED: dict[str, tuple[Callable[[], bytes], int, tuple[str, ...]]] = {
     ),
     "older": (lambda: feed(version=VERSION - 1), 4, (str(VERSION - 1), str(VERSION))),
     "as old as the package": (lambda: feed(close_anew, version=VERSION), 4, (str(VERSION),)),
-    "expired": (lambda: feed(now=NOW - timedelta(days=91)), 2, ("2026-08-24", "expired", "2026-11-22")),
+    "expired": (
+        lambda: feed(now=NOW - timedelta(days=91)),
+        2,
+        ("2026-08-24", "expired", "2026-11-22"),
+    ),
     "another format": (
         lambda: sign(
-            make_payload(rows(), version=VERSION + 1, now=NOW).replace(b'"format":1', b'"format":2'), KEY
+            make_payload(rows(), version=VERSION + 1, now=NOW).replace(
+                b'"format":1', b'"format":2'
+            ),
+            KEY,
         ),
         2,
         ("format 2",),
@@ -167,15 +198,25 @@ REFUSED: dict[str, tuple[Callable[[], bytes], int, tuple[str, ...]]] = {
         2,
         ("title",),
     ),
-    "a relay chain is gone": (lambda: feed(lambda rows: rows["chains"].pop("kusama")), 2, ("kusama",)),
-    "trust facts are gone": (lambda: feed(lambda rows: rows["trust"].pop("hydraDx")), 2, ("hydraDx",)),
+    "a relay chain is gone": (
+        lambda: feed(lambda rows: rows["chains"].pop("kusama")),
+        2,
+        ("kusama",),
+    ),
+    "trust facts are gone": (
+        lambda: feed(lambda rows: rows["trust"].pop("hydraDx")),
+        2,
+        ("hydraDx",),
+    ),
     "dated tomorrow": (
         lambda: feed(now=NOW + timedelta(days=1)),
         2,
         (str((NOW + timedelta(days=1)).date()), str(NOW.date()), "clock"),
     ),
     "rows of tomorrow": (
-        lambda: feed(lambda rows: rows["assets"].update(read=str((NOW + timedelta(days=1)).date()))),
+        lambda: feed(
+            lambda rows: rows["assets"].update(read=str((NOW + timedelta(days=1)).date()))
+        ),
         2,
         (str((NOW + timedelta(days=1)).date()), "after"),
     ),
@@ -186,7 +227,9 @@ REFUSED: dict[str, tuple[Callable[[], bytes], int, tuple[str, ...]]] = {
         ("assetHub", "two rows", "1984"),
     ),
     "a route is there twice": (
-        lambda: feed(lambda rows: rows["routes"]["polkadot"].insert(0, rows["routes"]["polkadot"][0])),
+        lambda: feed(
+            lambda rows: rows["routes"]["polkadot"].insert(0, rows["routes"]["polkadot"][0])
+        ),
         2,
         ("polkadot", "two rows"),
     ),
@@ -199,7 +242,9 @@ REFUSED: dict[str, tuple[Callable[[], bytes], int, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_trusted_or_read_is_refused_in_one_sentence(update: Update, name: str) -> None:
+def test_what_cannot_be_trusted_or_read_is_refused_in_one_sentence(
+    update: Update, name: str
+) -> None:
     make, code, words = REFUSED[name]
 
     assert update(make(), "--yes") == (code, "", says("feed", *words))
@@ -234,14 +279,20 @@ def test_an_installed_feed_is_not_replaced_by_an_older_one(update: Update) -> No
 
 
 OPENS: dict[str, tuple[Change, tuple[str, ...]]] = {
-    "a doubt": (set_chain("shiden", doubt="Move all to evil.example."), ("Shiden", "doubt", "evil.example")),
+    "a doubt": (
+        set_chain("shiden", doubt="Move all to evil.example."),
+        ("Shiden", "doubt", "evil.example"),
+    ),
     "advice": (
         lambda rows: rows["closed"].update(
             anew={"title": "Anew", "instead": "use evil", "source": "a test", "read": "2026-11-23"}
         ),
         ("closed chain Anew",),
     ),
-    "decimals of a chain": (set_chain("polkadot", decimals=12), ("Polkadot", "decimals", "10 → 12")),
+    "decimals of a chain": (
+        set_chain("polkadot", decimals=12),
+        ("Polkadot", "decimals", "10 → 12"),
+    ),
     "decimals of an asset": (
         set_asset("assetHub", "1984", 2, 8),
         ("asset 1984 of Polkadot Asset Hub", "decimals 6 → 8"),
@@ -251,14 +302,20 @@ OPENS: dict[str, tuple[Change, tuple[str, ...]]] = {
         ("asset DOT", "location 1/Here → 0/Here"),
     ),
     "genesis": (set_chain("polkadot", genesis=f"0x{7:064x}"), ("genesis", "0x91b1")),
-    "an endpoint": (set_chain("kusama", endpoints=["wss://evil.example"]), ("Kusama", "wss://evil.example")),
+    "an endpoint": (
+        set_chain("kusama", endpoints=["wss://evil.example"]),
+        ("Kusama", "wss://evil.example"),
+    ),
     "a chain": (
         lambda rows: rows["chains"].update(
             anew={**rows["chains"]["polkadot"], "title": "Anew", "relay": "anew"}
         ),
         ("Anew", "added"),
     ),
-    "a closure is taken back": (lambda rows: rows["closed"].pop("moonbeam"), ("Moonbeam", "removed")),
+    "a closure is taken back": (
+        lambda rows: rows["closed"].pop("moonbeam"),
+        ("Moonbeam", "removed"),
+    ),
     "a route": (
         lambda rows: rows["routes"]["kusama"].append(
             ["polkadot", "0/Here", "Teleport", "always", "none", "paraspell", "2026-11-23"]
@@ -342,7 +399,17 @@ def test_installed_facts_are_what_the_program_goes_by(update: Update, tmp_path: 
         rows["runtimes"]["polkadot"].update(spec_version=3_000_000)
 
     assert update(feed(change))[0] == 0
-    transfer = ("--offline", "tx", "transfer", "--from", "polkadot", "--asset", "DOT", "--amount", "1")
+    transfer = (
+        "--offline",
+        "tx",
+        "transfer",
+        "--from",
+        "polkadot",
+        "--asset",
+        "DOT",
+        "--amount",
+        "1",
+    )
     refused = run_anew(*transfer, "--to", "people", "--to-address", BOB)
     built = run_anew(*transfer, "--to", "assetHub", "--to-address", BOB)
 
@@ -352,7 +419,11 @@ def test_installed_facts_are_what_the_program_goes_by(update: Update, tmp_path: 
     shown = json.loads(run_anew("registry", "show", "--json").stdout)
     facts = json.loads(run_anew("status", "--offline", "--json").stdout)["facts"]
     assert facts == {"date": "2026-11-23", "source": str(tmp_path / "feed.json"), "waiting": ""}
-    assert (shown["version"], shown["key"], shown["age_days"] >= 0) == (VERSION + 1, public(KEY), True)
+    assert (shown["version"], shown["key"], shown["age_days"] >= 0) == (
+        VERSION + 1,
+        public(KEY),
+        True,
+    )
     assert (len(shown["digest"]), shown["previous"]) == (64, "")
 
 
@@ -404,7 +475,9 @@ def as_transfer(destination: str) -> dict[str, str]:
 
 
 @pytest.mark.processes
-def test_a_daemon_starts_again_with_the_facts_that_are_installed(update: Update, tmp_path: Path) -> None:
+def test_a_daemon_starts_again_with_the_facts_that_are_installed(
+    update: Update, tmp_path: Path
+) -> None:
     home = Path.home()
     config = tmp_path / "config.toml"
     config.write_text("")
@@ -496,7 +569,8 @@ def test_killed_before_the_file_gets_its_name_the_one_before_stands(tmp_path: Pa
         "Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "from scenarioctl.chains.fact_feed import *\n"
         "from datetime import date\n"
-        "header, rows = read_signed(Path(sys.argv[1]).read_bytes(), [sys.argv[3]], source='', today=date(2026, 11, 23))\n"
+        "header, rows = read_signed(Path(sys.argv[1]).read_bytes(), [sys.argv[3]], "
+        "source='', today=date(2026, 11, 23))\n"
         "path = Path(sys.argv[2]); install(header, rows, path, agreed=judge(header, rows, path))\n"
     )
     ended = subprocess.run([sys.executable, "-c", code, data, path, public(KEY)], check=False)
@@ -567,7 +641,9 @@ def test_without_a_source_the_command_says_where_one_is_set(scenarioctl: Run) ->
     assert (ended.code, ended.err) == (2, says("--from", "registry_url"))
 
 
-def test_one_row_is_read_from_a_feed_by_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_row_is_read_from_a_feed_by_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "registry.json"
     install_in(feed(set_asset("polkadot", "0", 7, "Polka\u2028dot\n")), path)
     monkeypatch.setattr(fact_rows, "installed", lambda: read_feed(path))
@@ -702,5 +778,7 @@ def test_a_feed_is_made_that_the_printed_key_verifies(
     make_feed.main()
 
     printed = capsys.readouterr().out.strip()
-    header, _ = read_signed(target.read_bytes(), [printed], source="", today=datetime.now(UTC).date())
+    header, _ = read_signed(
+        target.read_bytes(), [printed], source="", today=datetime.now(UTC).date()
+    )
     assert (printed, header.version) == (public(KEY), VERSION + 1)

@@ -1,4 +1,5 @@
-"""A real node, made of registry packages alone, answers RPC, metadata and storage: `tools/registry_node/run`."""
+"""A real node, made of registry packages alone, answers RPC, metadata and storage:
+`tools/registry_node/run`."""
 
 import re
 from pathlib import Path
@@ -61,11 +62,13 @@ def test_its_storage_is_read_by_name(tmp_path: Path) -> None:
 def test_a_transfer_is_built_with_its_runtime(scenarioctl: Run, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(
-        f'cache = "{tmp_path}"\n[chains.rococoHub]\nrole = "asset_hub"\nrelay = "kusama"\npara_id = 1000\n'
+        f'cache = "{tmp_path}"\n[chains.rococoHub]\nrole = "asset_hub"\nrelay = '
+        '"kusama"\npara_id = 1000\n'
         f'symbol = "ROC"\ndecimals = 12\nss58_prefix = 42\nendpoints = ["{ENDPOINT}"]\n'
     )
     built = scenarioctl(
-        "--config", str(config), "xcm", "asset-transfer", "--from", "rococoHub", "--to", "rococoHub",
+        "--config", str(config), "xcm", "asset-transfer", "--from", "rococoHub", "--to",
+            "rococoHub",
         "--assetid", "ROC", "--amount", "1000000000000", "--destinationaddress", BOB_HEX,
     )  # fmt: skip
     decoded = scenarioctl(

@@ -101,7 +101,16 @@ def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeNet
 def check(network: FakeNetwork, scenarioctl: Run) -> Try:
     def run(*words: str, asset: str = PLACE, amount: int = ONE) -> dict[str, Any]:
         ended = scenarioctl(
-            *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE, "--from"),
+            *(
+                "--json",
+                "--config",
+                str(network.config),
+                "tx",
+                "check",
+                "--sender",
+                ALICE,
+                "--from",
+            ),
             *("assetHub", "--to", "ethereum", "--asset", asset, "--amount", f"{amount}raw"),
             *("--destinationaddress", RECEIVER, *words),
         )
@@ -112,8 +121,10 @@ def check(network: FakeNetwork, scenarioctl: Run) -> Try:
 
 
 @pytest.mark.parametrize("location", ROWS)
-@given(amount=st.integers(1, 2**127), fee=st.integers(1, 2**127), limit=st.integers(1, 2**127))
-def test_a_program_reads_as_it_was_written(location: str, amount: int, fee: int, limit: int) -> None:
+@given(amount=st.integers(1, 2**126), fee=st.integers(1, 2**126), limit=st.integers(1, 2**126))
+def test_a_program_reads_as_it_was_written(
+    location: str, amount: int, fee: int, limit: int
+) -> None:
     table = bundled("assetHub")
     wanted = context(location, amount, fee)
 
@@ -139,7 +150,12 @@ def test_the_message_has_the_form_that_the_bridge_hub_reads() -> None:
         {"WithdrawAsset": [ether]},
         {"PayFees": {"asset": ether}},
         {"ReserveAssetDeposited": [asset({"parents": 1, "interior": {"X1": [polkadot]}}, 5)]},
-        {"AliasOrigin": {"parents": 1, "interior": {"X3": [polkadot, {"Parachain": 1000}, sender]}}},
+        {
+            "AliasOrigin": {
+                "parents": 1,
+                "interior": {"X3": [polkadot, {"Parachain": 1000}, sender]},
+            }
+        },
         {
             "DepositAsset": {
                 "assets": {"Wild": {"AllCounted": 3}},
@@ -158,7 +174,12 @@ def test_every_part_of_the_way_is_quoted(network: FakeNetwork, build: Try) -> No
     assert warnings == [
         says("from Polkadot to Ethereum", "minutes to hours"),
         says(
-            "(V2)", "0.04 DOT for execution", "1.53 DOT for delivery", "1.5 DOT of it", RECEIVER, "2.0981 DOT"
+            "(V2)",
+            "0.04 DOT for execution",
+            "1.53 DOT for delivery",
+            "1.5 DOT of it",
+            RECEIVER,
+            "2.0981 DOT",
         ),
         says("0.0003 ETH", "1350000 gas", "0.222 gwei"),
         says("waits", "add_tip"),
@@ -175,7 +196,10 @@ def test_both_chains_are_asked_about_the_same_message(network: FakeNetwork, buil
 
     hub, bridge = network.chains.values()
     sent = relayed_message(context(PLACE))
-    assert questions(hub, "XcmPaymentApi", "query_delivery_fees")[0][:2] == [{"V5": ETH_PLACE}, sent]
+    assert questions(hub, "XcmPaymentApi", "query_delivery_fees")[0][:2] == [
+        {"V5": ETH_PLACE},
+        sent,
+    ]
     ((_, message),) = questions(bridge, "DryRunApi", "dry_run_xcm")
     assert message == {"V5": export_request(sent["V5"], HUB, ETHER)}
 
@@ -192,7 +216,10 @@ def test_without_a_relayer_fee_the_first_protocol_is_used_and_told(build: Try) -
     [
         (("--relayer-fee", "0.0003"), ("sender", "relayer_fee")),
         (("--relayer-fee", "0", "--sender", ALICE), ("relayer_fee", "zero")),
-        (("--relayer-fee", "1 DOT", "--sender", ALICE), ("relayer_fee", "1 DOT", "ETH", "like 1.5")),
+        (
+            ("--relayer-fee", "1 DOT", "--sender", ALICE),
+            ("relayer_fee", "1 DOT", "ETH", "like 1.5"),
+        ),
         (("--relayer-fee", "0.1e-18", "--sender", ALICE), ("relayer_fee", "18")),
         ((*V2, "--xcm-version", "4"), ("xcm_version 4", "relayer_fee", "5")),
         (("--offline", *V2), ("connection", "delivery to Ethereum")),
@@ -210,13 +237,25 @@ def test_a_relayer_fee_that_means_nothing_is_refused(
 
 @pytest.mark.parametrize(
     ("to", "amount", "expected"),
-    [("ethereum", "max", ("max", "relayer_fee")), ("hydraDx", "1", ("relayer_fee", "ethereum", "hydraDx"))],
+    [
+        ("ethereum", "max", ("max", "relayer_fee")),
+        ("hydraDx", "1", ("relayer_fee", "ethereum", "hydraDx")),
+    ],
 )
 def test_a_relayer_fee_is_for_a_number_to_ethereum(
     network: FakeNetwork, scenarioctl: Run, to: str, amount: str, expected: tuple[str, ...]
 ) -> None:
     ended = scenarioctl(
-        *("--config", str(network.config), "xcm", "asset-transfer", "--from", "assetHub", "--to", to),
+        *(
+            "--config",
+            str(network.config),
+            "xcm",
+            "asset-transfer",
+            "--from",
+            "assetHub",
+            "--to",
+            to,
+        ),
         *(
             "--asset",
             "DOT",
@@ -243,9 +282,17 @@ def test_a_transaction_has_its_relayer_fee_already(scenarioctl: Run, network: Fa
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("XcmPaymentApi_query_delivery_fees", {"Ok": {"V5": [asset(HERE, 2**128 - 1)]}}, ("closed", "V2")),
+        (
+            "XcmPaymentApi_query_delivery_fees",
+            {"Ok": {"V5": [asset(HERE, 2**128 - 1)]}},
+            ("closed", "V2"),
+        ),
         ("XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}, ("Unroutable",)),
-        ("XcmPaymentApi_query_xcm_weight", {"Err": "WeightNotComputable"}, ("WeightNotComputable",)),
+        (
+            "XcmPaymentApi_query_xcm_weight",
+            {"Err": "WeightNotComputable"},
+            ("WeightNotComputable",),
+        ),
         ("XcmPaymentApi_query_weight_to_asset_fee", {"Err": "AssetNotFound"}, ("AssetNotFound",)),
         ("TrustedQueryApi_is_trusted_reserve", {"Ok": False}, ("AAVE", "trust")),
     ],
@@ -263,7 +310,9 @@ def test_what_the_asset_hub_does_not_take_is_refused(
 
 
 def test_a_halted_bridge_is_refused(network: FakeNetwork, build: Try) -> None:
-    network.chains["assetHub"].store("SnowbridgeSystemFrontend", "ExportOperatingMode", value="Halted")
+    network.chains["assetHub"].store(
+        "SnowbridgeSystemFrontend", "ExportOperatingMode", value="Halted"
+    )
 
     ended = build(*V2)
 
@@ -296,7 +345,13 @@ def test_contracts_that_pass_on_nothing_are_refused(build: Try, contract: str) -
     ids=["DOT for fees", "Ether for the relayer", "DOT beside DOT", "Ether beside Ether"],
 )
 def test_the_sender_has_to_hold_every_fee(
-    network: FakeNetwork, build: Try, sent: str, amount: int, dot: int, ether: int, words: tuple[str, ...]
+    network: FakeNetwork,
+    build: Try,
+    sent: str,
+    amount: int,
+    dot: int,
+    ether: int,
+    words: tuple[str, ...],
 ) -> None:
     hub = network.chains["assetHub"]
 
@@ -327,7 +382,9 @@ def test_a_check_goes_as_far_as_the_bridge_hub_and_never_says_ok(check: Try) -> 
     ]
 
 
-def test_a_check_of_ether_tells_the_relayers_from_what_arrives(network: FakeNetwork, check: Try) -> None:
+def test_a_check_of_ether_tells_the_relayers_from_what_arrives(
+    network: FakeNetwork, check: Try
+) -> None:
     sent = relayed_message(context(ETH, ONE // 2))["V5"]
     network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(to_bridge_hub(sent))
 
@@ -340,7 +397,9 @@ def test_a_check_of_ether_tells_the_relayers_from_what_arrives(network: FakeNetw
     ]
 
 
-def test_the_bytes_are_checked_like_the_transfer(network: FakeNetwork, scenarioctl: Run, build: Try) -> None:
+def test_the_bytes_are_checked_like_the_transfer(
+    network: FakeNetwork, scenarioctl: Run, build: Try
+) -> None:
     ended = scenarioctl(
         *("--json", "--config", str(network.config), "tx", "check", "--sender", ALICE),
         *("--chain", "assetHub", build(*V2).out.strip()),
@@ -390,7 +449,10 @@ def test_a_check_adds_up_what_leaves(
     )
 
     answer = json.loads(ended.out)
-    assert (answer["verdict"], answer["reasons"]) == ("unknown", [says("Bridge Hub", "Ethereum"), *lost])
+    assert (answer["verdict"], answer["reasons"]) == (
+        "unknown",
+        [says("Bridge Hub", "Ethereum"), *lost],
+    )
 
 
 @pytest.mark.parametrize("location", ["DOT", "31337", ETH, "2/GlobalConsensus(Kusama)"])
@@ -398,7 +460,9 @@ def test_a_check_knows_who_backs_what_the_program_sends(
     network: FakeNetwork, scenarioctl: Run, location: str
 ) -> None:
     hub = network.chains["assetHub"]
-    configure(hub, read_location("2/GlobalConsensus(Kusama)"), "2/GlobalConsensus(Kusama)/Parachain(1000)")
+    configure(
+        hub, read_location("2/GlobalConsensus(Kusama)"), "2/GlobalConsensus(Kusama)/Parachain(1000)"
+    )
     sent = relayed_message(context(location, 10**9))["V5"]
     hub.api["DryRunApi_dry_run_call"] = call_effects(to_bridge_hub(sent))
     wanted = context(location, 10**9)
@@ -406,15 +470,25 @@ def test_a_check_knows_who_backs_what_the_program_sends(
     def verdict(tried: Plan) -> str:
         data = tried.table.encode_call(relayed_call(tried, LIMIT, WEIGHT))
         words = ("tx", "check", "--sender", ALICE, "--chain", "assetHub", "0x" + data.hex())
-        return str(json.loads(scenarioctl("--json", "--config", str(network.config), *words).out)["verdict"])
+        return str(
+            json.loads(scenarioctl("--json", "--config", str(network.config), *words).out)[
+                "verdict"
+            ]
+        )
 
     assert verdict(wanted) == "unknown"
     # In the other form, as if the other side backed it.
-    other: TransferType = "DestinationReserve" if wanted.route.first == "LocalReserve" else "LocalReserve"
+    other: TransferType = (
+        "DestinationReserve" if wanted.route.first == "LocalReserve" else "LocalReserve"
+    )
     assert verdict(replace(wanted, route=replace(wanted.route, first=other))) == "refused"
 
 
 def test_the_program_is_told_in_words(scenarioctl: Run, build: Try) -> None:
-    ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub", build(*V2).out.strip())
+    ended = scenarioctl(
+        "--offline", "--json", "tx", "decode", "--chain", "assetHub", build(*V2).out.strip()
+    )
 
-    assert json.loads(ended.out)["says"] == says("1 AAVE", "0.0003 ETH", "Ethereum", RECEIVER, ALICE)
+    assert json.loads(ended.out)["says"] == says(
+        "1 AAVE", "0.0003 ETH", "Ethereum", RECEIVER, ALICE
+    )

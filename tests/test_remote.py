@@ -1,4 +1,5 @@
-"""`--url`: what is sent to a daemon, what is made of its answer, and what is said where there is none."""
+"""`--url`: what is sent to a daemon, what is made of its answer, and what is said where there is
+none."""
 
 import http.client
 import json
@@ -93,7 +94,11 @@ class Speaker(BaseHTTPRequestHandler):
             return
         text = json.dumps(answer).encode() if script.text is None else script.text
         self.send_response(script.status)
-        headers = {"Content-Type": "application/json", "Content-Length": str(len(text)), **script.headers}
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(text)),
+            **script.headers,
+        }
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
@@ -111,7 +116,9 @@ class UnixServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 @contextmanager
 def served(server: socketserver.BaseServer) -> Iterator[None]:
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     try:
         yield
@@ -182,7 +189,12 @@ def saying(data: bytes) -> Iterator[str]:
             ("query", "polkadot", "System", "Account", BOB),
             "POST",
             "/api/actions/query",
-            {"chain": "polkadot", "pallet_name": "System", "method_name": "Account", "params": [BOB]},
+            {
+                "chain": "polkadot",
+                "pallet_name": "System",
+                "method_name": "Account",
+                "params": [BOB],
+            },
         ),
         (
             TRANSFER,
@@ -218,7 +230,8 @@ def test_what_is_given_is_sent_and_nothing_else(
 
 
 def sample(hint: Any) -> Any:
-    """Return a value that a field of that type may have, with letters that mean something on the way."""
+    """Return a value that a field of that type may have, with letters that mean something on the
+    way."""
     if hint is Any or hint is object:
         return {"key": [1, "2", None, 1.5, True, "ü/%"]}
     kinds = get_args(hint) or (hint,)
@@ -252,10 +265,15 @@ def test_what_is_written_is_read_as_the_same_request(row: Endpoint, whole: bool)
     found = re.fullmatch(pattern, path)
     assert found is not None
     parameters = {
-        name[1:-1]: unquote(value, errors="strict") for name, value in zip(names, found.groups(), strict=True)
+        name[1:-1]: unquote(value, errors="strict")
+        for name, value in zip(names, found.groups(), strict=True)
     }
     decoder = decoder_of(row, request_type)
-    content = decoder.read_query(read_pairs(query)) if body is None else parse_json(body, field="the body")
+    content = (
+        decoder.read_query(read_pairs(query))
+        if body is None
+        else parse_json(body, field="the body")
+    )
     assert decoder.decode(content, parameters) == request
     assert (body is None) == (row.method == "GET")
 
@@ -271,7 +289,10 @@ def test_the_answer_is_printed_like_that_of_this_machine(scenarioctl: Run, scrip
 def test_one_field_of_a_remote_answer_is_printed_alone(scenarioctl: Run, script: Script) -> None:
     script.answer = {"result": {"tx": "0x0400", "summary": "polkadot > Remark"}}
 
-    assert scenarioctl("scenario", "full", "abc", "--field", "tx", "--url", script.url).out == "0x0400\n"
+    assert (
+        scenarioctl("scenario", "full", "abc", "--field", "tx", "--url", script.url).out
+        == "0x0400\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -280,7 +301,13 @@ def test_one_field_of_a_remote_answer_is_printed_alone(scenarioctl: Run, script:
 def test_a_transaction_that_a_daemon_broadcasts_is_drawn_on_a_terminal(
     script: Script, tmp_path: Path, human: str | None, paid: str
 ) -> None:
-    block = {"block": "0xbb", "block_number": 1001, "extrinsic_index": 1, "success": True, "fee": "1500000"}
+    block = {
+        "block": "0xbb",
+        "block_number": 1001,
+        "extrinsic_index": 1,
+        "success": True,
+        "fee": "1500000",
+    }
     amount = {"value": "1500000", "asset": "USDT", "human": human}
     script.answer = {
         "status": "broadcasted",
@@ -294,7 +321,12 @@ def test_a_transaction_that_a_daemon_broadcasts_is_drawn_on_a_terminal(
 
     drawn, said, code = on_a_terminal(tmp_path, *line, *waits)
 
-    assert script.asked[0].fields == {"chain": "polkadot", "tx": "0x84", "wait": "finalized", "timeout": "9"}
+    assert script.asked[0].fields == {
+        "chain": "polkadot",
+        "tx": "0x84",
+        "wait": "finalized",
+        "timeout": "9",
+    }
     facts, _, events = re.sub(r"[ \n]+", " ", without_colours(drawn)).partition("[")
     assert (code, said.splitlines()[-1].partition(" took ")[0]) == (0, "broadcasts.broadcast")
     assert facts.split(" transaction fee ")[1] == f"{paid} "
@@ -311,20 +343,29 @@ def test_notes_and_warnings_are_said_on_stderr(scenarioctl: Run, script: Script)
     ended = scenarioctl("--url", script.url, *TRANSFER)
 
     assert ended == Ended(
-        out="0x0400\n", err="1 DOT would bring ü\nWarning: mind \N{REPLACEMENT CHARACTER}[31m this\n", code=0
+        out="0x0400\n",
+        err="1 DOT would bring ü\nWarning: mind \N{REPLACEMENT CHARACTER}[31m this\n",
+        code=0,
     )
 
 
 def test_notes_that_are_no_notes_are_left_out(scenarioctl: Run, script: Script) -> None:
     script.headers = {"Scenarioctl-Notes": "%5B%22cut", "Scenarioctl-Warnings": "1"}
 
-    assert scenarioctl("--url", script.url, "info", "abc") == Ended(out="polkadot > Remark\n", err="", code=0)
+    assert scenarioctl("--url", script.url, "info", "abc") == Ended(
+        out="polkadot > Remark\n", err="", code=0
+    )
 
 
 @pytest.mark.parametrize("code", OUTCOMES)
-def test_an_error_of_the_daemon_is_the_same_error_here(scenarioctl: Run, script: Script, code: str) -> None:
+def test_an_error_of_the_daemon_is_the_same_error_here(
+    scenarioctl: Run, script: Script, code: str
+) -> None:
     outcome = OUTCOMES[code]
-    script.status, script.answer = outcome.status, {"error": "it went wrong", "code": code, "hash": "0x12"}
+    script.status, script.answer = (
+        outcome.status,
+        {"error": "it went wrong", "code": code, "hash": "0x12"},
+    )
 
     plain = scenarioctl("info", "abc", "--url", script.url)
     as_json = scenarioctl("info", "abc", "--url", script.url, "--json")
@@ -334,7 +375,9 @@ def test_an_error_of_the_daemon_is_the_same_error_here(scenarioctl: Run, script:
     assert as_json == Ended(out=said, err=said, code=outcome.exit)
 
 
-def test_an_error_of_the_daemon_names_the_option_that_was_typed(scenarioctl: Run, script: Script) -> None:
+def test_an_error_of_the_daemon_names_the_option_that_was_typed(
+    scenarioctl: Run, script: Script
+) -> None:
     script.status = 422
     script.answer = {
         "error": "destchain 'asethub' is not a chain",
@@ -350,8 +393,13 @@ def test_an_error_of_the_daemon_names_the_option_that_was_typed(scenarioctl: Run
     assert json.loads(as_json.out) == script.answer
 
 
-def test_an_error_says_success_false_where_the_answer_says_true(scenarioctl: Run, script: Script) -> None:
-    script.status, script.answer = 404, {"success": False, "error": "it is not there", "code": "not_found"}
+def test_an_error_says_success_false_where_the_answer_says_true(
+    scenarioctl: Run, script: Script
+) -> None:
+    script.status, script.answer = (
+        404,
+        {"success": False, "error": "it is not there", "code": "not_found"},
+    )
 
     ended = scenarioctl("scenario", "delete", "abc", "--yes", "--url", script.url, "--json")
 
@@ -387,7 +435,8 @@ def test_an_error_that_is_not_known_here_is_told_by_its_status(
         *(
             (
                 url,
-                "url has a user name or a password before the host, expected neither. Put a token into "
+                "url has a user name or a password before the host, expected neither. Put "
+                "a token into "
                 "SCENARIOCTL_TOKEN or config.toml",
             )
             for url in (
@@ -400,7 +449,9 @@ def test_an_error_that_is_not_known_here_is_told_by_its_status(
     ],
 )
 def test_an_address_that_is_none_is_refused(scenarioctl: Run, url: str, sentence: str) -> None:
-    expected = "expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
+    expected = (
+        "expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
+    )
 
     ended = scenarioctl("info", "abc", "--url", url)
 
@@ -436,7 +487,10 @@ def test_a_daemon_that_is_not_there_is_named(
     ended = scenarioctl(*line)
 
     error = {
-        "error": f"no daemon answers at {url} (connection refused). Start it with scenarioctl daemon, or {back} to run locally",
+        "error": (
+            f"no daemon answers at {url} (connection refused). Start it with scenarioctl "
+            f"daemon, or {back} to run locally"
+        ),
         "code": "daemon_unreachable",
     }
     said = json.dumps(error) + "\n"
@@ -457,12 +511,18 @@ def test_a_host_or_a_socket_that_is_not_there_is_named(
     start = "Start it with scenarioctl daemon, or leave out --url to run locally"
     assert host == Ended(
         out="",
-        err=f"Error: no daemon answers at http://no.such.host (name or service not known). {start}\n",
+        err=(
+            "Error: no daemon answers at http://no.such.host (name or service not known). "
+            f"{start}\n"
+        ),
         code=5,
     )
     assert path == Ended(
         out="",
-        err=f"Error: no daemon answers at unix://{tmp_path}/d.sock (no such file or directory). {start}\n",
+        err=(
+            f"Error: no daemon answers at unix://{tmp_path}/d.sock (no such file or "
+            f"directory). {start}\n"
+        ),
         code=5,
     )
 
@@ -476,27 +536,50 @@ def test_a_host_or_a_socket_that_is_not_there_is_named(
         ),
         (
             b"",
-            "the daemon at {url} closed the connection before its answer was complete (remote end closed connection without response)",
+            (
+                "the daemon at {url} closed the connection before its answer was complete "
+                "(remote end closed connection without response)"
+            ),
         ),
         (
             b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"res',
-            "the daemon at {url} closed the connection before its answer was complete (got 5 bytes)",
+            (
+                "the daemon at {url} closed the connection before its answer was complete (got "
+                "5 bytes)"
+            ),
         ),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>",
-            "{url} does not answer like a scenarioctl daemon (HTTP 200, 'text/html'). Check the address",
+            (
+                "{url} does not answer like a scenarioctl daemon (HTTP 200, 'text/html'). "
+                "Check the address"
+            ),
         ),
         (
             b"HTTP/1.1 404 Not Found\r\nContent-Length: 22\r\n\r\n" + b'{"detail":"Not Found"}',
-            "{url} does not answer like a scenarioctl daemon (HTTP 404, 'no type', other JSON). Check the address",
+            (
+                "{url} does not answer like a scenarioctl daemon (HTTP 404, 'no type', other "
+                "JSON). Check the address"
+            ),
         ),
         (
-            b"HTTP/1.1 301 Moved\r\nLocation: https://elsewhere.example/\r\nContent-Length: 0\r\n\r\n",
-            "{url} redirects to 'https://elsewhere.example/' (HTTP 301); redirects are not followed. Pass the daemon's "
+            (
+                b"HTTP/1.1 301 Moved\r\nLocation: "
+                b"https://elsewhere.example/\r\nContent-Length: 0\r\n\r\n"
+            ),
+            "{url} redirects to 'https://elsewhere.example/' (HTTP 301); redirects are not "
+            "followed. Pass the daemon's "
             "own address",
         ),
     ],
-    ids=["another protocol", "silence", "half an answer", "a page", "another service", "a redirect"],
+    ids=[
+        "another protocol",
+        "silence",
+        "half an answer",
+        "a page",
+        "another service",
+        "a redirect",
+    ],
 )
 def test_what_is_no_daemon_is_said_to_be_none(scenarioctl: Run, data: bytes, sentence: str) -> None:
     with saying(data) as url:
@@ -510,7 +593,9 @@ def test_an_answer_of_another_shape_is_no_bug(scenarioctl: Run, script: Script) 
 
     ended = scenarioctl("info", "abc", "--url", script.url)
 
-    assert ended.err.startswith("Error: the daemon's answer has no field 'result'. Check that scenarioctl ")
+    assert ended.err.startswith(
+        "Error: the daemon's answer has no field 'result'. Check that scenarioctl "
+    )
     assert (ended.out, ended.code) == ("", 5)
 
 
@@ -536,7 +621,8 @@ def test_a_certificate_that_is_not_trusted_is_no_missing_daemon(
 
     assert ended == Ended(
         out="",
-        err="Error: the certificate of https://host.example is not trusted (self-signed certificate). Set SSL_CERT_FILE "
+        err="Error: the certificate of https://host.example is not trusted (self-signed "
+        "certificate). Set SSL_CERT_FILE "
         "to a file with the trusted certificates\n",
         code=5,
     )
@@ -572,7 +658,9 @@ def test_a_daemon_that_refuses_a_large_body_before_it_was_read_is_heard(
     assert ended.code in (2, 5)
 
 
-def test_the_largest_import_goes_through_whole(scenarioctl: Run, script: Script, tmp_path: Path) -> None:
+def test_the_largest_import_goes_through_whole(
+    scenarioctl: Run, script: Script, tmp_path: Path
+) -> None:
     script.answer = {"success": True, "shortUrl": "3kf9Qz7aB"}
     path = tmp_path / "large.txt"
     path.write_text("Ünïcode" * (32 * 1024 * 1024 // len("Ünïcode".encode())))
@@ -652,7 +740,10 @@ def test_a_token_that_no_header_holds_is_refused_without_being_shown(
 
     assert ended == Ended(
         out="",
-        err="Error: token (SCENARIOCTL_TOKEN) contains characters that no token has, expected letters, digits, - and _\n",
+        err=(
+            "Error: token (SCENARIOCTL_TOKEN) contains characters that no token has, expected "
+            "letters, digits, - and _\n"
+        ),
         code=2,
     )
     assert script.asked == []
@@ -675,7 +766,9 @@ def test_a_daemon_below_a_path_is_reached(scenarioctl: Run, script: Script) -> N
 
 def test_a_daemon_at_a_unix_socket_is_reached(scenarioctl: Run, tmp_path: Path) -> None:
     script = Script()
-    speaker = type("ScriptedSpeaker", (Speaker,), {"script": script, "address_string": lambda _: "unix"})
+    speaker = type(
+        "ScriptedSpeaker", (Speaker,), {"script": script, "address_string": lambda _: "unix"}
+    )
     path = tmp_path / "a daemon.sock"
 
     with served(UnixServer(str(path), speaker)):
@@ -690,11 +783,17 @@ def test_a_daemon_at_a_unix_socket_is_reached(scenarioctl: Run, tmp_path: Path) 
     [
         (
             ("--offline",),
-            "offline cannot be combined with url '{url}', because the daemon decides whether it connects to chains. Leave one out",
+            (
+                "offline cannot be combined with url '{url}', because the daemon decides "
+                "whether it connects to chains. Leave one out"
+            ),
         ),
         (
             ("--store", "s.db"),
-            "store cannot be combined with url '{url}', because the daemon has its own store. Leave one out",
+            (
+                "store cannot be combined with url '{url}', because the daemon has its own "
+                "store. Leave one out"
+            ),
         ),
     ],
 )
@@ -736,7 +835,10 @@ def test_commands_about_this_machine_do_not_go_with_a_url(
 
     assert refused == Ended(
         out="",
-        err=f"Error: --url cannot be combined with {' '.join(line)}, which acts on this machine: omit --url\n",
+        err=(
+            f"Error: --url cannot be combined with {' '.join(line)}, which acts on this "
+            "machine: omit --url\n"
+        ),
         code=2,
     )
     assert allowed.code == 0
@@ -748,7 +850,9 @@ def test_an_empty_url_means_this_machine(
 ) -> None:
     monkeypatch.setenv("SCENARIOCTL_URL", script.url)
 
-    assert scenarioctl("info", "abcdefghi", "--url", "").err == says("scenario", "abcdefghi").printed
+    assert (
+        scenarioctl("info", "abcdefghi", "--url", "").err == says("scenario", "abcdefghi").printed
+    )
     assert script.asked == []
 
 
@@ -767,7 +871,15 @@ def test_a_watched_query_asks_again_and_prints_what_changed(
     script.first = [{"result": text} for text in ("10", "7", "10", "11", "7", "12", "8")]
 
     ended = scenarioctl(
-        "query", "polkadot", "Balances", "TotalIssuance", "--watch", "--count", "2", "--url", script.url
+        "query",
+        "polkadot",
+        "Balances",
+        "TotalIssuance",
+        "--watch",
+        "--count",
+        "2",
+        "--url",
+        script.url,
     )
 
     assert ended == Ended(out="10\t7\n12\t8\n", err="", code=0)
@@ -796,7 +908,9 @@ def test_what_the_daemon_alone_knows_is_watched_there(
     monkeypatch.setattr(query, "POLL_SECONDS", 0)
     script.first = [{"result": text} for text in ("10", "7", "10", "7")]
 
-    chain = scenarioctl("query", "rig", "System", "Number", "--watch", "--count", "1", "--url", script.url)
+    chain = scenarioctl(
+        "query", "rig", "System", "Number", "--watch", "--count", "1", "--url", script.url
+    )
     item = scenarioctl(
         "query", "polkadot", "NewPallet", "Deposit", "--watch", "--count", "1", "--url", script.url
     )
@@ -811,7 +925,9 @@ def test_an_answer_that_is_beyond_all_size_is_refused(
 
     ended = scenarioctl("info", "abc", "--url", script.url)
 
-    assert ended == Ended(out="", err=f"Error: the answer of {script.url} is larger than 10 bytes\n", code=5)
+    assert ended == Ended(
+        out="", err=f"Error: the answer of {script.url} is larger than 10 bytes\n", code=5
+    )
 
 
 def test_a_watched_query_goes_on_when_the_daemon_is_back_and_passes_over_no_block(
@@ -823,7 +939,15 @@ def test_a_watched_query_goes_on_when_the_daemon_is_back_and_passes_over_no_bloc
     script.first += [{"result": text} for text in ("8", "8", "9")]
 
     ended = scenarioctl(
-        "query", "polkadot", "Balances", "TotalIssuance", "--watch", "--count", "3", "--url", script.url
+        "query",
+        "polkadot",
+        "Balances",
+        "TotalIssuance",
+        "--watch",
+        "--count",
+        "3",
+        "--url",
+        script.url,
     )
 
     assert (ended.out, ended.code) == ("10\t7\n11\t8\n13\t9\n", 0)
@@ -842,7 +966,9 @@ def test_a_watched_query_ends_where_the_daemon_stays_away(
     monkeypatch.setattr(query, "PATIENCE_SECONDS", 0.1)
     script.first = [{"result": "10"}, {"result": "7"}, *[Gone] * 100]
 
-    ended = scenarioctl("query", "polkadot", "Balances", "TotalIssuance", "--watch", "--url", script.url)
+    ended = scenarioctl(
+        "query", "polkadot", "Balances", "TotalIssuance", "--watch", "--url", script.url
+    )
 
     assert (ended.out, ended.code) == ("10\t7\n", 5)
     assert ended.err.splitlines()[-1].endswith("; nothing new came for 0.1 seconds")
@@ -878,7 +1004,9 @@ def test_a_followed_log_ends_where_the_daemon_stays_away_or_never_was(
     script.first = [{"success": True, "result": ["one"], "next": "1"}, *[Gone] * 1000]
 
     ended = scenarioctl("job", "logs", "abc", "--follow", "--url", script.url)
-    never = scenarioctl("job", "logs", "abc", "--follow", "--url", f"http://127.0.0.1:{free_port()}")
+    never = scenarioctl(
+        "job", "logs", "abc", "--follow", "--url", f"http://127.0.0.1:{free_port()}"
+    )
 
     assert (ended.out, ended.code) == ("one\n", 5)
     assert (never.out, never.code) == ("", 5)

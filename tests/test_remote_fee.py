@@ -42,7 +42,9 @@ from tests.test_connected import WEIGHT_FEE, draft, network, registered, tokens
 __all__ = ["network"]
 
 WUD_ON_HUB = shape_location(read_location("0/PalletInstance(50)/GeneralIndex(31337)"), 5)
-WUD_ON_DEX = shape_location(read_location("1/Parachain(1000)/PalletInstance(50)/GeneralIndex(31337)"), 5)
+WUD_ON_DEX = shape_location(
+    read_location("1/Parachain(1000)/PalletInstance(50)/GeneralIndex(31337)"), 5
+)
 AMOUNT = 10**16
 #: What keeps an arrival from being computed.
 EXPECTED = {"index": 10, "name": b"", "module_name": b"", "crate_major": 1, "min_crate_minor": 0}
@@ -105,14 +107,18 @@ def test_an_asset_of_another_chain_is_refused() -> None:
     other = ASSETS.find(REGISTRY.find("hydraDx"), 10)
 
     with pytest.raises(InvalidRequest) as refused:
-        check_route(replace(wanted("assetHub", "hydraDx", 31337, 1984), remote_fee_asset=other), ASSETS)
+        check_route(
+            replace(wanted("assetHub", "hydraDx", 31337, 1984), remote_fee_asset=other), ASSETS
+        )
 
     assert str(refused.value) == says("remote_fee_asset 10", "Polkadot Asset Hub")
 
 
 def test_it_is_not_built_without_an_amount() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        build_transfer(wanted("assetHub", "hydraDx", 31337, 1984), bundled("assetHub"), assets=ASSETS)
+        build_transfer(
+            wanted("assetHub", "hydraDx", 31337, 1984), bundled("assetHub"), assets=ASSETS
+        )
 
     assert str(refused.value) == says("remote_fee_asset 1984", "Hydration", "amount")
 
@@ -158,7 +164,9 @@ def test_the_check_opens_an_asset_that_only_one_source_lists() -> None:
 
     (route,) = candidate_routes(asked, ASSETS)
     pays = ASSETS.find(asked.source, 1984)
-    opened = build_candidate(replace(make_plan(asked, route, bundled("assetHub")), beside=(pays, 20_000)))
+    opened = build_candidate(
+        replace(make_plan(asked, route, bundled("assetHub")), beside=(pays, 20_000))
+    )
 
     assert [item["fun"]["Fungible"] for item in opened.args["assets"]["V5"]] == [20_000, AMOUNT]
 
@@ -169,7 +177,9 @@ def test_the_check_opens_an_asset_that_only_one_source_lists() -> None:
         # Not listed there, takes no fees there, and another reserve.
         ("assetHub", "hydraDx", 50000075, 4294967295),
         ("assetHub", "hydraDx", 50000075, 31337),
-        ("hydraDx", "assetHub", "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x57e114b691db790c35207b2e685d4a43181e6061)", 0),
+        ("hydraDx", "assetHub", ("2/GlobalConsensus(Ethereum:1)/"
+"AccountKey20(0x57e114b691db790c35207b2e685d4a43181e6"
+"061)"), 0),
         # Of these, nobody but the runtimes knows the way.
         ("assetHub", "acala", "DOT", 1984),
         ("assetHub", "bifrost", "DOT", 1984),
@@ -188,7 +198,9 @@ def test_no_check_opens_a_route_of_what_pays(
 
 
 @pytest.mark.parametrize(("asset", "name"), [("KSM", "KSM"), (1984, "USDT")])
-def test_nothing_is_advised_if_the_asset_of_the_relay_chain_pays_no_fees(asset: object, name: str) -> None:
+def test_nothing_is_advised_if_the_asset_of_the_relay_chain_pays_no_fees(
+    asset: object, name: str
+) -> None:
     assets = [{**each, "pays_fees": False} for each in RIG["rigdex"]["assets"]]
     registry = Registry({**RIG, "rigdex": {**RIG["rigdex"], "assets": assets}})
     listed = Assets(registry)
@@ -236,12 +248,16 @@ def test_locations_are_in_the_order_of_xcm() -> None:
 
 
 def payable(source: str, destination: str) -> list[Asset]:
-    """Return the assets of *source* that may go to *destination* with another one beside them, or as that one."""
+    """Return the assets of *source* that may go to *destination* with another one beside them, or
+    as that one."""
     chain, to = REGISTRY.find(source), REGISTRY.find(destination)
     found = []
     for each in ASSETS.all(chain):
         try:
-            check_route(Transfer(source=chain, destination=to, asset=each, amount=1, beneficiary=BOB), ASSETS)
+            check_route(
+                Transfer(source=chain, destination=to, asset=each, amount=1, beneficiary=BOB),
+                ASSETS,
+            )
         except InvalidRequest:
             continue
         found.append(each)
@@ -262,7 +278,9 @@ def test_both_assets_leave_in_order_and_are_deposited_together(
     data: Any, ends: tuple[str, str], amount: int, fee: int, version: int
 ) -> None:
     sent, pays = (data.draw(st.sampled_from(SENDABLE[ends])) for _ in range(2))
-    asked = replace(wanted(*ends, sent.id, pays.id), amount=amount, xcm_version=version, accept_loss=True)
+    asked = replace(
+        wanted(*ends, sent.id, pays.id), amount=amount, xcm_version=version, accept_loss=True
+    )
     try:
         call = build_transfer(asked, bundled(ends[0]), assets=ASSETS, beside=(pays, fee)).call
     except InvalidRequest:
@@ -292,7 +310,12 @@ def test_what_pays_is_asked_for_its_reserve_too(network: FakeNetwork) -> None:
     """Ether came over a bridge: the Asset Hub says what its reserve is now."""
     with pytest.raises(InvalidRequest) as refused:
         draft(
-            network, "assetHub", "hydraDx", "31337", AMOUNT, remote_fee_asset="2/GlobalConsensus(Ethereum:1)"
+            network,
+            "assetHub",
+            "hydraDx",
+            "31337",
+            AMOUNT,
+            remote_fee_asset="2/GlobalConsensus(Ethereum:1)",
         )
 
     assert str(refused.value) == says("ETH", "Polkadot Asset Hub", "ForeignAssets")
@@ -307,9 +330,14 @@ class TestConnected:
     FEE = 2 * WEIGHT_FEE + DOT // 100
 
     def arrives(
-        self, network: FakeNetwork, *credits: Mapping[str, Any], amount: int = AMOUNT, also: Any = ()
+        self,
+        network: FakeNetwork,
+        *credits: Mapping[str, Any],
+        amount: int = AMOUNT,
+        also: Any = (),
     ) -> None:
-        """Let *amount* of WUD go from Hydration to the Asset Hub with DOT beside it, and *credits* come of it.
+        """Let *amount* of WUD go from Hydration to the Asset Hub with DOT beside it, and *credits*
+        come of it.
 
         The message has *also* these instructions.
         """
@@ -324,20 +352,29 @@ class TestConnected:
                 "ClearOrigin",
                 {"BuyExecution": {"fees": asset(NATIVE_UP, self.FEE), "weight_limit": "Unlimited"}},
                 *also,
-                {"DepositAsset": {"assets": {"Wild": {"AllCounted": 2}}, "beneficiary": location(BOB_KEY)}},
+                {
+                    "DepositAsset": {
+                        "assets": {"Wild": {"AllCounted": 2}},
+                        "beneficiary": location(BOB_KEY),
+                    }
+                },
                 {"SetTopic": b"\7" * 32},
             ]
         }
         dex.api["DryRunApi_dry_run_call"] = call_effects((DEX_TO_HUB, message))
         network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(*credits)
 
-    WUD: Mapping[str, Any] = {"Assets": {"Issued": {"asset_id": 31337, "owner": BOB_KEY, "amount": AMOUNT}}}
+    WUD: Mapping[str, Any] = {
+        "Assets": {"Issued": {"asset_id": 31337, "owner": BOB_KEY, "amount": AMOUNT}}
+    }
 
     def rest(self, amount: int) -> Mapping[str, Any]:
         return {"Balances": {"Minted": {"who": BOB_KEY, "amount": amount}}}
 
     def test_the_destination_is_asked_how_much_goes_along(self, network: FakeNetwork) -> None:
-        transaction = draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="DOT")
+        transaction = draft(
+            network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="DOT"
+        )
 
         assert transaction.call.args["assets"] == {
             "V5": [asset(NATIVE_UP, self.FEE), asset(WUD_ON_DEX, AMOUNT)]
@@ -361,7 +398,9 @@ class TestConnected:
         assert check is not None
         assert (check.verdict, check.reasons, check.warnings) == ("ok", (), ())
         assert check.computed == check.credited
-        assert [(step.what, str(step.amount)) for step in check.steps if step.chain == "assetHub"] == [
+        assert [
+            (step.what, str(step.amount)) for step in check.steps if step.chain == "assetHub"
+        ] == [
             ("execution", "0.0004 DOT"),
             ("computed arrival", "1000000 WUD (asset 31337, symbol not verified)"),
             ("arrives", "1000000 WUD (asset 31337, symbol not verified)"),
@@ -399,7 +438,8 @@ class TestConnected:
         assert says("no DOT", "could not be computed") in transaction.check.reasons
 
     def test_a_check_says_of_which_asset_nothing_is_credited(self, network: FakeNetwork) -> None:
-        """Less WUD than the existential deposit of DOT arrives; of DOT, enough to live on should be left."""
+        """Less WUD than the existential deposit of DOT arrives; of DOT, enough to live on should be
+        left."""
         amount = DOT // 100 - 1
         self.arrives(
             network,
@@ -414,23 +454,31 @@ class TestConnected:
         assert transaction.check is not None
         assert transaction.check.reasons == (says("no DOT"),)
 
-    def test_what_no_chain_could_make_is_refused_before_one_is_asked(self, network: FakeNetwork) -> None:
+    def test_what_no_chain_could_make_is_refused_before_one_is_asked(
+        self, network: FakeNetwork
+    ) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draft(network, "hydraDx", "assetHub", "10", AMOUNT, ALICE_KEY, remote_fee_asset="10")
 
         assert str(refused.value) == says("remote_fee_asset 10", "is sent")
         assert not any(chain.asked for chain in network.chains.values())
 
-    def test_no_check_asks_a_chain_about_what_would_be_lost_there(self, network: FakeNetwork) -> None:
+    def test_no_check_asks_a_chain_about_what_would_be_lost_there(
+        self, network: FakeNetwork
+    ) -> None:
         with pytest.raises(InvalidRequest) as refused:
-            draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="0")
+            draft(
+                network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="0"
+            )
 
         assert str(refused.value) == says("remote_fee_asset HDX", "UntrustedReserveLocation")
         assert not any(chain.asked for chain in network.chains.values())
 
     def test_a_sender_without_it_is_told_how_much_it_takes(self, network: FakeNetwork) -> None:
         with pytest.raises(InvalidRequest) as refused:
-            draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="DOT")
+            draft(
+                network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="DOT"
+            )
 
         assert str(refused.value) == says("remote_fee_asset 5", "0.0108 DOT", "0 DOT", "Hydration")
 
@@ -443,12 +491,16 @@ class TestConnected:
         )
 
     def test_where_it_cannot_be_asked_nothing_is_built(self, network: FakeNetwork) -> None:
-        network.chains["assetHub"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Err": "AssetNotFound"}
+        network.chains["assetHub"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {
+            "Err": "AssetNotFound"
+        }
 
         with pytest.raises(ChainUnreachable) as refused:
             draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="DOT")
 
-        assert str(refused.value) == says("remote_fee_asset 5", "Polkadot Asset Hub", "AssetNotFound")
+        assert str(refused.value) == says(
+            "remote_fee_asset 5", "Polkadot Asset Hub", "AssetNotFound"
+        )
 
     def test_a_new_account_may_hold_only_what_pays(self, network: FakeNetwork) -> None:
         """USDT alone keeps an account alive, but lets it hold no asset like WUD."""
@@ -471,7 +523,9 @@ class TestConnected:
             },
         )
 
-        transaction = draft(network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="10")
+        transaction = draft(
+            network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="10"
+        )
 
         assert transaction.warnings == (
             says("no DOT", "Polkadot Asset Hub", "WUD", "trapped"),
@@ -479,7 +533,9 @@ class TestConnected:
         )
 
     @pytest.mark.parametrize("amount", [1, 10**8])
-    def test_nothing_is_taken_of_what_another_asset_pays_for(self, network: FakeNetwork, amount: int) -> None:
+    def test_nothing_is_taken_of_what_another_asset_pays_for(
+        self, network: FakeNetwork, amount: int
+    ) -> None:
         """WUD keeps no account alive: below its deposit it is lost, above it all of it arrives."""
         if amount == 1:
             with pytest.raises(InvalidRequest) as refused:
@@ -487,11 +543,15 @@ class TestConnected:
             assert str(refused.value) == says("existential deposit", "Send at least")
             return
 
-        transaction = draft(network, "hydraDx", "assetHub", "1000085", amount, remote_fee_asset="DOT")
+        transaction = draft(
+            network, "hydraDx", "assetHub", "1000085", amount, remote_fee_asset="DOT"
+        )
 
         assert len(transaction.warnings) == 1
 
-    def test_an_asset_that_keeps_accounts_alive_needs_no_native_one(self, network: FakeNetwork) -> None:
+    def test_an_asset_that_keeps_accounts_alive_needs_no_native_one(
+        self, network: FakeNetwork
+    ) -> None:
         hub = network.chains["assetHub"]
         usdc = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1337}]}}
         hub.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": usdc}]}

@@ -1,4 +1,5 @@
-"""A field of a request is declared once: help, completion, `/openapi.json` and the page of the interface are made from it."""
+"""A field of a request is declared once: help, completion, `/openapi.json` and the page of the
+interface are made from it."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -58,7 +59,9 @@ def run(*line: str) -> Any:
 
 
 def test_its_command_has_them() -> None:
-    assert run("ball", "stick", "--chain", "polkadot", "--far", "3", "--rudely", "--color", "red") == {
+    assert run(
+        "ball", "stick", "--chain", "polkadot", "--far", "3", "--rudely", "--color", "red"
+    ) == {
         "thing": "ball",
         "others": ("stick",),
         "chain": "polkadot",

@@ -9,7 +9,9 @@ from scenarioctl.retries import delay_after
     ("factor", "delays"), [(2, [0.5, 1, 2, 4, 8, 10, 10]), (3, [0.5, 1.5, 4.5, 10, 10, 10, 10])]
 )
 def test_delays_grow_up_to_the_longest(factor: int, delays: list[float]) -> None:
-    assert [delay_after(count, first=0.5, longest=10, factor=factor) for count in range(1, 8)] == delays
+    assert [
+        delay_after(count, first=0.5, longest=10, factor=factor) for count in range(1, 8)
+    ] == delays
 
 
 def test_a_million_failures_are_as_many_as_a_few() -> None:

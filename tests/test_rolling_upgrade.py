@@ -1,4 +1,5 @@
-"""Two versions of the daemon side by side on one PostgreSQL, over a migration and under load: nothing is lost."""
+"""Two versions of the daemon side by side on one PostgreSQL, over a migration and under load:
+nothing is lost."""
 
 import subprocess
 import sys
@@ -15,8 +16,8 @@ from tests.fleet_load import Load, check, killable_server, wait_for_daemons, wai
 from tests.messages import says
 from tests.test_store_migrations import LAST, NEXT, OURS, TODAY
 
-#: What a newer version adds to tables that daemons write all the time, and what it removes: the daemons of the version
-#: before must not write any more by then.
+#: What a newer version adds to tables that daemons write all the time, and what it removes: the
+#: daemons of the version before must not write any more by then.
 NEWER: Migrations = (
     (
         (
@@ -40,7 +41,9 @@ class Size:
     stage: float
 
 
-def run_program(folder: Path, store: str, *words: str, migrations: Migrations = ()) -> tuple[int, str, str]:
+def run_program(
+    folder: Path, store: str, *words: str, migrations: Migrations = ()
+) -> tuple[int, str, str]:
     """Return exit code, stdout and stderr of a command of the version that has *migrations*."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *words],
@@ -54,7 +57,9 @@ def run_program(folder: Path, store: str, *words: str, migrations: Migrations = 
     return done.returncode, done.stdout, done.stderr
 
 
-def start(folder: Path, store: str, roles: Sequence[str], *, migrations: Migrations = ()) -> list[Member]:
+def start(
+    folder: Path, store: str, roles: Sequence[str], *, migrations: Migrations = ()
+) -> list[Member]:
     folder.mkdir()
     return [
         Member(folder / f"{role}-{number}", role, store, lease=LEASE, migrations=migrations)
@@ -63,7 +68,8 @@ def start(folder: Path, store: str, roles: Sequence[str], *, migrations: Migrati
 
 
 def upgrade(folder: Path, size: Size) -> list[str]:
-    """Upgrade daemons under load; return what a new daemon, `store migrate` and an old daemon said on the way."""
+    """Upgrade daemons under load; return what a new daemon, `store migrate` and an old daemon said
+    on the way."""
     daemon = ("daemon", "--role", "worker", "--worker-listen", f"127.0.0.1:{free_port()}")
     roles = ["api", *["worker"] * size.workers]
     with killable_server() as (server, url):
@@ -94,7 +100,9 @@ def upgrade(folder: Path, size: Size) -> list[str]:
             assert set(stop([*old, *late])) == {0}
 
             time.sleep(size.stage)
-            contracted = run_program(folder, owner, "store", "migrate", "--contract", migrations=NEWER)
+            contracted = run_program(
+                folder, owner, "store", "migrate", "--contract", migrations=NEWER
+            )
             assert contracted == (0, f"{LAST}\n", "")
             refused = run_program(folder, url, *daemon)
             assert refused[:2] == (2, "")
@@ -104,7 +112,10 @@ def upgrade(folder: Path, size: Size) -> list[str]:
             settled = wait_until_all_ran(owner, load, longest=60)
             assert set(stop(new)) == {0}
             found = check(owner, load, EVERY)
-            print(f"\nupgrade: {found}, {len(load.once)} created and started, settled in {settled:.1f} s")
+            print(
+                f"\nupgrade: {found}, {len(load.once)} created and started, settled in "
+                f"{settled:.1f} s"
+            )
             for member in members:
                 assert "Traceback" not in member.log
             # Nobody saw anything of it.

@@ -1,4 +1,5 @@
-"""Every transfer that the trust facts allow has a row in routes.json, or stands below with the reason why it has none."""
+"""Every transfer that the trust facts allow has a row in routes.json, or stands below with the
+reason why it has none."""
 
 from collections.abc import Iterator
 
@@ -20,14 +21,19 @@ _SUSDAT = "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xd166337499e176bbc38a1fbd
 _UNPROVEN = "no such transfer has been proven to arrive"
 _ONE_SOURCE = "fewer than two of the registries of ParaSpell, Parity and Snowbridge"
 _HUBS = {"assetHub", "assetHub_kusama"}
-#: Source, destination and location on the source, where a `*` at the end stands for anything -> the reason, as the refusal says it.
+#: Source, destination and location on the source, where a `*` at the end stands for anything -> the
+#: reason, as the refusal says it.
 WITHOUT_ROW = {
     # One registry lists it on one side of the two each.
     ("assetHub", "hydraDx", _SUSDAT): _UNPROVEN,
     ("hydraDx", "assetHub", _SUSDAT): _UNPROVEN,
     # EURC and sUSDat, which only one lists on Hydration.
     **{
-        ("hydraDx", "ethereum", f"2/GlobalConsensus(Ethereum:1)/AccountKey20({contract})"): _ONE_SOURCE
+        (
+            "hydraDx",
+            "ethereum",
+            f"2/GlobalConsensus(Ethereum:1)/AccountKey20({contract})",
+        ): _ONE_SOURCE
         for contract in (
             "0x1abaea1f7c830bd89acc67ec4af516284b1bc33c",
             "0xd166337499e176bbc38a1fbd113ab144e5bd2df7",
@@ -41,7 +47,8 @@ WITHOUT_ROW = {
 def allowed(*, over_bridge: bool = False) -> Iterator[Transfer]:
     """Give a transfer of each asset that is listed on two chains, where the facts allow a way.
 
-    With *over_bridge* only those over an Asset Hub and the bridge to it, which have the rows of their two hops; else the others.
+    With *over_bridge* only those over an Asset Hub and the bridge to it, which have the rows of
+    their two hops; else the others.
     """
     for source in REGISTRY.all():
         for destination in REGISTRY.all():
@@ -138,7 +145,9 @@ def test_what_goes_over_an_asset_hub_and_the_bridge_has_a_row_for_each_hop() -> 
     opened = set()
     for name, transfer in OVER_BRIDGE.items():
         rows = [find_row(*hop) for hop in hops(transfer)]
-        crossing = next(row for row, hop in zip(rows, hops(transfer), strict=True) if set(hop[:2]) == _HUBS)
+        crossing = next(
+            row for row, hop in zip(rows, hops(transfer), strict=True) if set(hop[:2]) == _HUBS
+        )
         if all(rows) and crossing is not None and crossing.opens != "check":
             opened.add(name)
 

@@ -1,7 +1,9 @@
-"""Transfers that two independent SDKs build: each is byte-equal here, equal in meaning, or refused for a reviewed reason.
+"""Transfers that two independent SDKs build: each is byte-equal here, equal in meaning, or refused
+for a reviewed reason.
 
-Calls from chains whose runtimes come from npm are in tests/data/vectors/routes.json, with their sources; the others are
-beside the checkout, as is the metadata to read them with, and are skipped without it.
+Calls from chains whose runtimes come from npm are in tests/data/vectors/routes.json, with their
+sources; the others are beside the checkout, as is the metadata to read them with, and are skipped
+without it.
 """
 
 import json
@@ -29,7 +31,8 @@ from tests.runtimes import ASSETS, REGISTRY
 COMMITTED = json.loads((DATA / "vectors" / "routes.json").read_text())
 BESIDE = SHARED / "vectors" / "routes.json"
 DOCUMENT = json.loads(BESIDE.read_text()) if BESIDE.exists() else COMMITTED
-#: Every vector whose transfer is refused, and words of the reason.  What is not in it has to be built.
+#: Every vector whose transfer is refused, and words of the reason.  What is not in it has to be
+#: built.
 REFUSED: dict[str, str] = json.loads((DATA / "vectors" / "refused_routes.json").read_text())
 #: What an SDK builds and no safe builder may.
 FORBIDDEN = ("wrong_reserve", "dead_reserve", "filtered")
@@ -68,15 +71,23 @@ EQUAL_IN_MEANING = {
     "hydration-bifrost-astr",
     "hydration-bifrost-usdt",
     # transfer_assets_using_type_and_then with Teleport, as above.
-    "ps:Transfer scenarios for origin AssetHubKusama > ParaToPara > should create transfer tx from AssetHubKusama to Encointer - (KSM) 1",
-    "ps:Transfer scenarios for origin BifrostPolkadot > ParaToPara > should create transfer tx from BifrostPolkadot to AssetHubPolkadot - (BNC) 1",
+    (
+        "ps:Transfer scenarios for origin AssetHubKusama > ParaToPara > should create transfer "
+        "tx from AssetHubKusama to Encointer - (KSM) 1"
+    ),
+    (
+        "ps:Transfer scenarios for origin BifrostPolkadot > ParaToPara > should create "
+        "transfer tx from BifrostPolkadot to AssetHubPolkadot - (BNC) 1"
+    ),
 }
-#: Vectors whose transfers go over the Asset Hub to Ethereum: the same but for the topics, which the routers of the chains set here.
+#: Vectors whose transfers go over the Asset Hub to Ethereum: the same but for the topics, which the
+#: routers of the chains set here.
 OVER_HUB = {
     f"hydration-ethereum-{asset}"
     for asset in ("aave", "cfg_new", "ena", "lbtc", "ldo", "paxg", "usdc_eth", "usdt_eth", "tbtc")
 }
-#: In each refusal of a transfer that a check may open: one of the calls that it tries has the form of the vector.
+#: In each refusal of a transfer that a check may open: one of the calls that it tries has the form
+#: of the vector.
 BY_CHECK = "with --check and --sender, a dry run of every hop may prove it"
 _FORMS = {
     "Teleport": "teleport",
@@ -118,7 +129,8 @@ def read(path: str) -> RuntimeTable:
 
 
 def transfer_of(vector: Mapping[str, Any]) -> Transfer:
-    """Return the vector's inputs as a transfer; InvalidRequest if a chain or the asset is not listed."""
+    """Return the vector's inputs as a transfer; InvalidRequest if a chain or the asset is not
+    listed."""
     source, destination = REGISTRY.find(vector["source"]), REGISTRY.find(vector["destination"])
     asset = find_sent_asset(ASSETS, source, vector["asset_location"], field="assetid")
     # Over a bridge the chains tell what pays, and no transfer names it.
@@ -138,7 +150,8 @@ def transfer_of(vector: Mapping[str, Any]) -> Transfer:
 
 
 def meaning(call: Call, form: str) -> dict[str, Any]:
-    """Return what a call does, whichever method: asset, amount, next chain, receiver, form, fee asset and how much of it goes along.
+    """Return what a call does, whichever method: asset, amount, next chain, receiver, form, fee
+    asset and how much of it goes along.
 
     *form* is that of calls in which the runtime chooses it.
     """
@@ -184,7 +197,9 @@ def _inner(versioned: Mapping[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("vector", DOCUMENT["routes"], ids=lambda vector: vector["key"])
-def test_a_transfer_is_as_an_sdk_builds_it_or_refused_for_a_reviewed_reason(vector: dict[str, Any]) -> None:
+def test_a_transfer_is_as_an_sdk_builds_it_or_refused_for_a_reviewed_reason(
+    vector: dict[str, Any],
+) -> None:
     if vector["key"] in REFUSED:
         with pytest.raises(InvalidRequest) as refused:
             wanted = transfer_of(vector)
@@ -210,7 +225,8 @@ def test_a_transfer_is_as_an_sdk_builds_it_or_refused_for_a_reviewed_reason(vect
 
 
 def compare_tried(vector: Mapping[str, Any]) -> None:
-    """Hold the calls that a check tries against the vector's: one of them is the same; none if the vector is forbidden."""
+    """Hold the calls that a check tries against the vector's: one of them is the same; none if the
+    vector is forbidden."""
     table = table_of(vector)
     wanted = transfer_of(vector)
     plans = [make_plan(wanted, route, table) for route in candidate_routes(wanted, ASSETS)]
@@ -221,7 +237,10 @@ def compare_tried(vector: Mapping[str, Any]) -> None:
         assert vector["call"] not in encoded
         assert {call.args["assets_transfer_type"] for call in tried} == {"Teleport"}
         assert [
-            name for call in tried for (item,) in call.args["custom_xcm_on_dest"].values() for name in item
+            name
+            for call in tried
+            for (item,) in call.args["custom_xcm_on_dest"].values()
+            for name in item
         ] == ["DepositReserveAsset"]
         return
     forms = [_FORMS.get(str(call.args.get("assets_transfer_type"))) for call in tried]
@@ -230,7 +249,8 @@ def compare_tried(vector: Mapping[str, Any]) -> None:
 
 
 def compare(call: Call, vector: Mapping[str, Any], table: RuntimeTable) -> None:
-    """Hold a call against the vector's: the same bytes, or the same meaning if the vector is listed for that."""
+    """Hold a call against the vector's: the same bytes, or the same meaning if the vector is listed
+    for that."""
     if "0x" + table.encode_call(call).hex() == vector["call"]:
         assert vector["key"] not in EQUAL_IN_MEANING
         return
@@ -241,10 +261,14 @@ def compare(call: Call, vector: Mapping[str, Any], table: RuntimeTable) -> None:
 
 
 def compare_over_hub(wanted: Transfer, vector: Mapping[str, Any], table: RuntimeTable) -> None:
-    """Hold a call to Ethereum over the Asset Hub against the vector's, which differs in its topics alone."""
+    """Hold a call to Ethereum over the Asset Hub against the vector's, which differs in its topics
+    alone."""
     theirs = table.decode_call(bytes.fromhex(vector["call"][2:])).args
     fee, sent = _inner(theirs["assets"])
-    assert (write_location(fee["id"]), write_location(sent["id"])) == ("1/Here", vector["asset_location"])
+    assert (write_location(fee["id"]), write_location(sent["id"])) == (
+        "1/Here",
+        vector["asset_location"],
+    )
     program = _inner(theirs["custom_xcm_on_dest"])
     back = program[0]["SetAppendix"][0]["DepositAsset"]["beneficiary"]
     (account,) = junctions_of(back)

@@ -1,4 +1,5 @@
-"""The rules of docs/rules.md: each drafts what it promises, and nothing if its condition isn't met."""
+"""The rules of docs/rules.md: each drafts what it promises, and nothing if its condition isn't
+met."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +34,8 @@ def changed(rule: str, lines: str) -> str:
 RULES = {re.findall(r'name = "(.*)"', rule)[0]: rule for rule in (SWEEP, *OTHERS)}
 # It reads and pays the account of Bob.
 RULES["Top up"] = changed(SWEEP, TOP_UP).replace(
-    re.findall(r'params = \["(.*)"\]', SWEEP)[0], re.findall(r'destination_address = "(.*)"', SWEEP)[0]
+    re.findall(r'params = \["(.*)"\]', SWEEP)[0],
+    re.findall(r'destination_address = "(.*)"', SWEEP)[0],
 )
 
 
@@ -48,7 +50,9 @@ def run(app: Application, name: str, **changes: str) -> Run:
 
 def drafts(running: Run) -> list[tuple[str, str]]:
     assert running.failure == ""
-    return [(draft.chain, draft.human) for draft in running.drafts if draft.spec_version is not None]
+    return [
+        (draft.chain, draft.human) for draft in running.drafts if draft.spec_version is not None
+    ]
 
 
 @pytest.fixture
@@ -90,7 +94,11 @@ def test_an_account_that_holds_too_little_is_topped_up(
 
 @pytest.mark.parametrize(
     ("relay", "hub", "drafted"),
-    [(10 * DOT, 90 * DOT, [("assetHub", "20 DOT")]), (29 * DOT, 71 * DOT, []), (40 * DOT, 60 * DOT, [])],
+    [
+        (10 * DOT, 90 * DOT, [("assetHub", "20 DOT")]),
+        (29 * DOT, 71 * DOT, []),
+        (40 * DOT, 60 * DOT, []),
+    ],
 )
 def test_two_chains_are_rebalanced(
     network: FakeNetwork,  # noqa: F811
@@ -105,7 +113,9 @@ def test_two_chains_are_rebalanced(
     assert drafts(run(app, "Rebalance")) == drafted
 
 
-@pytest.mark.parametrize(("least", "drafted"), [("2000 HDX", [("hydraDx", "2 DOT")]), ("1900 HDX", [])])
+@pytest.mark.parametrize(
+    ("least", "drafted"), [("2000 HDX", [("hydraDx", "2 DOT")]), ("1900 HDX", [])]
+)
 def test_a_stop_loss_sells_below_its_price(tmp_path: Path, least: str, drafted: list[Any]) -> None:
     with Node(Chain(pool()).answers()) as node:
         app = application(tmp_path, node)

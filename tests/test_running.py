@@ -18,7 +18,15 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, TimedOut
 from scenarioctl.formats.documents import pack
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.model.jobs import NO_TRANSACTION, SECOND, Job, JobState, MempoolDraft, Retention, Schedule
+from scenarioctl.model.jobs import (
+    NO_TRANSACTION,
+    SECOND,
+    Job,
+    JobState,
+    MempoolDraft,
+    Retention,
+    Schedule,
+)
 from scenarioctl.operations.runs import wait_for
 from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.outgoing import WebAnswer, WebRequest
@@ -36,11 +44,15 @@ from tests.test_samples import NEEDS_QUOTE, OURS, REAL, open_sample
 NOW = 1_700_000_000_123_456_789
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 OTHER = "0c3e7b52-9c1a-4f0e-8f57-3f2b6f0d1a11"
-TRANSFER = "0xf804630905000100a10f05000101008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4805040000000700d6117e030000000000"
+TRANSFER = (
+    "0xf804630905000100a10f05000101008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa"
+    "4794f26a4805040000000700d6117e030000000000"
+)
 
 
 class Web:
-    """Stands where web servers are reached: answers one thing after the other, and keeps what it was sent."""
+    """Stands where web servers are reached: answers one thing after the other, and keeps what it
+    was sent."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -66,7 +78,9 @@ class Stage:
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
         self.waits: list[str] = []
         given = {"offline": True, "store": path / "s.db", "cache": path / "r", **settings}
-        self.app = Application(Settings(config=path / "c", **given), clock=lambda: NOW, sleep=self._sleep)
+        self.app = Application(
+            Settings(config=path / "c", **given), clock=lambda: NOW, sleep=self._sleep
+        )
 
     def close(self) -> None:
         finish(self.app.close())
@@ -94,7 +108,8 @@ class Stage:
         return finish(go())
 
     async def legs(self, found: Diagram) -> Run:
-        """Take each leg with a run of its own, as another process would; the last one has what all of them left."""
+        """Take each leg with a run of its own, as another process would; the last one has what all
+        of them left."""
         running = Run(self.app, "scenario1", found, key="scenario1 1")
         legs = [running]
         wait = await running.go()
@@ -196,7 +211,9 @@ class TestDrafts:
             )
         )
 
-        assert [(draft.tx_type, draft.chain, draft.amount, draft.node) for draft in running.drafts] == [
+        assert [
+            (draft.tx_type, draft.chain, draft.amount, draft.node) for draft in running.drafts
+        ] == [
             ("ChainTx", "assetHub", "0", "a"),
             ("Remark", "polkadot", "0", "b"),
             ("xTransfer", "polkadot", "15000000000", "d"),
@@ -222,7 +239,12 @@ class TestDrafts:
 
         failed, drafted = running.drafts
         assert failed == MempoolDraft(
-            chain="polkadot", amount="15000000000", tx_type="xTransfer", date=NOW, tx=NO_TRANSACTION, node="a"
+            chain="polkadot",
+            amount="15000000000",
+            tx_type="xTransfer",
+            date=NOW,
+            tx=NO_TRANSACTION,
+            node="a",
         )
         assert text_of(drafted) == "after it"
         assert running.lines[0] == says("target.address", "missing")
@@ -264,7 +286,10 @@ class TestDrafts:
                 {"selectedChain": "polkadot", "selectedPallet": "System"},
                 "polkadot",
                 "ChainQuery",
-                "selectedMethod.name is missing, expected the name of a storage entry, constant or call",
+                (
+                    "selectedMethod.name is missing, expected the name of a storage entry, "
+                    "constant or call"
+                ),
             ),
         ],
     )
@@ -274,7 +299,9 @@ class TestDrafts:
         running = stage.run(diagram((kind, form)))
 
         assert running.drafts == [
-            MempoolDraft(chain=chain, amount="0", tx_type=tx_type, date=NOW, tx=NO_TRANSACTION, node="a")
+            MempoolDraft(
+                chain=chain, amount="0", tx_type=tx_type, date=NOW, tx=NO_TRANSACTION, node="a"
+            )
         ]
         assert running.lines == [says("transaction", reason)]
 
@@ -334,7 +361,13 @@ class TestDrafts:
         monkeypatch.setattr(stage.app, "clock", lambda: next(ticks))
         form = {"url": "https://example.org/rate?key=secret", "method": "get"}
         found = diagram(
-            *(("http", form), webhook(), remark("{{ who }}"), ("http", {"url": "nowhere"}), remark("x")),
+            *(
+                ("http", form),
+                webhook(),
+                remark("{{ who }}"),
+                ("http", {"url": "nowhere"}),
+                remark("x"),
+            ),
             edges="ab bc cd de",
         )
 
@@ -391,7 +424,9 @@ class TestDrafts:
             raise ZeroDivisionError
 
         monkeypatch.setattr("scenarioctl.actions.delay.read_delay", broken)
-        running = Run(stage.app, "scenario1", diagram(remark("x"), ("delay", {"seconds": 1}), edges="ab"))
+        running = Run(
+            stage.app, "scenario1", diagram(remark("x"), ("delay", {"seconds": 1}), edges="ab")
+        )
         with pytest.raises(ZeroDivisionError):
             finish(running.go())
 
@@ -438,15 +473,22 @@ class TestQuery:
         with FakeNetwork(tmp_path) as network:
             polkadot = network.chains["polkadot"]
             polkadot.store("System", "Account", bytes.fromhex(BOB_HEX[2:]), value=account)
-            stage = Stage(tmp_path, offline=False, chains={"polkadot": {"endpoints": [polkadot.node.url]}})
+            stage = Stage(
+                tmp_path, offline=False, chains={"polkadot": {"endpoints": [polkadot.node.url]}}
+            )
             running = stage.run(
-                diagram(("chainQuery", self.FORM), remark("{{ query.data.free }} {{ a.nonce }}"), edges="ab")
+                diagram(
+                    ("chainQuery", self.FORM),
+                    remark("{{ query.data.free }} {{ a.nonce }}"),
+                    edges="ab",
+                )
             )
             stage.close()
 
         answer = (
             '{"nonce":"5","consumers":"0","providers":"1","sufficients":"0",'
-            '"data":{"free":"1000000000000000","reserved":"0","frozen":"0","flags":"170141183460469231731687303715884105728"}}'
+            '"data":{"free":"1000000000000000","reserved":"0","frozen":"0",'
+            '"flags":"170141183460469231731687303715884105728"}}'
         )
         assert running.drafts[0] == MempoolDraft(
             chain="polkadot",
@@ -464,7 +506,9 @@ class TestQuery:
         ]
 
     def test_a_chain_that_is_not_reached_gives_no_transaction(self, stage: Stage) -> None:
-        running = stage.run(diagram(("chainQuery", self.FORM), remark("{{ query.nonce }}"), edges="ab"))
+        running = stage.run(
+            diagram(("chainQuery", self.FORM), remark("{{ query.nonce }}"), edges="ab")
+        )
 
         assert [(draft.tx_type, draft.tx) for draft in running.drafts] == [
             ("ChainQuery", NO_TRANSACTION),
@@ -483,7 +527,11 @@ class TestQuery:
     }
 
     def test_an_earlier_answer_does_not_stand_for_one_that_did_not_come(self, stage: Stage) -> None:
-        nodes = [("chainQuery", self.CONSTANT), ("chainQuery", self.FORM), ("delay", {"seconds": "60"})]
+        nodes = [
+            ("chainQuery", self.CONSTANT),
+            ("chainQuery", self.FORM),
+            ("delay", {"seconds": "60"}),
+        ]
         running = stage.run(
             diagram(*nodes, remark("{{ query }} {{ a }}"), remark("{{ a }}"), edges="ab bc cd de")
         )
@@ -493,7 +541,9 @@ class TestQuery:
         assert text_of(running.drafts[3]) == "10000000000"
 
     def test_a_constant_is_read_without_a_node(self, stage: Stage) -> None:
-        running = stage.run(diagram(("chainQuery", self.CONSTANT), remark("{{ query }}"), edges="ab"))
+        running = stage.run(
+            diagram(("chainQuery", self.CONSTANT), remark("{{ query }}"), edges="ab")
+        )
 
         assert running.drafts[0].tx == "10000000000"
         assert text_of(running.drafts[1]) == "10000000000"
@@ -514,7 +564,10 @@ class TestWebhook:
 
     def test_what_a_diagram_says_of_an_event_is_never_used(self, stage: Stage) -> None:
         document = diagram(webhook(timeout=1), remark("{{ to }}"), edges="ab").document
-        nodes = [{**document["nodes"][0], "eventData": {"content": {"to": BOB}}}, document["nodes"][1]]
+        nodes = [
+            {**document["nodes"][0], "eventData": {"content": {"to": BOB}}},
+            document["nodes"][1],
+        ]
         running = stage.run(read_diagram({**document, "nodes": nodes}))
 
         assert running.drafts == []
@@ -573,7 +626,10 @@ class TestWebhook:
         assert stage.waits == [f"webhook {UUID}"]
 
     def test_a_step_that_is_not_run_is_judged_all_the_same(self, stage: Stage) -> None:
-        nodes = [webhook(timeout=1), ("action", transfer_form(target_assetId=1984, target_symbol=""))]
+        nodes = [
+            webhook(timeout=1),
+            ("action", transfer_form(target_assetId=1984, target_symbol="")),
+        ]
         running = stage.run(diagram(*nodes, edges="ab"))
 
         assert [draft.tx for draft in running.drafts] == [NO_TRANSACTION]
@@ -596,10 +652,16 @@ class TestWebhook:
         self, stage: Stage
     ) -> None:
         found = diagram(
-            webhook(), webhook(OTHER), remark("{{ a }} {{ b }} {{ both }} {{ a.both }}"), edges="ab bc"
+            webhook(),
+            webhook(OTHER),
+            remark("{{ a }} {{ b }} {{ both }} {{ a.both }}"),
+            edges="ab bc",
         )
-        # The node `a` has answered under its id too, which comes before what events hold at their top.
-        running = stage.run(found, (UUID, {"x": 1, "both": "first"}), (OTHER, {"y": 2, "both": "second"}))
+        # The node `a` has answered under its id too, which comes before what events hold at their
+        # top.
+        running = stage.run(
+            found, (UUID, {"x": 1, "both": "first"}), (OTHER, {"y": 2, "both": "second"})
+        )
 
         assert text_of(running.drafts[0]) == (
             '{"x": 1, "both": "first"} {"y": 2, "both": "second"} second first'
@@ -614,7 +676,12 @@ class TestWebhook:
             await stage.keep(found)
             await stage.post(UUID, {"n": 1})
             job = Job(
-                id="scenario1", state=JobState.RUNNING, schedule=Schedule(), changed=NOW, due=NOW, planned=NOW
+                id="scenario1",
+                state=JobState.RUNNING,
+                schedule=Schedule(),
+                changed=NOW,
+                due=NOW,
+                planned=NOW,
             )
             await stage.app.store.start_job(job)
             [(id, number)] = await stage.app.store.find_due(1)
@@ -676,14 +743,19 @@ class TestWebhook:
 
 class TestDelay:
     def test_a_run_pauses(self, stage: Stage) -> None:
-        running = stage.run(diagram(("delay", {"seconds": "1.5"}), ("delay", {"seconds": 60}), edges="ab"))
+        running = stage.run(
+            diagram(("delay", {"seconds": "1.5"}), ("delay", {"seconds": 60}), edges="ab")
+        )
 
         assert stage.slept == [1.5, 60.0]
         assert running.lines == ["Waiting 1.5 s", "Waiting 60 s"]
         assert stage.waits == ["delay 1.5 s", "delay 60 s"]
 
     def test_the_length_may_come_from_a_webhook(self, stage: Stage) -> None:
-        stage.run(diagram(webhook(), ("delay", {"seconds": "{{ wait }}"}), edges="ab"), (UUID, {"wait": 7}))
+        stage.run(
+            diagram(webhook(), ("delay", {"seconds": "{{ wait }}"}), edges="ab"),
+            (UUID, {"wait": 7}),
+        )
 
         assert stage.slept == [7.0]
 
@@ -705,7 +777,9 @@ class TestHttp:
         assert text_of(running.drafts[0]) == "1.5 200 1 Ann"
         assert running.drafts == running.drafts[:1]
 
-    def test_a_request_that_sends_has_a_key_which_each_attempt_at_the_run_repeats(self, stage: Stage) -> None:
+    def test_a_request_that_sends_has_a_key_which_each_attempt_at_the_run_repeats(
+        self, stage: Stage
+    ) -> None:
         own = {"key": "idempotency-key", "value": "mine"}
         forms = [
             {"url": "https://h/a", "method": "post"},
@@ -738,7 +812,9 @@ class TestHttp:
     def test_the_newest_answer_goes_by_the_short_name(self, stage: Stage) -> None:
         stage.web({"n": 1}, {"n": 2})
         http = ("http", {"url": "https://example.org/"})
-        running = stage.run(diagram(http, http, remark("{{ http.body.n }} {{ a.body.n }}"), edges="ab bc"))
+        running = stage.run(
+            diagram(http, http, remark("{{ http.body.n }} {{ a.body.n }}"), edges="ab bc")
+        )
 
         assert text_of(running.drafts[0]) == "2 1"
 
@@ -758,7 +834,11 @@ class TestHttp:
 
     def test_a_request_that_fails_ends_what_lies_behind_it(self, stage: Stage) -> None:
         stage.web(RequestFailed("example.org answered 500"))
-        nodes = [("http", {"url": "https://example.org/x?token=secret"}), remark("behind"), remark("beside")]
+        nodes = [
+            ("http", {"url": "https://example.org/x?token=secret"}),
+            remark("behind"),
+            remark("beside"),
+        ]
         running = stage.run(diagram(*nodes, edges="ab"))
 
         assert running.lines[:3] == [
@@ -814,14 +894,20 @@ class TestHttp:
         assert (running.failure, web.sent) == (sentence.within("http 'a' failed: {}"), [])
 
 
-#: What a run of each sample leaves: chain, amount, kind and transaction (or its reason) of every entry.
+#: What a run of each sample leaves: chain, amount, kind and transaction (or its reason) of every
+#: entry.
 ADDRESS = '"14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"'
 SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
     "lnr8CfoQX": [("polkadot", "110000000000", "xTransfer", "0x")],
     # The advice behind it names an option, which a run does not have.
     "hLhmE6m0j": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE.partition(": give")[0])],
     "dcMwilVsg": [
-        ("polkadot", "0", "Remark", "the Remark has no text, expected it in actionData.source.target")
+        (
+            "polkadot",
+            "0",
+            "Remark",
+            "the Remark has no text, expected it in actionData.source.target",
+        )
     ],
     "EU4_I95ge": [
         ("", "0", "ChainQuery", "the query has no form, expected a chain, a pallet and a method"),
@@ -833,7 +919,12 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "assetHub",
             "123000000000000000000",
             "xTransfer",
-            "source asset 100 and target asset 7 are not the same asset: WETH (asset 100, not the canonical WETH 2/GlobalConsensus(Ethereum:1)/AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on Polkadot Asset Hub, USDC (asset 7, not the canonical USDC 22) on Hydration",
+            (
+                "source asset 100 and target asset 7 are not the same asset: WETH (asset 100, "
+                "not the canonical WETH 2/GlobalConsensus(Ethereum:1)/"
+                "AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on Polkadot Asset "
+                "Hub, USDC (asset 7, not the canonical USDC 22) on Hydration"
+            ),
         ),
     ],
     "webhooks": [
@@ -841,7 +932,10 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "assetHub",
             "0",
             "xTransfer",
-            "source asset 10 and target asset 10 are not the same asset: BEAST (asset 10, symbol not verified) on Polkadot Asset Hub, USDT on Hydration",
+            (
+                "source asset 10 and target asset 10 are not the same asset: BEAST (asset 10, "
+                "symbol not verified) on Polkadot Asset Hub, USDT on Hydration"
+            ),
         )
     ],
     "http_chain_xtransfer": [
@@ -849,13 +943,19 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "polkadot",
             "30000000000",
             "xTransfer",
-            "source asset 0 and target asset 10 are not the same asset: DOT on Polkadot, BEAST (asset 10, symbol not verified) on Polkadot Asset Hub",
+            (
+                "source asset 0 and target asset 10 are not the same asset: DOT on Polkadot, "
+                "BEAST (asset 10, symbol not verified) on Polkadot Asset Hub"
+            ),
         ),
         (
             "assetHub",
             "0",
             "xTransfer",
-            "source asset 10 and target asset 0 are not the same asset: BEAST (asset 10, symbol not verified) on Polkadot Asset Hub, DOT on Polkadot",
+            (
+                "source asset 10 and target asset 0 are not the same asset: BEAST (asset 10, "
+                "symbol not verified) on Polkadot Asset Hub, DOT on Polkadot"
+            ),
         ),
     ],
     "transfer": [("polkadot", "15000000000", "xTransfer", "0x")],
@@ -863,7 +963,12 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
     "swap": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE.partition(": give")[0])],
     "swap_with_minimum": [("hydraDx", "20000000000", "swap", "0x")],
     "remark_without_text": [
-        ("polkadot", "0", "Remark", "the Remark has no text, expected it in actionData.source.target")
+        (
+            "polkadot",
+            "0",
+            "Remark",
+            "the Remark has no text, expected it in actionData.source.target",
+        )
     ],
     "remark_and_wrong_target": [
         ("assetHub", "0", "Remark", "0x"),
@@ -871,13 +976,21 @@ SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
             "assetHub",
             "1000000",
             "xTransfer",
-            "source asset 1984 and target asset 5 are not the same asset: USDt on Polkadot Asset Hub, DOT on Hydration",
+            (
+                "source asset 1984 and target asset 5 are not the same asset: USDt on Polkadot "
+                "Asset Hub, DOT on Hydration"
+            ),
         ),
     ],
     "webhook_query": [("polkadot", "0", "ChainQuery", f"[{ADDRESS}]")],
     "unfinished": [
         ("", "0", "ChainQuery", "the query has no form, expected a chain, a pallet and a method"),
-        ("", "0", "ChainTx", "the call has no form, expected a chain, a pallet, a method and its params"),
+        (
+            "",
+            "0",
+            "ChainTx",
+            "the call has no form, expected a chain, a pallet, a method and its params",
+        ),
     ],
     "query_answer_in_body": [("polkadot", "0", "ChainQuery", json.dumps([BOB]))],
     "calls_by_key": [("polkadot", "0", "ChainTx", "0x"), ("assetHub", "0", "ChainTx", "0x")],
@@ -910,7 +1023,9 @@ class TestPillsOfTheEditor:
         web = stage.web()
         found = open_sample(DATA / "diagrams" / "query_answer_in_body.json")
 
-        running = stage.run(found, (webhooks_of(found)[0], {"address": BOB, "data": {"free": "forged"}}))
+        running = stage.run(
+            found, (webhooks_of(found)[0], {"address": BOB, "data": {"free": "forged"}})
+        )
 
         assert running.failure == ""
         assert [request.body for request in web.sent] == ["free:\u00a0247547297012"]
@@ -939,7 +1054,11 @@ class TestPillsOfTheEditor:
     @pytest.mark.parametrize(
         ("path", "step", "reason"),
         [
-            ("eventData.data.free", 1, "needs 'data.free', which is not in the data of step 1 ('a')"),
+            (
+                "eventData.data.free",
+                1,
+                "needs 'data.free', which is not in the data of step 1 ('a')",
+            ),
             ("eventData.content.who", 2, "needs 'who', which is not in the data of step 2 ('b')"),
             (
                 "eventData.headers.host",
@@ -949,7 +1068,11 @@ class TestPillsOfTheEditor:
             ("statusText", 3, "needs 'statusText', which is not in the data of step 3 ('c')"),
             ("eventData.content.who", 5, "needs 'who' of step 5, which provided no data"),
             ("eventData.content.who", 9, "needs 'who' of step 9, which provided no data"),
-            ("if-else-separator-1", "undefined", "holds 'if-else-separator-1', which no step provides"),
+            (
+                "if-else-separator-1",
+                "undefined",
+                "holds 'if-else-separator-1', which no step provides",
+            ),
             ("eventData.content.who", 0, "holds 'eventData.content.who', which no step provides"),
         ],
     )
@@ -980,7 +1103,8 @@ class TestPillsOfTheEditor:
         ]
 
     def found(self, path: str, step: object) -> Diagram:
-        """Return a webhook, a query, a request, another webhook and a Remark with the pill, in this order."""
+        """Return a webhook, a query, a request, another webhook and a Remark with the pill, in this
+        order."""
         query = {
             "selectedChain": "polkadot",
             "selectedPallet": "System",
@@ -1022,7 +1146,9 @@ class TestSamples:
         found = []
         for draft in running.drafts:
             text = reasons.pop(0) if draft.tx == NO_TRANSACTION else draft.tx
-            found.append((draft.chain, draft.amount, draft.tx_type, "0x" if text.startswith("0x") else text))
+            found.append(
+                (draft.chain, draft.amount, draft.tx_type, "0x" if text.startswith("0x") else text)
+            )
         return found
 
     @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
@@ -1034,13 +1160,17 @@ class TestSamples:
         assert self.outcome(running) == SAMPLES[path.stem]
 
     @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
-    def test_the_mistakes_of_a_sample_show_also_where_nobody_answers(self, stage: Stage, path: Path) -> None:
+    def test_the_mistakes_of_a_sample_show_also_where_nobody_answers(
+        self, stage: Stage, path: Path
+    ) -> None:
         stage.web(*[RequestFailed("example.com could not be reached")] * 5)
         expected = [row for row in SAMPLES[path.stem] if not row[3].startswith(("0x", "["))]
 
         running = stage.run(open_sample(path))
 
-        assert [row for row in self.outcome(running) if not row[3].startswith(("0x", "["))] == expected
+        assert [
+            row for row in self.outcome(running) if not row[3].startswith(("0x", "["))
+        ] == expected
 
     @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
     def test_the_webhooks_of_a_sample_can_be_indexed(self, stage: Stage, path: Path) -> None:
@@ -1092,7 +1222,9 @@ def test_the_flow_in_the_documentation_runs(stage: Stage) -> None:
     running = stage.run(found, (UUID, {"currency": "a/b", "address": BOB}))
 
     assert running.failure == ""
-    assert [(draft.tx_type, draft.amount) for draft in running.drafts] == [("xTransfer", "15000000000")]
+    assert [(draft.tx_type, draft.amount) for draft in running.drafts] == [
+        ("xTransfer", "15000000000")
+    ]
     assert [request.url for request in web.sent] == [
         "https://prices.example.org/v1/a%2Fb",
         "https://example.org/notify",

@@ -50,7 +50,9 @@ def test_an_asset_does_not_pay_for_itself_under_another_id(place: str) -> None:
 
 def test_an_asset_without_location_pays_for_another_one() -> None:
     asked = wanted(1984, 1337)
-    nowhere = [replace(each, location="") for each in (asked.asset, ASSETS.find(asked.source, 1337))]
+    nowhere = [
+        replace(each, location="") for each in (asked.asset, ASSETS.find(asked.source, 1337))
+    ]
 
     check_request(replace(asked, asset=nowhere[0], remote_fee_asset=nowhere[1]))
 
@@ -73,7 +75,8 @@ def test_a_teleport_takes_nothing_along() -> None:
 
 
 def load(chain: str, *tables: dict[str, Any], **others: dict[str, Any]) -> Assets:
-    """Return what is known with *tables* as `[[chains.CHAIN.assets]]`, read; *others* are further chains."""
+    """Return what is known with *tables* as `[[chains.CHAIN.assets]]`, read; *others* are further
+    chains."""
     known = {**RIG, **others}
     known[chain] = {
         **known.get(chain, {}),
@@ -95,7 +98,10 @@ def refusal(chain: str, *tables: dict[str, Any], **others: dict[str, Any]) -> st
     [
         (
             "hydraDx",
-            [{"id": 900, "location": "1/Parachain(4999)"}, {"id": 901, "location": "1/Parachain(4999)"}],
+            [
+                {"id": 900, "location": "1/Parachain(4999)"},
+                {"id": 901, "location": "1/Parachain(4999)"},
+            ],
             ("location 1/Parachain(4999)", "id 901", "id 900"),
         ),
         # Its own, seen from within and from without.
@@ -140,19 +146,31 @@ def test_two_ids_of_one_asset_are_refused(
             {"id": 1, "location": USDT},
             (USDT, "id 1", "expected 0/PalletInstance(50)/GeneralIndex(1)"),
         ),
-        ("assetHub", {"id": 87654321, "location": "1/Parachain(4999)"}, ("1/Parachain(4999)", "87654321")),
+        (
+            "assetHub",
+            {"id": 87654321, "location": "1/Parachain(4999)"},
+            ("1/Parachain(4999)", "87654321"),
+        ),
         (
             "righub",
             {"id": "1/Parachain(4999)", "kind": "foreign", "location": "1/Parachain(4998)"},
             ("location 1/Parachain(4998)", "expected 1/Parachain(4999)"),
         ),
-        ("righub", {"id": "x", "kind": "foreign", "location": USDT}, (USDT, "'x'", "expected id 1984")),
+        (
+            "righub",
+            {"id": "x", "kind": "foreign", "location": USDT},
+            (USDT, "'x'", "expected id 1984"),
+        ),
         (
             "righub",
             {"id": "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)", "kind": "foreign"},
             ("location", "expected id 1984"),
         ),
-        ("righub", {"id": "1/Parachain(x)", "kind": "foreign"}, ("id '1/Parachain(x)'", "unknown junction")),
+        (
+            "righub",
+            {"id": "1/Parachain(x)", "kind": "foreign"},
+            ("id '1/Parachain(x)'", "unknown junction"),
+        ),
         (
             "people",
             {"id": "DOT", "decimals": 10, "location": "0/Here"},
@@ -181,14 +199,23 @@ def test_a_foreign_asset_lives_where_its_id_says() -> None:
 
 
 def test_the_native_asset_lives_where_config_toml_says() -> None:
-    """Its symbol is that of the relay chain's asset: without a location it would be taken for that."""
-    own = {"role": "parachain", "relay": "polkadot", "para_id": 2222, "symbol": "DOT", "decimals": 10}
+    """Its symbol is that of the relay chain's asset: without a location it would be taken for
+    that."""
+    own = {
+        "role": "parachain",
+        "relay": "polkadot",
+        "para_id": 2222,
+        "symbol": "DOT",
+        "decimals": 10,
+    }
     native = {"id": "DOT", "decimals": 10, "location": "0/Here"}
 
     assets = load("own", native, {"id": 5, "decimals": 10, "location": "1/Here"}, own=own)
 
     assert assets.native(assets.registry.find("own")).location == "0/Here"
-    assert refusal("own", {"id": 5, "decimals": 10, "location": "1/Here"}, own=own) == says("id 5", "'DOT'")
+    assert refusal("own", {"id": 5, "decimals": 10, "location": "1/Here"}, own=own) == says(
+        "id 5", "'DOT'"
+    )
 
 
 # Its decimals, which are the same everywhere: messages carry raw amounts
@@ -241,7 +268,10 @@ USDT_ABROAD = "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"
         (
             "assetHub_kusama",
             {
-                "id": "2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(23)",
+                "id": (
+                    "2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/"
+                    "GeneralIndex(23)"
+                ),
                 "kind": "foreign",
             },
             (6, "PINK", "assetHub", 10),
@@ -276,7 +306,9 @@ def test_other_decimals_than_on_a_relay_chain_without_asset_hub_are_refused() ->
     relay = {"role": "relay", "symbol": "REL", "decimals": 12}
     own = {**OWN, "relay": "rel"}
 
-    assert refusal("own", {"id": 5, "location": "1/Here"}, own=own, rel=relay) == says("REL", "rel", 12)
+    assert refusal("own", {"id": 5, "location": "1/Here"}, own=own, rel=relay) == says(
+        "REL", "rel", 12
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,8 +316,16 @@ def test_other_decimals_than_on_a_relay_chain_without_asset_hub_are_refused() ->
     [
         {"id": 5, "symbol": "xcUSDT", "decimals": 6, "location": USDT_ABROAD},
         # Its decimals there aren't known.
-        {"id": 5, "decimals": 18, "location": "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1)"},
-        {"id": 5, "decimals": 18, "location": "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(87654321)"},
+        {
+            "id": 5,
+            "decimals": 18,
+            "location": "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1)",
+        },
+        {
+            "id": 5,
+            "decimals": 18,
+            "location": "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(87654321)",
+        },
         {"id": 5, "decimals": 18, "location": "1/Parachain(4999)"},
         {"id": 5, "symbol": "USDT", "decimals": 18},
     ],

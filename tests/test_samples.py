@@ -1,4 +1,5 @@
-"""What whole diagrams give: ours in `tests/data/diagrams`, and real ones where `../shared` stands beside the checkout."""
+"""What whole diagrams give: ours in `tests/data/diagrams`, and real ones where `../shared` stands
+beside the checkout."""
 
 import json
 from base64 import b64decode
@@ -13,7 +14,14 @@ from scenarioctl.actions.story import chains_of, summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.formats.documents import pack, parse_json, read_import, read_share, unpack, write_share
+from scenarioctl.formats.documents import (
+    pack,
+    parse_json,
+    read_import,
+    read_share,
+    unpack,
+    write_share,
+)
 from scenarioctl.model.diagram import Diagram, read_diagram
 from tests.conftest import DATA, SHARED
 from tests.runner import finish
@@ -23,7 +31,8 @@ REAL = sorted((SHARED / "data" / "diagrams").glob("*.json"))
 
 NEEDS_QUOTE = (
     "a swap without a minimum received needs a quote from Hydration, which can't be asked offline: "
-    "give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)"
+    "give the minimum with --min-received (min_received), or in the smallest unit with "
+    "--min-amount-out (min_amount_out)"
 )
 NO_TEXT = "the Remark has no text, expected it in actionData.source.target"
 NO_DRAFT = "this scenario has no step that drafts a transaction"
@@ -95,7 +104,8 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
             "action_dd14c4": "source asset 10 and target asset 0 are not the same asset: "
             f"{BEAST} on Polkadot Asset Hub, DOT on Polkadot",
         },
-        "invalid_request: node 'action_bdefdf': source asset 0 and target asset 10 are not the same asset: "
+        "invalid_request: node 'action_bdefdf': source asset 0 and target asset 10 are not "
+        "the same asset: "
         f"DOT on Polkadot, {BEAST} on Polkadot Asset Hub",
     ),
     "transfer": (
@@ -172,18 +182,24 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
             "chainQuery_g00002": NO_QUERY,
             "action_g00003": "the action has no form, expected one of: xTransfer, swap, Remark",
             "http_g00004": "the http step has no form, expected a url and a method",
-            "chainTx_g00005": "the call has no form, expected a chain, a pallet, a method and its params",
+            "chainTx_g00005": (
+                "the call has no form, expected a chain, a pallet, a method and its params"
+            ),
             "delay_g00006": "the delay has no form, expected its seconds",
             "chain_g00007": "the chain has no form, expected the name of a chain",
         },
-        "invalid_request: the call has no form, expected a chain, a pallet, a method and its params",
+        (
+            "invalid_request: the call has no form, expected a chain, a pallet, a method and "
+            "its params"
+        ),
     ),
     "other_steps": (
         "http > delay > tx(assetHub) > query(polkadot)",
         "assetHub polkadot",
         {
             "chainQuery_h00005": "unknown node type 'telegram', skipped in runs; "
-            "expected one of: chain, payout, chainQuery, chainTx, condition, http, webhook, delay, action"
+            "expected one of: chain, payout, chainQuery, chainTx, condition, http, "
+            "webhook, delay, action"
         },
         "System.remark  0 0 assetHub assetHub",
     ),
@@ -193,7 +209,9 @@ EXPECTED: dict[str, tuple[str, str, dict[str, str], str]] = {
 @pytest.fixture
 def app(tmp_path: Path) -> Application:
     return Application(
-        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
+        Settings(
+            config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True
+        )
     )
 
 
@@ -224,7 +242,9 @@ def test_a_sample_gives_what_is_decided(app: Application, path: Path) -> None:
 
     assert summarise(diagram, app.registry) == summarise(diagram) == summary
     assert sorted(chains_of(diagram, app.registry)) == chains.split()
-    assert {problem.node: problem.sentence for problem in finish(find_problems(app, diagram))} == faults
+    assert {
+        problem.node: problem.sentence for problem in finish(find_problems(app, diagram))
+    } == faults
     assert drafted(app, diagram) == draft
 
 
@@ -246,7 +266,9 @@ def test_a_share_string_of_the_editor_is_written_back_with_the_same_text() -> No
 
         assert document == json.loads(path.read_text())
         # The compressor may be another one, what is compressed is the same to the byte.
-        packed = [b64decode(share.strip().rstrip("=") + "===") for share in (write_share(document), text)]
+        packed = [
+            b64decode(share.strip().rstrip("=") + "===") for share in (write_share(document), text)
+        ]
         assert decompress(packed[0]) == decompress(packed[1])
 
 

@@ -1,4 +1,5 @@
-"""The codec: known bytes, exact refusals, identity over random types and over every call of every bundled runtime."""
+"""The codec: known bytes, exact refusals, identity over random types and over every call of every
+bundled runtime."""
 
 import json
 import threading
@@ -26,7 +27,9 @@ from tests.runtimes import find_type
 ROWS: dict[str, list[Any]] = {name: ["", [], "primitive", name] for name in PRIMITIVES}
 
 
-def _add(name: str, kind: str, definition: Any, path: str = "", parameters: tuple[Any, ...] = ()) -> None:
+def _add(
+    name: str, kind: str, definition: Any, path: str = "", parameters: tuple[Any, ...] = ()
+) -> None:
     ROWS[name] = [path, list(parameters), kind, definition]
 
 
@@ -77,7 +80,12 @@ _add(
     "some::Junction",
 )
 _add("Vec<Junction>", "sequence", _id("Junction"))
-_add("Tree", "composite", [["value", _id("u8"), None], ["children", len(ROWS) + 1, None]], "some::Tree")
+_add(
+    "Tree",
+    "composite",
+    [["value", _id("u8"), None], ["children", len(ROWS) + 1, None]],
+    "some::Tree",
+)
 _add("Vec<Tree>", "sequence", _id("Tree"))
 _add("Endless", "composite", [[None, len(ROWS), None]], "some::Endless")
 _add("EndlessPair", "tuple", [len(ROWS), _id("u8")])
@@ -269,9 +277,11 @@ def test_encode_also_takes_what_people_write(name: str, lenient: Any, value: Any
         ("Junction", None, says('Parachain', 'X2')),
         ("Junction", "Parachain", says('Parachain', 'alone')),
         ("Junction", {"Here": 1}, says('1', 'belongs')),
-        ("Junction", {"Account": {"id": b"", "network": None}}, "Account.id: 0x has 0 bytes, expected 4"),
+        ("Junction", {"Account": {"id": b"", "network": None}}, ("Account.id: 0x has 0 bytes, "
+"expected 4")),
         ("Junction", {"Account": {"id": b"abcd", "network": 2}}, says('Account.network', '2')),
-        ("Vec<Junction>", ["Here", {"X2": [1, 2]}], "[1].X2[1]: 2 is neither true nor false, expected bool"),
+        ("Vec<Junction>", ["Here", {"X2": [1, 2]}], ("[1].X2[1]: 2 is neither true nor "
+"false, expected bool")),
         ("Tree", {"value": 1, "children": [{"value": -1, "children": []}]}, says('children[0].value', '-1', 'u8')),
         ("Never", "Any", says('type', 'values')),
         ("char", "\ud800", says('\\ud800', 'character')),
@@ -489,7 +499,9 @@ def _all_calls(table: RuntimeTable) -> list[tuple[str, str]]:
     return [(pallet, method) for pallet in table.pallets for method in table.methods(pallet)]
 
 
-def _goes_there_and_back(table: RuntimeTable, generator: Generator, pallet: str, method: str) -> bool:
+def _goes_there_and_back(
+    table: RuntimeTable, generator: Generator, pallet: str, method: str
+) -> bool:
     call = generator.call(table, pallet, method)
     if call is None:
         return False
@@ -615,10 +627,16 @@ def test_batches_in_batches_are_refused_beyond_a_depth_and_never_overflow_the_st
     assert table.encode_call(call) == nested(66)
     with pytest.raises(InvalidRequest, match=r"it is nested too deep, at most 200"):
         table.encode_call(
-            Call(pallet="Utility", method="batch", args={"calls": [{"Utility": {"batch": dict(call.args)}}]})
+            Call(
+                pallet="Utility",
+                method="batch",
+                args={"calls": [{"Utility": {"batch": dict(call.args)}}]},
+            )
         )
     for depth in (67, 300, 5000, 100_000):
-        with pytest.raises(InvalidRequest, match=r"^Utility\.batch: .*it is nested too deep, at most 200"):
+        with pytest.raises(
+            InvalidRequest, match=r"^Utility\.batch: .*it is nested too deep, at most 200"
+        ):
             table.decode_call(nested(depth))
 
 
@@ -628,7 +646,9 @@ def test_a_long_way_to_what_is_wrong_is_cut_in_the_middle() -> None:
         value = {"Utility": {"batch": {"calls": [value]}}}
 
     with pytest.raises(InvalidRequest) as refused:
-        _bundled("polkadot").encode_call(Call(pallet="Utility", method="batch", args={"calls": [value]}))
+        _bundled("polkadot").encode_call(
+            Call(pallet="Utility", method="batch", args={"calls": [value]})
+        )
 
     sentence = str(refused.value)
     assert sentence.startswith("Utility.batch: calls[0].Utility.batch.calls[0].Utility.batch.")
@@ -667,7 +687,10 @@ def _teleport(**changed: Any) -> Call:
     args: dict[str, Any] = {
         "dest": {"V5": {"parents": 1, "interior": "Here"}},
         "beneficiary": {
-            "V5": {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": bytes(32)}}]}}
+            "V5": {
+                "parents": 0,
+                "interior": {"X1": [{"AccountId32": {"network": None, "id": bytes(32)}}]},
+            }
         },
         "assets": {"V5": [{"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 10}}]},
         "fee_asset_item": 0,
@@ -684,13 +707,21 @@ def _teleport(**changed: Any) -> Call:
             says("dest.V5.interior.X1[0].Parachain", "4294967296", "u32"),
         ),
         (
-            {"dest": {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": 1}, {"Parachain": 2}]}}}},
+            {
+                "dest": {
+                    "V5": {"parents": 1, "interior": {"X1": [{"Parachain": 1}, {"Parachain": 2}]}}
+                }
+            },
             says("dest.V5.interior.X1", "2"),
         ),
         ({"dest": {"V9": {}}}, says("V9", "V3", "V4", "V5")),
         ({"dest": {"V5": {"parents": 1}}}, says("dest.V5", "interior")),
         (
-            {"assets": {"V5": [{"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 2**128}}]}},
+            {
+                "assets": {
+                    "V5": [{"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 2**128}}]
+                }
+            },
             says("assets.V5[0].fun.Fungible", "340282366920938463463374607431768211456", "u128"),
         ),
         ({"fee_asset_item": "first"}, says("fee_asset_item", "first")),
@@ -736,7 +767,9 @@ def test_threads_may_share_a_table() -> None:
 
 
 @pytest.mark.parametrize("way", ["encoder", "decoder"])
-def test_a_type_that_another_thread_compiles_is_waited_for(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_type_that_another_thread_compiles_is_waited_for(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = RuntimeTable.load(_bundled("assetHub").dump())
     codec, type_id = table.codec, find_type(table, "xcm::VersionedXcm")
     value, data = {"V5": ["ClearOrigin"]}, b"\x05\x04\x0a"
@@ -752,7 +785,9 @@ def test_a_type_that_another_thread_compiles_is_waited_for(way: str, monkeypatch
     made: list[object] = []
 
     def work() -> None:
-        made.append(codec.encode(type_id, value) if way == "encoder" else codec.decode(type_id, data))
+        made.append(
+            codec.encode(type_id, value) if way == "encoder" else codec.decode(type_id, data)
+        )
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     threads[0].start()
@@ -823,12 +858,14 @@ def test_scalecodec_reads_the_same_calls_of_more_runtimes(path: Path) -> None:
 
 
 def _compare_with_scalecodec(path: Path, each: int) -> tuple[int, int]:
-    """Check that scalecodec reads our bytes to their end, and encodes what it read to the same bytes.
+    """Check that scalecodec reads our bytes to their end, and encodes what it read to the same
+    bytes.
 
     Returns for how many of how many calls it could do both.  What it cannot do, in 1.2.12:
-    `MultiAddress::Index` is read as if Compact<()> took bytes; `Some(None)` is read as None; a vote is read
-    only with the convictions it knows; a bit sequence loses its last zeros; a call inside a call, and a list inside a struct without field names,
-    are read but cannot be encoded from what was read.
+    `MultiAddress::Index` is read as if Compact<()> took bytes; `Some(None)` is read as None; a vote
+    is read only with the convictions it knows; a bit sequence loses its last zeros; a call inside a
+    call, and a list inside a struct without field names, are read but cannot be encoded from what
+    was read.
     """
     from scalecodec.base import (
         RuntimeConfigurationObject,
@@ -891,7 +928,9 @@ def test_a_call_has_no_more_values_than_are_decoded() -> None:
     def decode(count: int) -> Call:
         inner = {"Utility": {"batch": {"calls": [remark] * count}}}
         return polkadot.decode_call(
-            polkadot.encode_call(Call(pallet="Utility", method="batch", args={"calls": [inner, inner]}))
+            polkadot.encode_call(
+                Call(pallet="Utility", method="batch", args={"calls": [inner, inner]})
+            )
         )
 
     for _ in range(2):

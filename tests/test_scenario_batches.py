@@ -25,7 +25,9 @@ def flow(folder: Path, *steps: dict[str, Any]) -> str:
     return str(file)
 
 
-def transfer(amount: str, destination: str = "polkadot", source: str = "polkadot") -> dict[str, Any]:
+def transfer(
+    amount: str, destination: str = "polkadot", source: str = "polkadot"
+) -> dict[str, Any]:
     return {
         "type": "xTransfer",
         "source_chain": source,
@@ -43,7 +45,9 @@ def create(run: Run, file: str) -> str:
 
 def batch(run: Run, scenario: str, *line: str, config: str = "") -> dict[str, Any]:
     where = ("--config", config) if config else ("--offline",)
-    answer: dict[str, Any] = json.loads(run("--json", *where, "scenario", "batch", scenario, *line).out)
+    answer: dict[str, Any] = json.loads(
+        run("--json", *where, "scenario", "batch", scenario, *line).out
+    )
     return answer
 
 
@@ -53,7 +57,9 @@ def inner(method: str, **args: Any) -> dict[str, Any]:
 
 def test_all_transactions_are_in_one_batch_in_their_order(scenarioctl: Run, tmp_path: Path) -> None:
     remark = {"type": "Remark", "chain": "polkadot", "text": "paid"}
-    scenario = create(scenarioctl, flow(tmp_path, transfer("2"), transfer("1.5", "assetHub"), remark))
+    scenario = create(
+        scenarioctl, flow(tmp_path, transfer("2"), transfer("1.5", "assetHub"), remark)
+    )
 
     answer = batch(scenarioctl, scenario)
 
@@ -100,7 +106,9 @@ def allow_transfers(network: FakeNetwork, free: int) -> None:
             return call_effects(events=tuple(moved))
         error = {"Token": "FundsUnavailable"}
         return call_effects(
-            result={"Err": {"post_info": {"actual_weight": None, "pays_fee": "Yes"}, "error": error}}
+            result={
+                "Err": {"post_info": {"actual_weight": None, "pays_fee": "Yes"}, "error": error}
+            }
         )
 
     relay = network.chains["polkadot"]
@@ -115,7 +123,9 @@ def test_a_batch_is_checked_as_a_whole(scenarioctl: Run, tmp_path: Path, free: i
         allow_transfers(network, free)
         config = str(network.config)
         file = flow(tmp_path, transfer("2"), transfer("1.5"))
-        scenario = json.loads(scenarioctl("--config", config, "--json", "create", "--file", file).out)["id"]
+        scenario = json.loads(
+            scenarioctl("--config", config, "--json", "create", "--file", file).out
+        )["id"]
 
         answer = batch(scenarioctl, scenario, "--check", "--sender", ALICE, config=config)
 
@@ -131,9 +141,13 @@ def test_steps_that_are_checked_one_by_one_say_so(scenarioctl: Run, tmp_path: Pa
         allow_transfers(network, 4 * DOT)
         config = str(network.config)
         file = flow(tmp_path, transfer("2"), transfer("1.5"))
-        scenario = json.loads(scenarioctl("--config", config, "--json", "create", "--file", file).out)["id"]
+        scenario = json.loads(
+            scenarioctl("--config", config, "--json", "create", "--file", file).out
+        )["id"]
 
-        ended = scenarioctl("--config", config, "scenario", "full", scenario, "--check", "--sender", ALICE)
+        ended = scenarioctl(
+            "--config", config, "scenario", "full", scenario, "--check", "--sender", ALICE
+        )
 
     assert ended.code == 0
     assert [line for line in ended.err.splitlines() if "step" in line] == [says("by itself")]

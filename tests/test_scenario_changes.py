@@ -183,7 +183,9 @@ class TestFlowsOfDiagrams:
     def test_a_flow_in_its_own_order_is_written_as_it_was(self, app: Application) -> None:
         assert write_toml(write_flow(app, drawn(app, RENT))) == RENT
 
-    def test_an_id_that_a_placeholder_begins_with_is_given_to_no_step(self, app: Application) -> None:
+    def test_an_id_that_a_placeholder_begins_with_is_given_to_no_step(
+        self, app: Application
+    ) -> None:
         steps = write_flow(app, drawn(app, WAITING))["steps"]
 
         assert steps[0]["id"] == "step0_"
@@ -224,7 +226,9 @@ class TestFlowsOfDiagrams:
             ("webhook_query", says("chainQuery_f00002", "placeholder")),
         ],
     )
-    def test_what_a_flow_cannot_hold_is_not_written(self, app: Application, name: str, reason: Any) -> None:
+    def test_what_a_flow_cannot_hold_is_not_written(
+        self, app: Application, name: str, reason: Any
+    ) -> None:
         diagram = read_diagram(json.loads((DIAGRAMS / f"{name}.json").read_text()))
 
         with raises(InvalidRequest, reason):
@@ -233,7 +237,9 @@ class TestFlowsOfDiagrams:
     @pytest.mark.parametrize(
         "change",
         [
-            lambda document: document["nodes"][1]["formData"]["actionData"]["target"].update(tip="1"),
+            lambda document: document["nodes"][1]["formData"]["actionData"]["target"].update(
+                tip="1"
+            ),
             lambda document: document["nodes"][0]["formData"].update(chain="kusama"),
             lambda document: document["nodes"].append(
                 {"id": "x", "type": "delay", "formData": {"seconds": [1]}}
@@ -241,7 +247,9 @@ class TestFlowsOfDiagrams:
             lambda document: document["edges"].pop(),
         ],
     )
-    def test_nothing_that_is_read_gets_lost(self, app: Application, change: Callable[[Any], object]) -> None:
+    def test_nothing_that_is_read_gets_lost(
+        self, app: Application, change: Callable[[Any], object]
+    ) -> None:
         document = json.loads(json.dumps(drawn(app, RENT).document))
         change(document)
         diagram = read_diagram(document)
@@ -321,16 +329,20 @@ class TestLabels:
         assert shown(scenarioctl, rent)["name"] == "Office rent"
         assert rent in ok(scenarioctl("scenario", "list", "--search", "office RENT"))
         assert (
-            json.loads(ok(scenarioctl("scenario", "export", rent, "--as", "json")))["name"] == "Office rent"
+            json.loads(ok(scenarioctl("scenario", "export", rent, "--as", "json")))["name"]
+            == "Office rent"
         )
         ok(scenarioctl("scenario", "rename", rent, ""))
         assert "name" not in shown(scenarioctl, rent)
 
     def test_tags_are_added_removed_and_listed(self, scenarioctl: Run, rent: str) -> None:
         assert (
-            ok(scenarioctl("scenario", "tag", rent, "treasury", "draft", "treasury")) == "draft\ntreasury\n"
+            ok(scenarioctl("scenario", "tag", rent, "treasury", "draft", "treasury"))
+            == "draft\ntreasury\n"
         )
-        tagged = ok(scenarioctl("scenario", "tag", rent, "monthly", "--remove", "draft", "--remove", "none"))
+        tagged = ok(
+            scenarioctl("scenario", "tag", rent, "monthly", "--remove", "draft", "--remove", "none")
+        )
         assert tagged == "monthly\ntreasury\n"
         assert ok(scenarioctl("scenario", "tag", rent)) == tagged
 
@@ -381,7 +393,9 @@ class TestLabels:
         assert shown(scenarioctl, id)["tags"] == ["a", "b"]
         assert json.loads(ok(scenarioctl("scenario", "export", id, "--as", "json"))) == document
 
-    def test_a_label_is_set_though_somebody_else_changes_the_scenario(self, app: Application) -> None:
+    def test_a_label_is_set_though_somebody_else_changes_the_scenario(
+        self, app: Application
+    ) -> None:
         from scenarioctl.operations.creation import CreateFlow, create_flow
 
         id = finish(create_flow(app, CreateFlow(flow=RENT))).answer["result"]
@@ -408,24 +422,35 @@ class TestLabels:
 
 
 class TestDuplicates:
-    def test_a_copy_has_the_steps_and_tags_and_a_name_of_its_own(self, scenarioctl: Run, rent: str) -> None:
+    def test_a_copy_has_the_steps_and_tags_and_a_name_of_its_own(
+        self, scenarioctl: Run, rent: str
+    ) -> None:
         ok(scenarioctl("scenario", "tag", rent, "a"))
         copy = ok(scenarioctl("scenario", "duplicate", rent)).strip()
-        named = json.loads(ok(scenarioctl("scenario", "duplicate", rent, "--name", "Other", "--json")))["id"]
+        named = json.loads(
+            ok(scenarioctl("scenario", "duplicate", rent, "--name", "Other", "--json"))
+        )["id"]
 
         assert len({rent, copy, named}) == 3
         assert [shown(scenarioctl, id)["name"] for id in (copy, named)] == ["Rent (copy)", "Other"]
         for id in (copy, named):
-            assert {**shown(scenarioctl, id), **dict.fromkeys(("id", "name", "created", "revision"))} == {
+            assert {
+                **shown(scenarioctl, id),
+                **dict.fromkeys(("id", "name", "created", "revision")),
+            } == {
                 **shown(scenarioctl, rent),
                 **dict.fromkeys(("id", "name", "created", "revision")),
             }
 
-    def test_a_webhook_of_a_copy_has_an_address_of_its_own(self, scenarioctl: Run, tmp_path: Path) -> None:
+    def test_a_webhook_of_a_copy_has_an_address_of_its_own(
+        self, scenarioctl: Run, tmp_path: Path
+    ) -> None:
         (tmp_path / "w.toml").write_text(WAITING)
         id = ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "w.toml"))).strip()
         made = scenarioctl("scenario", "duplicate", id)
-        nodes = json.loads(ok(scenarioctl("scenario", "export", made.out.strip(), "--as", "json")))["nodes"]
+        nodes = json.loads(ok(scenarioctl("scenario", "export", made.out.strip(), "--as", "json")))[
+            "nodes"
+        ]
         uuid = nodes[0]["uuid"]
 
         created, _, said = made.err.partition("\n")
@@ -437,7 +462,9 @@ class TestDuplicates:
 class TestReplacing:
     def edit(self, scenarioctl: Run, tmp_path: Path, id: str, text: str, *more: str) -> Ended:
         (tmp_path / "new").write_text(text)
-        return scenarioctl("--offline", "scenario", "edit", id, "--file", str(tmp_path / "new"), *more)
+        return scenarioctl(
+            "--offline", "scenario", "edit", id, "--file", str(tmp_path / "new"), *more
+        )
 
     def test_a_scenario_gets_new_steps_and_keeps_its_id(
         self, scenarioctl: Run, rent: str, tmp_path: Path
@@ -458,7 +485,12 @@ class TestReplacing:
         assert [node["id"] for node in after["nodes"]] == [node["id"] for node in before["nodes"]]
 
     def test_an_argument_that_is_an_empty_text_is_a_change(self, app: Application) -> None:
-        call = {"type": "chainTx", "chain": "polkadot", "pallet_name": "Staking", "method_name": "bond"}
+        call = {
+            "type": "chainTx",
+            "chain": "polkadot",
+            "pallet_name": "Staking",
+            "method_name": "bond",
+        }
         former = drawn(app, {"steps": [{**call, "params": {"value": "1"}}]})
         document = keep_nodes(
             drawn(app, {"steps": [{**call, "params": {"value": "1", "payee": ""}}]}), former
@@ -467,9 +499,13 @@ class TestReplacing:
         assert not is_alike(document, former.document)
         assert document["nodes"][0]["formData"]["params"] == {"value": "1", "payee": ""}
 
-    def test_nothing_is_done_where_nothing_changed(self, scenarioctl: Run, rent: str, tmp_path: Path) -> None:
+    def test_nothing_is_done_where_nothing_changed(
+        self, scenarioctl: Run, rent: str, tmp_path: Path
+    ) -> None:
         before = shown(scenarioctl, rent)
-        ended = self.edit(scenarioctl, tmp_path, rent, f"# the same\n{RENT}".replace('"1.5"', "1.50"))
+        ended = self.edit(
+            scenarioctl, tmp_path, rent, f"# the same\n{RENT}".replace('"1.5"', "1.50")
+        )
 
         assert (ended.out, ended.err) == (f"{rent}\n", says("Nothing changed").within("{}\n"))
         assert shown(scenarioctl, rent) == before
@@ -489,7 +525,9 @@ class TestReplacing:
         text = ok(scenarioctl("scenario", *line))
 
         assert ok(self.edit(scenarioctl, tmp_path, rent, text)) == f"{rent}\n"
-        assert ok(scenarioctl("scenario", "flow", rent)) == ok(scenarioctl("scenario", "flow", other))
+        assert ok(scenarioctl("scenario", "flow", rent)) == ok(
+            scenarioctl("scenario", "flow", other)
+        )
         assert ok(scenarioctl("scenario", "export", rent, "--as", "flow")) == ok(
             scenarioctl("scenario", "flow", rent)
         )
@@ -498,8 +536,14 @@ class TestReplacing:
         self, scenarioctl: Run, rent: str, tmp_path: Path
     ) -> None:
         revision = shown(scenarioctl, rent)["revision"]
-        ok(self.edit(scenarioctl, tmp_path, rent, RENT.replace("paid", "theirs"), "--revision", revision))
-        ended = self.edit(scenarioctl, tmp_path, rent, RENT.replace("paid", "mine"), "--revision", revision)
+        ok(
+            self.edit(
+                scenarioctl, tmp_path, rent, RENT.replace("paid", "theirs"), "--revision", revision
+            )
+        )
+        ended = self.edit(
+            scenarioctl, tmp_path, rent, RENT.replace("paid", "mine"), "--revision", revision
+        )
 
         assert (ended.out, ended.code, ended.err) == ("", 4, says("changed", id=rent).printed)
         assert "theirs" in ok(scenarioctl("scenario", "flow", rent))
@@ -549,7 +593,10 @@ class TestReplacing:
         diagram = json.loads(ok(scenarioctl("scenario", "flow", rent, "--or-diagram")))
 
         assert (ended.code, ended.err.splitlines()[1]) == (0, says("problem", "scenario show"))
-        assert (refused.code, refused.err) == (2, says("--as json", "action_g00003", id=rent).printed)
+        assert (refused.code, refused.err) == (
+            2,
+            says("--as json", "action_g00003", id=rent).printed,
+        )
         assert diagram == {**json.loads(text), "name": "Rent"}
 
     @pytest.mark.parametrize("form", ["flow", "json"])
@@ -568,9 +615,20 @@ class TestReplacing:
             flow = ok(scenarioctl("scenario", "export", drawing, "--as", "json"))
         ok(self.edit(scenarioctl, tmp_path, rent, flow))
         kept = labels()
-        ok(self.edit(scenarioctl, tmp_path, rent, json.dumps({"name": "Lease", **json.loads(flow)})))
+        ok(
+            self.edit(
+                scenarioctl, tmp_path, rent, json.dumps({"name": "Lease", **json.loads(flow)})
+            )
+        )
         renamed = labels()
-        ok(self.edit(scenarioctl, tmp_path, rent, json.dumps({**json.loads(flow), "name": "", "tags": []})))
+        ok(
+            self.edit(
+                scenarioctl,
+                tmp_path,
+                rent,
+                json.dumps({**json.loads(flow), "name": "", "tags": []}),
+            )
+        )
 
         assert kept == ("Rent", ["treasury"])
         assert renamed == ("Lease", ["treasury"])
@@ -605,17 +663,27 @@ class TestReplacing:
 
         assert (named.err.count("\n"), log) == (1, "")
         assert ended.err.splitlines() == [
-            f'Changed {rent}: 2 steps: 2 DOT, Polkadot → Asset Hub; remark "paid" on Polkadot Asset Hub',
+            (
+                f'Changed {rent}: 2 steps: 2 DOT, Polkadot → Asset Hub; remark "paid" on '
+                "Polkadot Asset Hub"
+            ),
             says("job", "next run"),
         ]
-        assert ok(scenarioctl("job", "logs", rent)) == "Scenario changed: the next run uses the new version\n"
+        assert (
+            ok(scenarioctl("job", "logs", rent))
+            == "Scenario changed: the next run uses the new version\n"
+        )
 
 
 def test_a_preview_says_all_problems_of_a_flow_in_full(scenarioctl: Run, tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}").replace('"1.5"', '"1,500"'))
     line = ("--offline", "flow", "preview", str(tmp_path / "f.toml"))
 
-    drawn, strict, data = scenarioctl(*line), scenarioctl(*line, "--strict"), scenarioctl(*line, "--json")
+    drawn, strict, data = (
+        scenarioctl(*line),
+        scenarioctl(*line, "--strict"),
+        scenarioctl(*line, "--json"),
+    )
 
     amount, text = drawn.err.splitlines()
     assert amount == says("steps[0].amount", "1,500", "1500", "1.5")
@@ -630,8 +698,15 @@ def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) 
 
     assert answer["info"] == "polkadot > xTransfer > assetHub > Remark"
     assert "1.5 DOT" in b64decode(answer["img"]).decode()
-    assert answer["problems"] == [{"step": "steps[1]", "field": "text", "problem": says("text", "a")}]
-    assert [node["type"] for node in answer["diagram"]["nodes"]] == ["chain", "action", "chain", "action"]
+    assert answer["problems"] == [
+        {"step": "steps[1]", "field": "text", "problem": says("text", "a")}
+    ]
+    assert [node["type"] for node in answer["diagram"]["nodes"]] == [
+        "chain",
+        "action",
+        "chain",
+        "action",
+    ]
     ok(scenarioctl(*line, "-o", str(tmp_path / "f.svg")))
     assert (tmp_path / "f.svg").read_text().startswith("<svg")
     assert json.loads(ok(scenarioctl("scenario", "list", "--json")))["total"] == 0
@@ -650,7 +725,9 @@ class TestEditing:
 
     @pytest.fixture
     def id(self, home: Path) -> str:
-        return self.play(home, "--offline", "create", "--file", str(home / "rent.toml"))[0].split()[-1]
+        return self.play(home, "--offline", "create", "--file", str(home / "rent.toml"))[0].split()[
+            -1
+        ]
 
     def play(self, home: Path, *line: str, editor: str = "", **more: str) -> tuple[str, int]:
         """Return what a terminal shows; *editor* is a script, with the file in $1."""
@@ -658,7 +735,11 @@ class TestEditing:
             f'#!/bin/sh\ncp "$1" {home}/seen-$(ls {home} | grep -c seen)\n{editor}\n'
         )
         (home / "editor").chmod(0o700)
-        environment: dict[str, Any] = {"EDITOR": str(home / "editor"), "TMPDIR": str(home / "kept"), **more}
+        environment: dict[str, Any] = {
+            "EDITOR": str(home / "editor"),
+            "TMPDIR": str(home / "kept"),
+            **more,
+        }
         terminal = Terminal(home, *line, **environment)
         shown = terminal.read()
         return shown, terminal.end()
@@ -670,7 +751,9 @@ class TestEditing:
         return self.play(home, "scenario", "flow", id)[0]
 
     def test_what_is_saved_replaces_the_scenario(self, home: Path, id: str) -> None:
-        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor="sed -i s/1.5/2.5/ $1")
+        shown, code = self.play(
+            home, "--offline", "scenario", "edit", id, editor="sed -i s/1.5/2.5/ $1"
+        )
 
         assert (shown.splitlines()[1:], code) == ([id], 0)
         assert shown.startswith(f"Changed {id}: 2 steps: 2.5 DOT, ")
@@ -699,7 +782,9 @@ class TestEditing:
         assert self.seen(home, 1).startswith(f"# {error}\n")
         assert self.flow(home, id) == RENT.replace("1.5", "3")
 
-    def test_the_line_of_an_error_is_that_of_the_file_that_opens_again(self, home: Path, id: str) -> None:
+    def test_the_line_of_an_error_is_that_of_the_file_that_opens_again(
+        self, home: Path, id: str
+    ) -> None:
         editor = "grep -q Error $1 || sed -i 's/^amount.*/amount = ?/' $1"
         shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
 
@@ -709,7 +794,9 @@ class TestEditing:
         assert code == 2
 
     def test_the_line_of_an_error_in_json_is_that_of_the_file_too(self, home: Path) -> None:
-        id = self.play(home, "scenario", "import", str(DIAGRAMS / "calls_by_key.json"))[0].split()[-1]
+        id = self.play(home, "scenario", "import", str(DIAGRAMS / "calls_by_key.json"))[0].split()[
+            -1
+        ]
         editor = """grep -q Error $1 || sed -i 's/^  "edges":/  ?/' $1"""
         shown, code = self.play(home, "scenario", "edit", id, editor=editor)
 
@@ -766,7 +853,9 @@ class TestEditing:
 
         assert code == 0
         assert "cannot hold it" in self.seen(home, 0).splitlines()[1]
-        assert json.loads(exported) == json.loads(diagram.read_text().replace("0x68656c6c6f", "0x6869"))
+        assert json.loads(exported) == json.loads(
+            diagram.read_text().replace("0x68656c6c6f", "0x6869")
+        )
 
     @pytest.mark.parametrize(
         ("more", "said"),

@@ -38,17 +38,21 @@ from tests.test_samples import OURS, REAL
 
 #: Keys in an order that no sorting gives.
 DIAGRAM = (
-    '{"nodes":[{"type":"delay","id":"z","formData":{"seconds":1.50,"a":null}}],"edges":[],"b":{"z":1,"a":2}}'
+    '{"nodes":[{"type":"delay","id":"z","formData":{"seconds":1.50,"a":null}}],"edges":[],'
+    '"b":{"z":1,"a":2}}'
 )
 REORDERED = (
-    '{"edges":[],"nodes":[{"id":"z","type":"delay","formData":{"a":null,"seconds":1.5}}],"b":{"a":2,"z":1}}'
+    '{"edges":[],"nodes":[{"id":"z","type":"delay","formData":{"a":null,"seconds":1.5}}],'
+    '"b":{"a":2,"z":1}}'
 )
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Application]:
     made = Application(
-        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
+        Settings(
+            config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True
+        )
     )
     yield made
     finish(made.close())
@@ -67,7 +71,9 @@ class TestImport:
         for text in (DIAGRAM, REORDERED):
             found = finish(export_scenario(app, ExportScenario(id=bring(app, text))))
 
-            assert decompress(b64decode(found.answer["longUrl"])).decode() == text.replace("1.50", "1.5")
+            assert decompress(b64decode(found.answer["longUrl"])).decode() == text.replace(
+                "1.50", "1.5"
+            )
 
     @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
     def test_a_sample_is_exported_to_the_letter(self, app: Application, path: Path) -> None:
@@ -95,7 +101,9 @@ class TestImport:
     def test_a_diagram_that_was_created_here_is_found_too(self, app: Application) -> None:
         from scenarioctl.operations.creation import CreateRemark, create_remark
 
-        id = finish(create_remark(app, CreateRemark(chain="polkadot", text="hello"))).answer["result"]
+        id = finish(create_remark(app, CreateRemark(chain="polkadot", text="hello"))).answer[
+            "result"
+        ]
         exported = finish(export_scenario(app, ExportScenario(id=id))).answer["longUrl"]
 
         assert bring(app, exported) == id
@@ -120,7 +128,12 @@ class TestImport:
 
     def test_a_diagram_that_an_older_version_stored_is_the_same(self, app: Application) -> None:
         old = StoredScenario(
-            id="old", blob=pack(json.loads(DIAGRAM)), summary="delay", chains=(), created=1, updated=1
+            id="old",
+            blob=pack(json.loads(DIAGRAM)),
+            summary="delay",
+            chains=(),
+            created=1,
+            updated=1,
         )
         finish(app.store.put_scenario(old))
 
@@ -148,21 +161,26 @@ class TestBagpipesStore:
     """The file of the original API: `{"urls": [{"shortUrl": …, "longUrl": …}]}`."""
 
     def entries(self, *pairs: tuple[Any, Any]) -> str:
-        return json.dumps({"urls": [{"shortUrl": id, "longUrl": text} for id, text in pairs]}, indent=2)
+        return json.dumps(
+            {"urls": [{"shortUrl": id, "longUrl": text} for id, text in pairs]}, indent=2
+        )
 
     def test_each_scenario_is_brought_in_with_its_id(
         self, tmp_path: Path, scenarioctl: Run, app: Application
     ) -> None:
         file = tmp_path / "urls2.json"
         file.write_text(
-            self.entries(("lnr8CfoQX", share(DIAGRAM).rstrip("=")), ("-dD3W-kCp", {"url": share(REORDERED)}))
+            self.entries(
+                ("lnr8CfoQX", share(DIAGRAM).rstrip("=")), ("-dD3W-kCp", {"url": share(REORDERED)})
+            )
         )
 
         ended = scenarioctl("--store", str(tmp_path / "s"), "scenario", "import", str(file))
 
         assert (ended.out, ended.code) == ("lnr8CfoQX\n-dD3W-kCp\n", 0)
         assert ended.err == (
-            "1 of 2: lnr8CfoQX\nCreated lnr8CfoQX: delay 1.5 s\n2 of 2: -dD3W-kCp\nCreated -dD3W-kCp: delay 1.5 s\n"
+            "1 of 2: lnr8CfoQX\nCreated lnr8CfoQX: delay 1.5 s\n2 of 2: -dD3W-kCp\nCreated "
+            "-dD3W-kCp: delay 1.5 s\n"
         )
         found = finish(export_scenario(app, ExportScenario(id="-dD3W-kCp"))).answer["longUrl"]
         assert decompress(b64decode(found)).decode() == REORDERED
@@ -170,7 +188,9 @@ class TestBagpipesStore:
         assert (again.out, again.code) == (ended.out, 0)
         assert again.err.count("This diagram is already stored as ") == 2
 
-    def test_what_is_wrong_with_one_keeps_no_other_one_out(self, tmp_path: Path, scenarioctl: Run) -> None:
+    def test_what_is_wrong_with_one_keeps_no_other_one_out(
+        self, tmp_path: Path, scenarioctl: Run
+    ) -> None:
         file = tmp_path / "urls2.json"
         file.write_text(
             self.entries(
@@ -200,7 +220,10 @@ class TestBagpipesStore:
         as_json = scenarioctl("--json", *words)
         answer = json.loads(as_json.out)
         assert (answer["imported"], as_json.code) == (["a", "d"], 2)
-        assert [each["code"] for each in answer["refused"]] == ["conflict", *["invalid_request"] * 4]
+        assert [each["code"] for each in answer["refused"]] == [
+            "conflict",
+            *["invalid_request"] * 4,
+        ]
 
     def test_an_id_does_not_go_with_several(self, tmp_path: Path, scenarioctl: Run) -> None:
         file = tmp_path / "urls2.json"
@@ -214,14 +237,24 @@ class TestBagpipesStore:
         file = tmp_path / "urls2.json"
         file.write_text(self.entries(("lnr8CfoQX", share(DIAGRAM))))
         with Serving(tmp_path) as serving:
-            ended = scenarioctl("--url", f"http://127.0.0.1:{serving.api}", "scenario", "import", str(file))
+            ended = scenarioctl(
+                "--url", f"http://127.0.0.1:{serving.api}", "scenario", "import", str(file)
+            )
             found = serving.get("/getUrl/lnr8CfoQX").json()
 
         assert (ended.out, ended.code) == ("lnr8CfoQX\n", 0)
         assert found == {"success": True, "longUrl": share(DIAGRAM)}
 
     @pytest.mark.parametrize(
-        "text", ["", "eJx", DIAGRAM, '{"urls": 1}', '{"urls": []', '{"urls": [], "nodes": [], "edges": []}']
+        "text",
+        [
+            "",
+            "eJx",
+            DIAGRAM,
+            '{"urls": 1}',
+            '{"urls": []',
+            '{"urls": [], "nodes": [], "edges": []}',
+        ],
     )
     def test_anything_else_is_no_such_file(self, text: str) -> None:
         assert read_bagpipes_store(text, limit=1000) is None
@@ -261,7 +294,9 @@ class TestFullInfo:
             "assetHub > Remark > assetHub",
             "invalid_request",
         ]
-        assert transactions[1]["error"].startswith("source asset 1984 and target asset 5 are not the same")
+        assert transactions[1]["error"].startswith(
+            "source asset 1984 and target asset 5 are not the same"
+        )
 
     def test_a_single_one_is_not_listed_again(self, app: Application) -> None:
         assert "transactions" not in self.full(app, "transfer.json")
@@ -279,7 +314,8 @@ class TestFullInfo:
     @pytest.mark.parametrize("step", [0, 3, "-1", "many", "chain_j00001", True])
     def test_a_step_that_does_not_exist_is_refused(self, app: Application, step: int | str) -> None:
         with raises(
-            InvalidRequest, says("step", "2 transactions", "1 to 2", "chainTx_j00001", "chainTx_j00002")
+            InvalidRequest,
+            says("step", "2 transactions", "1 to 2", "chainTx_j00001", "chainTx_j00002"),
         ):
             self.full(app, "calls_by_key.json", step=step)
 
@@ -301,7 +337,9 @@ class TestFullOnTheLine:
 
     def test_all_prints_one_transaction_to_a_line(self, scenarioctl: Run) -> None:
         id = self.stored(scenarioctl, "calls_by_key.json")
-        answer = json.loads(scenarioctl("--offline", "scenario", "full", id, "--json").out)["result"]
+        answer = json.loads(scenarioctl("--offline", "scenario", "full", id, "--json").out)[
+            "result"
+        ]
 
         lines = scenarioctl("--offline", "scenario", "full", id, "--all")
         single = scenarioctl(
@@ -347,9 +385,9 @@ class TestNames:
     def create(self, app: Application, name: str) -> str:
         from scenarioctl.operations.creation import CreateFlow, create_flow
 
-        return finish(create_flow(app, CreateFlow(flow=self.FLOW.format(name=name), syntax="json"))).answer[
-            "result"
-        ]
+        return finish(
+            create_flow(app, CreateFlow(flow=self.FLOW.format(name=name), syntax="json"))
+        ).answer["result"]
 
     def listed(self, app: Application, **fields: Any) -> list[tuple[str, str | None]]:
         page = finish(list_scenarios(app, ListScenarios(descending=False, **fields)))

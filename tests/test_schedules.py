@@ -29,7 +29,14 @@ from tests.messages import Says, raises, says
 
 #: 2026-11-21 12:00 UTC, a Saturday.
 NOON = int(datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()) * SECOND
-ZONES = ("UTC", "Europe/Berlin", "America/New_York", "America/Havana", "Asia/Kolkata", "Australia/Sydney")
+ZONES = (
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "America/Havana",
+    "Asia/Kolkata",
+    "Australia/Sydney",
+)
 
 
 def at(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> int:
@@ -199,8 +206,12 @@ def test_no_cron_field_makes_reading_fail_otherwise(pieces: list[str]) -> None:
 
 def test_an_interval_runs_at_once_and_a_cron_line_at_its_next_time() -> None:
     assert first_times(read_schedule(every="1h"), NOON + 5) == Times(planned=NOON + 5, due=NOON + 5)
-    assert first_times(read_schedule(every="1h", jitter="5m"), NOON) == Times(planned=NOON, due=NOON)
-    assert first_times(read_schedule(cron="0 * * * *"), NOON) == Times(planned=NOON + HOUR, due=NOON + HOUR)
+    assert first_times(read_schedule(every="1h", jitter="5m"), NOON) == Times(
+        planned=NOON, due=NOON
+    )
+    assert first_times(read_schedule(cron="0 * * * *"), NOON) == Times(
+        planned=NOON + HOUR, due=NOON + HOUR
+    )
 
 
 def test_the_grid_does_not_drift_with_the_length_of_runs() -> None:
@@ -302,9 +313,14 @@ def test_a_time_of_day_that_comes_twice_runs_once() -> None:
     # 25 October 2026, Berlin: 03:00 becomes 02:00, so 02:30 is 00:30 UTC and again 01:30 UTC.
     start = at(2026, 10, 24, 12)
 
-    assert next_cron_times("30 2 * * *", "Europe/Berlin", start, 2) == ["10-25 00:30", "10-26 01:30"]
+    assert next_cron_times("30 2 * * *", "Europe/Berlin", start, 2) == [
+        "10-25 00:30",
+        "10-26 01:30",
+    ]
     # Also where the daemon looks between the two.
-    assert next_cron_times("30 2 * * *", "Europe/Berlin", at(2026, 10, 25, 1, 10), 1) == ["10-26 01:30"]
+    assert next_cron_times("30 2 * * *", "Europe/Berlin", at(2026, 10, 25, 1, 10), 1) == [
+        "10-26 01:30"
+    ]
 
 
 def test_an_interval_in_a_cron_line_goes_by_the_time_that_passes() -> None:
@@ -359,7 +375,8 @@ def test_cron_times_grow_and_are_what_the_line_says(line: str, zone: str, now: i
         # Or the clocks left that time out this night, and the run came when they had gone.
         gone = local - timedelta(minutes=1)
         jumped = (local.utcoffset() or timedelta()) > (
-            datetime.fromtimestamp(planned // SECOND - 60, ZoneInfo(zone)).utcoffset() or timedelta()
+            datetime.fromtimestamp(planned // SECOND - 60, ZoneInfo(zone)).utcoffset()
+            or timedelta()
         )
         assert (local.minute in minutes and local.hour in hours) or jumped, (local, gone)
         before = planned
@@ -374,7 +391,9 @@ def read_field(text: str, size: int) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
-DURATIONS = st.integers(min_value=1, max_value=LONGEST // SECOND).map(lambda seconds: seconds * SECOND)
+DURATIONS = st.integers(min_value=1, max_value=LONGEST // SECOND).map(
+    lambda seconds: seconds * SECOND
+)
 
 
 @given(

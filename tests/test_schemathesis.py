@@ -1,4 +1,5 @@
-"""schemathesis against our own OpenAPI: whatever it makes up, no answer is a bug, and none is undescribed."""
+"""schemathesis against our own OpenAPI: whatever it makes up, no answer is a bug, and none is
+undescribed."""
 
 import json
 import subprocess
@@ -15,7 +16,8 @@ from tests.serving import Serving
 
 pytestmark = pytest.mark.acceptance
 
-#: 502 to 504 are answers as good as others: the chains are not there.  What is of the right type may still be refused.
+#: 502 to 504 are answers as good as others: the chains are not there.  What is of the right type
+#: may still be refused.
 CONFIG = """
 [checks.not_a_server_error]
 expected-statuses = ["2xx", "3xx", "4xx", "502", "503", "504"]
@@ -25,7 +27,15 @@ expected-statuses = ["2xx", "400", "404", "409", "413", "422", "429", "502", "50
 """
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 CHAINS = ["polkadot", "assetHub", "hydraDx", "kusama", "paseo"]
-_CHAIN_FIELDS = ("chain", "source_chain", "dest_chain", "sourchain", "destchain", "deschain", "relay")
+_CHAIN_FIELDS = (
+    "chain",
+    "source_chain",
+    "dest_chain",
+    "sourchain",
+    "destchain",
+    "deschain",
+    "relay",
+)
 _ACCOUNT_FIELDS = ("destination_address", "destinationaddress", "sender", "address")
 #: Values that get further than made up ones, by field.
 GOOD: dict[str, list[Any]] = {
@@ -69,7 +79,8 @@ def with_good_values(value: Any, good: dict[str, list[Any]]) -> Any:
 
 
 def let_loose(folder: Path, *amount: str, phases: str) -> None:
-    """Let schemathesis press both servers' endpoints by an *amount* of its options; it may find nothing."""
+    """Let schemathesis press both servers' endpoints by an *amount* of its options; it may find
+    nothing."""
     with Serving(folder, log_lines=100, mempool_entries=100) as serving:
         stored = [
             serving.post(path, fields).json()
@@ -85,14 +96,28 @@ def let_loose(folder: Path, *amount: str, phases: str) -> None:
         description = describe(ENDPOINTS)
         # A stream does not end; it has tests of its own.
         del description["paths"]["/job/events"]
-        paths = {path: with_good_values(methods, good) for path, methods in description["paths"].items()}
+        paths = {
+            path: with_good_values(methods, good) for path, methods in description["paths"].items()
+        }
         (folder / "openapi.json").write_text(json.dumps({**description, "paths": paths}))
         (folder / "schemathesis.toml").write_text(CONFIG)
         ended = subprocess.run(
             [
-                *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", "schemathesis.toml"),
-                *("run", "openapi.json", "--url", f"http://127.0.0.1:{serving.api}", "--checks", "all"),
-                # One worker: with more, Python 3.11 loses count while it reads source (CPython issue 106905).
+                *(
+                    str(Path(sys.executable).with_name("schemathesis")),
+                    "--config-file",
+                    "schemathesis.toml",
+                ),
+                *(
+                    "run",
+                    "openapi.json",
+                    "--url",
+                    f"http://127.0.0.1:{serving.api}",
+                    "--checks",
+                    "all",
+                ),
+                # One worker: with more, Python 3.11 loses count while it reads source (CPython
+                # issue 106905).
                 *(*amount, "--request-timeout", "90", "--workers", "1"),
                 *("--phases", phases, "--no-color", "--warnings", "off"),
             ],
@@ -107,7 +132,9 @@ def let_loose(folder: Path, *amount: str, phases: str) -> None:
 
 
 def test_it_finds_nothing_with_the_same_requests_each_time(tmp_path: Path) -> None:
-    let_loose(tmp_path, "--generation-deterministic", "--max-examples", "10", phases="coverage,fuzzing")
+    let_loose(
+        tmp_path, "--generation-deterministic", "--max-examples", "10", phases="coverage,fuzzing"
+    )
 
 
 @pytest.mark.soak

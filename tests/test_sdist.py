@@ -1,4 +1,5 @@
-"""The distributions hold what it takes to build, test, package and run the program, and nothing else."""
+"""The distributions hold what it takes to build, test, package and run the program, and nothing
+else."""
 
 import shutil
 import subprocess
@@ -20,14 +21,18 @@ LEFTOVERS = (
 
 pytestmark = [
     pytest.mark.one_python,
-    pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="not a checkout"),
+    pytest.mark.skipif(
+        shutil.which("git") is None or not (ROOT / ".git").exists(), reason="not a checkout"
+    ),
 ]
 
 
 @pytest.fixture(scope="module")
 def files() -> set[str]:
     """Return the names of the files of the checkout."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
 
 
@@ -52,7 +57,9 @@ def build(source: Path, kind: str) -> Path:
     return source / "dist" / done.stdout.split()[-1]
 
 
-def test_a_source_distribution_holds_every_file_of_the_checkout(files: set[str], source: Path) -> None:
+def test_a_source_distribution_holds_every_file_of_the_checkout(
+    files: set[str], source: Path
+) -> None:
     with tarfile.open(build(source, "sdist")) as archive:
         held = {member.name.partition("/")[2] for member in archive if member.isfile()}
 
@@ -60,7 +67,9 @@ def test_a_source_distribution_holds_every_file_of_the_checkout(files: set[str],
     assert files - held == set()
 
 
-def test_a_wheel_holds_the_package_and_what_shells_and_man_look_for(files: set[str], source: Path) -> None:
+def test_a_wheel_holds_the_package_and_what_shells_and_man_look_for(
+    files: set[str], source: Path
+) -> None:
     with zipfile.ZipFile(build(source, "wheel")) as archive:
         held = set(archive.namelist())
 

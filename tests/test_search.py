@@ -38,11 +38,13 @@ FLOWS: dict[str, dict[str, Any]] = {
         "steps": [transfer("polkadot", "assetHub", "DOT", "12345.50", BOB_ADDRESS)],
     },
     "dollars": {"steps": [transfer("assetHub", "hydraDx", "USDT", "5", ALICE)]},
-    "remark": {"steps": [{"type": "Remark", "chain": "polkadot", "text": "Hello, Treasury: (see 1.5 of #42)"}]},
+    "remark": {"steps": [{"type": "Remark", "chain": "polkadot",
+        "text": "Hello, Treasury: (see 1.5 of #42)"}]},
     "several": {
         "steps": [
             transfer("polkadot", "assetHub", "DOT", "1.5", ALICE),
-            *({"type": "Remark", "chain": "polkadot", "text": f"note{number}"} for number in range(60)),
+            *({"type": "Remark", "chain": "polkadot", "text": f"note{number}"} for number in range(
+                60)),
         ]
     },
 }  # fmt: skip
@@ -87,7 +89,9 @@ def search(app: Application, text: str, **fields: Any) -> list[str]:
         pytest.param("1.5", ["remark", "several"], id="a number"),
         pytest.param("5 USDT", ["dollars"], id="a whole number"),
         pytest.param("345.5", [], id="a part of a number"),
-        pytest.param("asset hub polkadot", ["wages", "dollars", "several"], id="chains by their titles"),
+        pytest.param(
+            "asset hub polkadot", ["wages", "dollars", "several"], id="chains by their titles"
+        ),
         pytest.param("assethub hydradx", ["dollars"], id="chains by their keys"),
         pytest.param("hydration", ["dollars"], id="a chain whose key is another word"),
         pytest.param(BOB_ADDRESS, ["wages"], id="a receiver"),
@@ -117,7 +121,9 @@ def test_it_goes_with_other_filters_and_in_pages(app: Application) -> None:
     assert [created[id] for id in search(app, "dot", tag="payroll")] == ["wages"]
     first = finish(list_scenarios(app, ListScenarios(search="polkadot", limit=2)))
     rest = finish(
-        list_scenarios(app, ListScenarios(search="polkadot", limit=2, after=first.answer["next"] or ""))
+        list_scenarios(
+            app, ListScenarios(search="polkadot", limit=2, after=first.answer["next"] or "")
+        )
     )
     rows = [*first.answer["scenarios"], *rest.answer["scenarios"]]
     assert [created[row["id"]] for row in rows] == ["several", "remark", "dollars", "wages"]
@@ -126,7 +132,9 @@ def test_it_goes_with_other_filters_and_in_pages(app: Application) -> None:
 
 def test_a_receiver_is_found_by_its_name_in_the_address_book(app: Application) -> None:
     created = create(app)
-    entry = NamedAddress(name="Landlord Ann", account="0x" + BOB.hex(), address=KNOWN[2], created=NOW)
+    entry = NamedAddress(
+        name="Landlord Ann", account="0x" + BOB.hex(), address=KNOWN[2], created=NOW
+    )
     finish(app.store.addresses().put(entry))
 
     assert [created[id] for id in search(app, "ann landlord dot")] == ["wages"]

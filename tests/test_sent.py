@@ -58,7 +58,9 @@ class TestEveryStore:
         assert run(store.sent().get("assetHub", SENT.hash)) is None
         assert run(store.sent().get("polkadot", "0x00")) is None
 
-    def test_it_outlives_the_store_that_wrote_it(self, store: Store, kind: str, tmp_path: Path) -> None:
+    def test_it_outlives_the_store_that_wrote_it(
+        self, store: Store, kind: str, tmp_path: Path
+    ) -> None:
         run(store.sent().add(SENT))
 
         with opened(kind, tmp_path, Clock()) as again:
@@ -73,7 +75,9 @@ class TestEveryStore:
 
     def test_of_callers_at_once_one_stores_it(self, store: Store) -> None:
         async def race() -> list[SentTransaction | None]:
-            return await asyncio.gather(*(store.sent().add(replace(SENT, sent=NOW + n)) for n in range(5)))
+            return await asyncio.gather(
+                *(store.sent().add(replace(SENT, sent=NOW + n)) for n in range(5))
+            )
 
         found = run(race())
 
@@ -143,11 +147,19 @@ class TestEveryStore:
         assert run(store.sent().without_words(limit=9)) == []
         assert found("DOT 1.0") == found("sen", chain="polkadot") == [SENT]
         assert found("100%?") == [OTHER]
-        entry = NamedAddress(name="Ann Lee", account="0x" + BOB.hex(), address=KNOWN[2], created=NOW)
+        entry = NamedAddress(
+            name="Ann Lee", account="0x" + BOB.hex(), address=KNOWN[2], created=NOW
+        )
         run(store.addresses().put(entry))
         run(store.sent().add_words([(OTHER, words_of(f"100%\0 to {KNOWN[42]}"))]))
         assert found("ann") == found(f"100% lee {KNOWN[0]}") == [OTHER]
-        assert found("ann dot") == found("dot", chain="kusama") == found("dot 100") == found("\0") == []
+        assert (
+            found("ann dot")
+            == found("dot", chain="kusama")
+            == found("dot 100")
+            == found("\0")
+            == []
+        )
         run(store.sent().change(replace(SENT, state=SentState.FINALIZED)))
         assert [each.revision for each in run(store.sent().without_words(limit=9))] == [1]
         # Read before the change.
@@ -200,7 +212,9 @@ class TestEveryStore:
         assert dict(alone) == {7: later}
         assert dict(run(store.sent().of_drafts([7]))) == {7: SENT}
 
-    def test_a_scenario_has_the_transaction_of_each_step_that_was_sent_last(self, store: Store) -> None:
+    def test_a_scenario_has_the_transaction_of_each_step_that_was_sent_last(
+        self, store: Store
+    ) -> None:
         later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, draft=8)
         whole = replace(SENT, hash="0x" + "44" * 32, sent=NOW + 1, job="", draft=None, node="")
         another = replace(SENT, hash="0x" + "55" * 32, scenario="bJob")
@@ -212,11 +226,15 @@ class TestEveryStore:
 
         assert dict(found) == {("aJob", "pay"): later, ("aJob", ""): whole}
         assert dict(run(store.sent().of_scenarios([]))) == {}
-        assert set(run(store.sent().of_scenarios(["bJob", *map(str, range(300))]))) == {("bJob", "pay")}
+        assert set(run(store.sent().of_scenarios(["bJob", *map(str, range(300))]))) == {
+            ("bJob", "pay")
+        }
 
     def test_one_that_failed_doesn_t_hide_what_has_paid(self, store: Store) -> None:
         failed = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, state=SentState.FINALIZED)
-        block = Inclusion(block="0x22", number=9, index=1, events=(), error="Balances.InsufficientBalance")
+        block = Inclusion(
+            block="0x22", number=9, index=1, events=(), error="Balances.InsufficientBalance"
+        )
         run(store.sent().add(replace(failed, effects=write_effects(block))))
         alone = run(store.sent().of_scenarios(["aJob"]))
         run(store.sent().add(SENT))
@@ -229,7 +247,9 @@ class TestEveryStore:
         for number in range(5):
             run(store.sent().add(replace(SENT, hash=f"0x0{number}", sent=NOW + number)))
 
-        kept = [run(store.sent().get("polkadot", f"0x0{number}")) is not None for number in range(5)]
+        kept = [
+            run(store.sent().get("polkadot", f"0x0{number}")) is not None for number in range(5)
+        ]
         assert kept == [False, False, True, True, True]
 
     def test_a_write_is_seen_by_those_who_follow(self, store: Store) -> None:

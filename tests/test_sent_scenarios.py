@@ -1,4 +1,5 @@
-"""A scenario that was sent isn't forgotten: whoever shows it, or is about to sign it again, says so."""
+"""A scenario that was sent isn't forgotten: whoever shows it, or is about to sign it again, says
+so."""
 
 import json
 import re
@@ -110,14 +111,18 @@ def test_a_scenario_that_was_sent_says_so(
     )
 
 
-def test_who_signs_a_scenario_again_is_warned(command: Command, scenario: str, chain: FakeChain) -> None:
+def test_who_signs_a_scenario_again_is_warned(
+    command: Command, scenario: str, chain: FakeChain
+) -> None:
     assert "sent" not in payload(command, scenario).err
     command("broadcast", "polkadot", GOOD, "--scenario", scenario)
     date = marks(command, scenario)[0]["date"]
 
     again = command("tx", "payload", scenario, "--sender", ALICE, "--field", "chain")
     (warning,) = [line for line in again.err.splitlines() if "sent on" in line]
-    assert warning == says("you pay again", hash=HASH, date=f"{date[:10]} {date[11:16]}", scenario=scenario)
+    assert warning == says(
+        "you pay again", hash=HASH, date=f"{date[:10]} {date[11:16]}", scenario=scenario
+    )
     assert command("tx", "payload", scenario, "--sender", ALICE, "--strict").code == 7
 
 
@@ -128,7 +133,8 @@ def test_who_signs_a_draft_in_whose_place_its_scenario_was_sent_is_warned(
     command("broadcast", "polkadot", GOOD, "--scenario", scenario)
     command("job", "run", scenario)
 
-    warned = ["was signed and sent on" in payload(command, "--job", scenario, "--draft", seq).err for seq in ("1", "2")]  # fmt: skip
+    warned = ["was signed and sent on" in payload(command, "--job", scenario, "--draft",
+        seq).err for seq in ("1", "2")]  # fmt: skip
     assert warned == [True, False]
 
 
@@ -144,7 +150,9 @@ def test_what_paid_nothing_is_no_warning(
                 {
                     "System": {
                         "ExtrinsicSuccess": {
-                            "dispatch_info": failed("Other")["System"]["ExtrinsicFailed"]["dispatch_info"]
+                            "dispatch_info": failed("Other")["System"]["ExtrinsicFailed"][
+                                "dispatch_info"
+                            ]
                         }
                     }
                 },
@@ -190,7 +198,13 @@ def test_a_draft_of_a_job_is_its_scenarios(command: Command, scenario: str) -> N
     command("job", "run", scenario)
     draft = json.loads(command("job", "mempool", scenario, "--json").out)["mempool"][0]
     command(
-        "broadcast", "polkadot", signed_draft(draft["tx"]), "--job", scenario, "--draft", str(draft["seq"])
+        "broadcast",
+        "polkadot",
+        signed_draft(draft["tx"]),
+        "--job",
+        scenario,
+        "--draft",
+        str(draft["seq"]),
     )
 
     assert [mark["node"] for mark in marks(command, scenario)] == nodes(command, scenario)
@@ -231,7 +245,9 @@ def test_what_names_no_transaction_is_refused_and_nothing_is_sent(
 ) -> None:
     with Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served:
         if fields.get("scenario") == "":
-            created = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()
+            created = served.post(
+                "/api/create/remark", {"chain": "polkadot", "text": "hello"}
+            ).json()
             fields = {**fields, "scenario": created["result"]}
         reply = served.post("/api/chain/Broadcast", {"chain": "polkadot", "tx": GOOD, **fields})
 
@@ -242,7 +258,9 @@ def test_what_names_no_transaction_is_refused_and_nothing_is_sent(
 
 def test_over_http_a_scenario_that_was_sent_says_so(node: Node, tmp_path: Path) -> None:
     with Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served:
-        id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+        id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()[
+            "result"
+        ]
         served.post("/api/chain/Broadcast", {"chain": "polkadot", "tx": GOOD, "scenario": id})
 
         marks = served.post("/api/scenario/show", {"id": id}).json()["sent"]
@@ -262,7 +280,8 @@ def test_what_was_sent_of_jobs_before_this_version_is_their_scenarios(
         finish(SqliteStore(tmp_path / "scenarios.db").close())
     with closing(sqlite3.connect(tmp_path / "scenarios.db")) as database, database:
         database.execute(
-            "INSERT INTO sent_transactions VALUES ('polkadot', '0x11', 1, '', 5, 1000, NULL, 'aJob', 7, 'sent', 0, '', NULL, '', 0)"
+            "INSERT INTO sent_transactions VALUES ('polkadot', '0x11', 1, '', 5, 1000, "
+            "NULL, 'aJob', 7, 'sent', 0, '', NULL, '', 0)"
         )
 
     store = SqliteStore(tmp_path / "scenarios.db")

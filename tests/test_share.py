@@ -22,7 +22,10 @@ def share_of(data: bytes) -> str:
 
 
 #: Has `+`, `/` and padding in it.
-SHARE = "eJyrVsrLT0ktVrKKrlbKTFGyUkrOSMzMizdQ0lFKSSxJBAq4Fx3ec3h+qoKhsYmZkbHC4X1KtbE6Sqkp6WBdsbUA3/MWRg=="
+SHARE = (
+    "eJyrVsrLT0ktVrKKrlbKTFGyUkrOSMzMizdQ0lFKSSxJBAq4Fx3ec3h+qoKhsYmZkbHC4X1KtbE6Sqkp6WBdsb"
+    "UA3/MWRg=="
+)
 
 
 def test_a_share_string_is_base64_of_a_zlib_stream() -> None:

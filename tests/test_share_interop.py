@@ -1,4 +1,5 @@
-"""Share strings made by pako, the web editor's own compressor (`tools/golden/editor_share.mjs`), are read by ours."""
+"""Share strings made by pako, the web editor's own compressor (`tools/golden/editor_share.mjs`),
+are read by ours."""
 
 import json
 

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.one_python
 
 BIN = Path(sys.executable).parent
 
-#: Each prints, a line apiece, what the shell offers for the words of `$1`, the last of them unfinished.
+#: Each prints, a line apiece, what the shell offers for the words of `$1`, the last of them
+#: unfinished.
 SCRIPTS = {
     "bash": """
         source {completions}/scenarioctl
@@ -61,7 +62,10 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
             {"--destchain", "--dest-chain", "--destinationaddress", "--destination-address"},
         ),
         ("scenarioctl template stats hy", {"hydraDx"}),
-        ("scenarioctl create scenario --from asset", {"assetHub", "assetHub_kusama", "assetHub_paseo"}),
+        (
+            "scenarioctl create scenario --from asset",
+            {"assetHub", "assetHub_kusama", "assetHub_paseo"},
+        ),
         ("scenarioctl contract info --abi flip", {"flipper.json"}),
         ("scenarioctl registry update --from flip", {"flipper.json"}),
     ],
@@ -85,14 +89,19 @@ def test_the_shell_completes(tmp_path: Path, shell: str, line: str, offered: set
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={"HOME": str(tmp_path), "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"},
+        env={
+            "HOME": str(tmp_path),
+            "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+        },
     )
 
     assert (set(done.stdout.split()), done.stderr) == (offered, "")
 
 
 def lint() -> list[str]:
-    """Return the command that reads man pages and tells what is wrong with them; none where there is none."""
+    """Return the command that reads man pages and tells what is wrong with them; none where there
+    is none."""
     if shutil.which("mandoc"):
         return ["mandoc", "-Tlint", "-Wwarning"]
     if shutil.which("groff"):
@@ -135,7 +144,11 @@ def test_bash_quotes_a_name_with_a_space() -> None:
     ("said", "kind", "offered"),
     [
         ("kusama\nthe relay chain", 9, "kusama"),
-        ("polkadot\nrelay, DOT\nplain\npop\nparachain", 63, "polkadot  (relay, DOT)\npop       (parachain)"),
+        (
+            "polkadot\nrelay, DOT\nplain\npop\nparachain",
+            63,
+            "polkadot  (relay, DOT)\npop       (parachain)",
+        ),
         ("polkadot\nrelay, DOT\nplain\npop\nparachain", 37, "polkadot\npop"),
         ("a\\:b\ntwo\nplain\na\n_", 63, "a:b  (two)\na"),
     ],
@@ -164,11 +177,19 @@ def test_a_man_page_says_what_the_help_says(program: str) -> None:
         [program, "-l", str(page)],
         capture_output=True,
         text=True,
-        env={"PATH": "/usr/bin:/bin", "MANWIDTH": "100", "LANG": "C.UTF-8", "MAN_KEEP_FORMATTING": ""},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "MANWIDTH": "100",
+            "LANG": "C.UTF-8",
+            "MAN_KEEP_FORMATTING": "",
+        },
     )
 
     text = " ".join(done.stdout.split())
-    assert "scenarioctl-xcm-asset-transfer - Build the unsigned transaction that sends an asset" in text
+    assert (
+        "scenarioctl-xcm-asset-transfer - Build the unsigned transaction that sends an asset"
+        in text
+    )
     assert "--from CHAIN" in text
     assert "scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub" in text
     assert "5 A chain, a daemon or a web server could not be reached" in text
@@ -200,14 +221,21 @@ def test_zsh_completes_the_value_behind_an_equals_sign(tmp_path: Path, shell: st
         capture_output=True,
         text=True,
         timeout=60,
-        env={"HOME": str(tmp_path), "PATH": f"{BIN}:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb"},
+        env={
+            "HOME": str(tmp_path),
+            "PATH": f"{BIN}:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+        },
     )
 
     assert "--from=hydraDx" in done.stdout.replace("\x08", ""), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("shell", [shell for shell in ["fish"] if shutil.which(shell)])
-def test_fish_keeps_whole_descriptions_and_values_behind_an_equals_sign(tmp_path: Path, shell: str) -> None:
+def test_fish_keeps_whole_descriptions_and_values_behind_an_equals_sign(
+    tmp_path: Path, shell: str
+) -> None:
     def offered(line: str) -> list[str]:
         script = f"source {ROOT}/completions/scenarioctl.fish; complete -C $argv[1]"
         done = subprocess.run(
@@ -243,7 +271,9 @@ def test_bash_completes_the_value_behind_an_equals_sign() -> None:
 
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
 def test_the_tables_of_guides_fit_on_80_columns(program: str) -> None:
-    pages = sorted(path for section in ("man5", "man7") for path in (ROOT / "man" / section).iterdir())
+    pages = sorted(
+        path for section in ("man5", "man7") for path in (ROOT / "man" / section).iterdir()
+    )
 
     for page in pages:
         done = subprocess.run(

@@ -1,4 +1,5 @@
-"""Signed extrinsics: put together as polkadot.js does, taken apart, and their signatures checked."""
+"""Signed extrinsics: put together as polkadot.js does, taken apart, and their signatures
+checked."""
 
 import sys
 from typing import Any
@@ -70,7 +71,10 @@ def test_a_signed_extrinsic_is_that_of_polkadot_js(vector: Vector) -> None:
 
     signed = decode_signed_extrinsic(table, data)
     assert "0x" + data.hex() == vector["extrinsic_hex"]
-    assert (signed.account, signed.scheme) == (unhex(vector["signer"]), vector["signature_kind"].lower())
+    assert (signed.account, signed.scheme) == (
+        unhex(vector["signer"]),
+        vector["signature_kind"].lower(),
+    )
     assert (signed.signature, signed.call_data) == (unhex(vector["signature"]), payload.call_data)
     assert (signed.extra, signed.era, signed.mode) == (payload.extra, era, vector["mode"])
     assert signed.nonce == vector["nonce"]
@@ -86,7 +90,9 @@ def test_the_vectors_were_tried() -> None:
 def test_what_was_signed_is_rebuilt_from_the_extrinsic(chain: str, text: bytes, mode: int) -> None:
     table = bundled(chain)
     metadata_hash = b"\x09" * 32 if mode else None
-    given = options(era=b"\x45\x02", block_hash=b"\x22" * 32, mode=mode, metadata_hash=metadata_hash, tip=3)
+    given = options(
+        era=b"\x45\x02", block_hash=b"\x22" * 32, mode=mode, metadata_hash=metadata_hash, tip=3
+    )
     call = Call(pallet="System", method="remark", args={"remark": text})
 
     signed = decode_signed_extrinsic(table, sign(table, call, given))
@@ -96,7 +102,9 @@ def test_what_was_signed_is_rebuilt_from_the_extrinsic(chain: str, text: bytes, 
     )
     assert payload == signing_payload(table, table.encode_call(call), given).payload
     assert signed.account == dev_key().public_key
-    assert verify_signature("sr25519", signed.signature, bytes_to_sign(payload), dev_key().public_key)
+    assert verify_signature(
+        "sr25519", signed.signature, bytes_to_sign(payload), dev_key().public_key
+    )
 
 
 def test_an_unsigned_extrinsic_is_not_read_as_a_signed_one() -> None:
@@ -140,12 +148,17 @@ def test_a_signature_of_a_wrapped_message_is_not_one_of_the_message() -> None:
         assert not verify_signature(scheme, made, b"hello", public)
 
 
-@pytest.mark.parametrize(("scheme", "library"), [("sr25519", "substrateinterface"), ("ecdsa", "ecdsa")])
+@pytest.mark.parametrize(
+    ("scheme", "library"), [("sr25519", "substrateinterface"), ("ecdsa", "ecdsa")]
+)
 def test_a_library_that_is_missing_says_nothing_of_a_signature(
     scheme: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, signature = ecdsa_signature(b"hello")
-    made = {"sr25519": (dev_key().public_key, dev_key().sign(b"hello")), "ecdsa": (account, signature)}
+    made = {
+        "sr25519": (dev_key().public_key, dev_key().sign(b"hello")),
+        "ecdsa": (account, signature),
+    }
     public, signed = made[scheme]
     monkeypatch.setitem(sys.modules, library, None)
 
@@ -173,7 +186,9 @@ def test_an_ecdsa_signature_says_which_of_two_keys_made_it() -> None:
     account, signature = ecdsa_signature(b"hello")
     other = signature[:64] + bytes([1 - signature[64]])
 
-    assert verify_signature("ecdsa", signature[:64] + bytes([signature[64] + 27]), b"hello", account)
+    assert verify_signature(
+        "ecdsa", signature[:64] + bytes([signature[64] + 27]), b"hello", account
+    )
     assert not verify_signature("ecdsa", other, b"hello", account)
 
 
@@ -210,7 +225,9 @@ def test_what_a_runtime_does_not_accept_is_not_assembled(
     table: Any, scheme: str, words: tuple[str, ...]
 ) -> None:
     with raises(InvalidRequest, says(*words)):
-        encode_signed_extrinsic(table, b"", b"", account=bytes(20), scheme=scheme, signature=bytes(65))
+        encode_signed_extrinsic(
+            table, b"", b"", account=bytes(20), scheme=scheme, signature=bytes(65)
+        )
 
 
 def test_what_another_chain_can_read_alone_names_it() -> None:
@@ -220,4 +237,6 @@ def test_what_another_chain_can_read_alone_names_it() -> None:
     tx = sign(bundled("hydraDx"), REMARK, given)
 
     with raises(InvalidRequest, says("signed for Hydration", "Polkadot")):
-        decode_for_chain(polkadot, bundled("polkadot"), tx, lambda: [(hydration, bundled("hydraDx"))])
+        decode_for_chain(
+            polkadot, bundled("polkadot"), tx, lambda: [(hydration, bundled("hydraDx"))]
+        )

@@ -81,7 +81,9 @@ def by_type(program: Any = None, **changes: Any) -> Call:
         "custom_xcm_on_dest": {"V4": program or [{"DepositAsset": DEPOSIT}]},
         "weight_limit": "Unlimited",
     }
-    return Call(pallet="XcmPallet", method="transfer_assets_using_type_and_then", args={**args, **changes})
+    return Call(
+        pallet="XcmPallet", method="transfer_assets_using_type_and_then", args={**args, **changes}
+    )
 
 
 def read(call: Call) -> Any:
@@ -126,7 +128,10 @@ def metadata_of(name: str) -> bytes:
     "name",
     [
         "kusama",
-        *(pytest.param(name, marks=pytest.mark.acceptance) for name in ("statemine", "hydradx", "pop")),
+        *(
+            pytest.param(name, marks=pytest.mark.acceptance)
+            for name in ("statemine", "hydradx", "pop")
+        ),
     ],
 )
 def test_it_builds_and_signs_the_bytes_that_the_program_builds(name: str) -> None:
@@ -158,7 +163,9 @@ def test_it_builds_and_signs_the_bytes_that_the_program_builds(name: str) -> Non
 
         assert call + extra + additional == expected.payload
         assert chain.bytes_to_sign(call, extra, additional) == bytes_to_sign(expected.payload)
-        assert chain.assemble(runtime.address(account), signature, extra, call) == encode_signed_extrinsic(
+        assert chain.assemble(
+            runtime.address(account), signature, extra, call
+        ) == encode_signed_extrinsic(
             table, call, expected.extra, account=account, scheme="sr25519", signature=signature
         )
 
@@ -216,7 +223,9 @@ def test_a_call_that_is_too_long_is_refused() -> None:
     longest = TABLE.encode_call(remark(4092))
 
     assert chain.call_of("0x" + bare_extrinsic(longest).hex()) == longest
-    why = refusal(lambda: chain.call_of("0x" + bare_extrinsic(TABLE.encode_call(remark(4093))).hex()))
+    why = refusal(
+        lambda: chain.call_of("0x" + bare_extrinsic(TABLE.encode_call(remark(4093))).hex())
+    )
     assert why == "its call has 4097 bytes, more than 4096"
 
 
@@ -255,7 +264,10 @@ UNKNOWN: dict[str, tuple[Call, str]] = {
         "it is a call of Balances.transfer_all, which this signer doesn't know",
     ),
     "another kind of address": (transfer(dest={"Address32": bytes.fromhex(BOBS)}), "has a shape"),
-    "two assets": (teleport(assets={"V4": [asset(), asset()]}), "has a shape that this signer doesn't know"),
+    "two assets": (
+        teleport(assets={"V4": [asset(), asset()]}),
+        "has a shape that this signer doesn't know",
+    ),
     "a weight limit": (
         teleport(weight_limit={"Limited": {"ref_time": 1, "proof_size": 1}}),
         "weight_limit is not Unlimited",
@@ -266,7 +278,10 @@ UNKNOWN: dict[str, tuple[Call, str]] = {
         "the receiver is not an account on the other chain",
     ),
     "a receiver that is a chain": (teleport(beneficiary={"V4": HUB}), "has a shape"),
-    "a longer program": (by_type([{"ClearOrigin": None}, {"DepositAsset": DEPOSIT}]), "has a shape"),
+    "a longer program": (
+        by_type([{"ClearOrigin": None}, {"DepositAsset": DEPOSIT}]),
+        "has a shape",
+    ),
     "another program": (by_type(["ClearOrigin"]), "does more than deposit"),
     "a part of the asset": (
         by_type([{"DepositAsset": {**DEPOSIT, "assets": {"Definite": [asset(1)]}}}]),
@@ -312,14 +327,17 @@ RULE = policy.Rule(
     name="rule 1", chain="polkadot", kind="transfer", assets=("native", "0/Here"), most=5 * DOT,
     most_per_day=8 * DOT, receivers=(BOBS,),
 )  # fmt: skip
-ALLOWED = policy.Move(chain="polkadot", kind="transfer", asset="native", amount=5 * DOT, receiver=BOBS)
+ALLOWED = policy.Move(
+    chain="polkadot", kind="transfer", asset="native", amount=5 * DOT, receiver=BOBS
+)
 ABROAD: dict[str, Any] = {"to": "0/Parachain(1000)", "by": "Teleport"}
 
 
 def spent(of_native: int = 0, elsewhere: int = 0) -> policy.Spent:
-    return lambda chain, asset: {("polkadot", "native"): of_native, ("polkadot", "0/Here"): elsewhere}[
-        chain, asset
-    ]
+    return lambda chain, asset: {
+        ("polkadot", "native"): of_native,
+        ("polkadot", "0/Here"): elsewhere,
+    }[chain, asset]
 
 
 def test_a_rule_allows_what_it_names() -> None:
@@ -357,7 +375,9 @@ def test_a_rule_for_another_chain_refuses_other_ways(changes: dict[str, Any], wh
     assert rule.refusal(replace(move, **changes), spent()) == why
 
 
-@pytest.mark.parametrize("day", [spent(3 * DOT + 1), spent(DOT, 2 * DOT + 1)], ids=["one name", "both names"])
+@pytest.mark.parametrize(
+    "day", [spent(3 * DOT + 1), spent(DOT, 2 * DOT + 1)], ids=["one name", "both names"]
+)
 def test_a_rule_refuses_more_than_its_sum_of_a_day(day: policy.Spent) -> None:
     assert RULE.refusal(ALLOWED, day).endswith(f"are more than max_per_day ({8 * DOT})")
 
@@ -381,7 +401,11 @@ def test_the_policy_of_the_example_is_read() -> None:
 
 def of_chain(**changes: Any) -> dict[str, Any]:
     changed = {**TABLE_OF_POLICY["chains"]["polkadot"], **changes}
-    return {"chains": {"polkadot": {name: value for name, value in changed.items() if value is not None}}}
+    return {
+        "chains": {
+            "polkadot": {name: value for name, value in changed.items() if value is not None}
+        }
+    }
 
 
 @pytest.mark.parametrize(
@@ -398,7 +422,10 @@ def of_chain(**changes: Any) -> dict[str, Any]:
         (rule(max="0.00000000001"), "0.00000000001 is not an amount with 10 decimals"),
         (rule(max="-1"), "-1 is not an amount with 10 decimals"),
         (rule(max="inf"), "inf is not an amount with 10 decimals"),
-        (rule(kind="swap"), "rule 1: kind 'swap' is unknown, expected one of: transfer, xcm, remark"),
+        (
+            rule(kind="swap"),
+            "rule 1: kind 'swap' is unknown, expected one of: transfer, xcm, remark",
+        ),
         (rule(chain="kusama"), "rule 1: there is no [chains.kusama]"),
         (rule(receivers=["14E5"]), "Invalid checksum"),
         (of_chain(genesis=None), "genesis is missing"),
@@ -408,7 +435,9 @@ def of_chain(**changes: Any) -> dict[str, Any]:
         (of_chain(metadata_hash=False), "chains.polkadot has unknown keys: metadata_hash"),
     ],
 )
-def test_a_policy_with_a_mistake_is_refused(tmp_path: Path, changes: dict[str, Any], why: str) -> None:
+def test_a_policy_with_a_mistake_is_refused(
+    tmp_path: Path, changes: dict[str, Any], why: str
+) -> None:
     path = written(tmp_path, **changes)
 
     with raises(SystemExit, f"{path}: {why}"):
@@ -441,7 +470,8 @@ def test_what_it_costs_is_in_the_journal_before_it_is_signed(desk: Desk) -> None
 
     intent, signed, _ = desk.lines()
     assert {
-        name: intent[name] for name in ("chain", "asset", "amount", "fee", "receiver", "nonce", "call_hash")
+        name: intent[name]
+        for name in ("chain", "asset", "amount", "fee", "receiver", "nonce", "call_hash")
     } == {
         "chain": "polkadot",
         "asset": "native",
@@ -469,7 +499,9 @@ def test_what_it_costs_is_in_the_journal_before_it_is_signed(desk: Desk) -> None
         ),
     ],
 )
-def test_a_draft_that_the_policy_does_not_allow_is_never_signed(desk: Desk, row: Any, why: str) -> None:
+def test_a_draft_that_the_policy_does_not_allow_is_never_signed(
+    desk: Desk, row: Any, why: str
+) -> None:
     desk.daemon.drafts = [row]
 
     desk.look()
@@ -490,8 +522,15 @@ def test_an_occurrence_that_a_failover_repeats_is_signed_once(desk: Desk) -> Non
 
     desk.look()
 
-    assert [desk.events(number)[-1] for number in (1, 2, 3)] == ["finalized", "refused", "finalized"]
-    assert desk.lines(2)[0]["why"] == "draft 1 of the same step and planned time was to be signed before"
+    assert [desk.events(number)[-1] for number in (1, 2, 3)] == [
+        "finalized",
+        "refused",
+        "finalized",
+    ]
+    assert (
+        desk.lines(2)[0]["why"]
+        == "draft 1 of the same step and planned time was to be signed before"
+    )
 
 
 def test_the_sum_and_the_count_of_a_day_are_held_across_a_restart(desk: Desk) -> None:
@@ -527,7 +566,9 @@ def test_a_day_later_the_sums_begin_anew(desk: Desk, monkeypatch: pytest.MonkeyP
     assert desk.signer.journal.fees("polkadot") == int(desk.lines(2)[0]["fee"])
 
 
-def test_a_clock_that_is_set_back_does_not_free_the_sum(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_is_set_back_does_not_free_the_sum(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.daemon.drafts = [draft(1)]
     desk.look()
     monkeypatch.setattr(time, "time", lambda: 0.0)
@@ -617,7 +658,13 @@ def test_a_line_that_a_crash_cut_is_as_if_never_written(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["nonsense", "[]", "{}", '{"event": "refused", "seq": 1}', '{"event": "outcome", "seq": 9, "time": 0}'],
+    [
+        "nonsense",
+        "[]",
+        "{}",
+        '{"event": "refused", "seq": 1}',
+        '{"event": "outcome", "seq": 9, "time": 0}',
+    ],
 )
 def test_a_damaged_journal_is_told_in_a_sentence(desk: Desk, line: str) -> None:
     with desk.policy.journal.open("a") as file:
@@ -638,7 +685,9 @@ def test_a_journal_that_cannot_be_written_ends_it_before_a_signature(
     monkeypatch.setattr(os, "fsync", full)
     desk.daemon.drafts = [draft(1)]
 
-    with raises(SystemExit, f"the journal {desk.policy.journal} can't be written: No space left on device"):
+    with raises(
+        SystemExit, f"the journal {desk.policy.journal} can't be written: No space left on device"
+    ):
         desk.signer.look()
     assert (desk.ledger.calls, desk.daemon.sent) == ([], [])
 
@@ -691,7 +740,10 @@ def test_a_chain_with_a_transaction_under_way_stays_in_the_policy(desk: Desk) ->
     desk.daemon.drafts = [draft(1)]
     desk.daemon.broadcast = lambda **_: None
     desk.look(1)
-    elsewhere = {"chains": {"kusama": TABLE_OF_POLICY["chains"]["polkadot"]}, **rule(chain="kusama")}
+    elsewhere = {
+        "chains": {"kusama": TABLE_OF_POLICY["chains"]["polkadot"]},
+        **rule(chain="kusama"),
+    }
     desk.policy = policy.load_policy(written(desk.folder, **elsewhere))
 
     with raises(SystemExit, "the policy needs [chains.polkadot]: a transaction is under way there"):
@@ -717,7 +769,9 @@ def test_a_store_that_was_restored_stops_the_signer(desk: Desk) -> None:
         desk.signer.look()
 
 
-def test_each_line_is_on_the_disk_before_the_next_step(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_line_is_on_the_disk_before_the_next_step(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps: list[str] = []
     fsync, ask, sign = os.fsync, desk.daemon.ask, type(dev_key()).sign
 

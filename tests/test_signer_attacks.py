@@ -1,4 +1,5 @@
-"""The reference signer with a daemon that lies, a node that is late, and a key that something else uses too."""
+"""The reference signer with a daemon that lies, a node that is late, and a key that something else
+uses too."""
 
 import http.server
 import json
@@ -42,7 +43,8 @@ BROADCAST = "/api/chain/Broadcast"
 
 
 class LyingDaemon(Jobs):
-    """A daemon that also answers what a signer should do itself. `replace` is what it makes of an assembled transaction."""
+    """A daemon that also answers what a signer should do itself. `replace` is what it makes of an
+    assembled transaction."""
 
     replace: Callable[[str], str] = staticmethod(lambda tx: tx)
 
@@ -60,7 +62,10 @@ class LyingDaemon(Jobs):
                 ),
             )
             self.made = chain.call_of(row["tx"]), made.extra
-            return {"payload": "0x" + made.payload.hex(), "signer_payload": {"metadataHash": "5a" * 33}}
+            return {
+                "payload": "0x" + made.payload.hex(),
+                "signer_payload": {"metadataHash": "5a" * 33},
+            }
         if path == "/api/tx/assemble":
             call, extra = self.made
             tx = encode_signed_extrinsic(
@@ -225,7 +230,22 @@ DEEP: Any = []
 for _ in range(900):
     DEEP = [DEEP]
 NO_ROWS: list[Any] = [None, 5, "row", {"seq": 3}, [None], [[]], ["row"], [{}], DEEP]
-NO_NUMBERS: list[Any] = [DEEP, "x", "3", None, True, 3.0, [3], {}, -1, 0, 1, 1 << 63, 1e400, float("nan")]
+NO_NUMBERS: list[Any] = [
+    DEEP,
+    "x",
+    "3",
+    None,
+    True,
+    3.0,
+    [3],
+    {},
+    -1,
+    0,
+    1,
+    1 << 63,
+    1e400,
+    float("nan"),
+]
 
 
 @pytest.mark.parametrize(
@@ -306,13 +326,17 @@ def test_a_draft_that_is_not_as_described_is_refused(desk: Desk, changes: Any, w
     assert len(desk.lines()[0]["why"]) <= 500
 
 
-def test_what_the_daemon_says_stays_in_its_line(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_daemon_says_stays_in_its_line(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     desk.daemon.drafts = [draft(1, chain="a\n2026-11-25T00:00:00Z abc/2: finalized: 0x\x1b[2J")]
 
     desk.look()
 
     (line,) = capsys.readouterr().err.splitlines()
-    assert "abc/1: not signed: a?2026-11-25T00:00:00Z abc/2: finalized: 0x?[2J is not a chain" in line
+    assert (
+        "abc/1: not signed: a?2026-11-25T00:00:00Z abc/2: finalized: 0x?[2J is not a chain" in line
+    )
 
 
 def test_refusals_are_written_a_page_at_a_time(desk: Desk) -> None:
@@ -329,10 +353,17 @@ def test_refusals_are_written_a_page_at_a_time(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [{"status": "broadcasted"}, {"status": "broadcasted", "block": "0xb10c", "success": True}, None, "sent"],
+    [
+        {"status": "broadcasted"},
+        {"status": "broadcasted", "block": "0xb10c", "success": True},
+        None,
+        "sent",
+    ],
     ids=str,
 )
-def test_a_transaction_that_the_daemon_keeps_is_sent_by_the_own_node(desk: Desk, answer: Any) -> None:
+def test_a_transaction_that_the_daemon_keeps_is_sent_by_the_own_node(
+    desk: Desk, answer: Any
+) -> None:
     desk.daemon.broadcast = lambda **_: answer
     desk.daemon.drafts = [draft(1), draft(2)]
 
@@ -378,7 +409,9 @@ def test_a_block_that_a_fork_drops_is_not_the_end(desk: Desk) -> None:
     assert desk.ledger.paid == 2 * DOT
 
 
-def test_a_node_that_falls_behind_is_waited_for(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_that_falls_behind_is_waited_for(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     desk.daemon.drafts = [draft(1), draft(2)]
     desk.look(1)
     desk.daemon.drafts.append(draft(3))
@@ -392,7 +425,9 @@ def test_a_node_that_falls_behind_is_waited_for(desk: Desk, capsys: pytest.Captu
 
     assert waiting == []
     assert (
-        capsys.readouterr().err.count("polkadot: your node is behind: it says nonce 1, after 1 was final")
+        capsys.readouterr().err.count(
+            "polkadot: your node is behind: it says nonce 1, after 1 was final"
+        )
         == 1
     )
     assert (desk.lines(3)[0]["nonce"], desk.ledger.paid) == (2, 3 * DOT)
@@ -492,7 +527,10 @@ def wire() -> Iterator[tuple[type[_Handler], signer.Daemon]]:
     [
         (lambda to: to.say(b'{"mempool": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), "recursion"),
         (lambda to: to.say(b'{"mempool": [{"seq": ' + b"9" * 5000 + b"}]}"), "4300"),
-        (lambda to: to.say(b" " * (signer.LONGEST_ANSWER + 1)), "the answer has more than 16777216 bytes"),
+        (
+            lambda to: to.say(b" " * (signer.LONGEST_ANSWER + 1)),
+            "the answer has more than 16777216 bytes",
+        ),
         (lambda to: to.say(b"{\xff}"), "codec"),
         (lambda to: to.say(b"{}", 302, Location="http://127.0.0.1:1/"), "the daemon: {}"),
         (lambda to: to.say(b"nonsense", 500), "the daemon: nonsense"),
@@ -518,7 +556,8 @@ def test_an_answer_that_is_none_is_asked_for_again(
 
 SEQS = st.integers(-1, 12)
 CALLS = st.one_of(
-    st.integers(1, 5).map(lambda dot: transfer(dot * DOT)), st.sampled_from([0, 400, 900]).map(remark)
+    st.integers(1, 5).map(lambda dot: transfer(dot * DOT)),
+    st.sampled_from([0, 400, 900]).map(remark),
 )
 ROWS = st.lists(st.builds(draft, SEQS, CALLS), max_size=4)
 ORDERED = ROWS.map(lambda rows: sorted(rows, key=lambda row: int(row["seq"])))

@@ -1,4 +1,5 @@
-"""The reference signer with a daemon and a real node: what it signs is included once, however it is killed."""
+"""The reference signer with a daemon and a real node: what it signs is included once, however it is
+killed."""
 
 import http.server
 import json
@@ -107,19 +108,28 @@ class Case:
         self, *line: str, policy: str = "policy.toml", by: tuple[str, ...] = ()
     ) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, *(by or (str(EXAMPLE),)), line[0], str(self.folder / policy), *line[1:]],
+            [
+                sys.executable,
+                *(by or (str(EXAMPLE),)),
+                line[0],
+                str(self.folder / policy),
+                *line[1:],
+            ],
             env={"PATH": os.environ["PATH"], "SIGNER_KEY": self.uri},
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def sign(self, *line: str, policy: str = "policy.toml", by: tuple[str, ...] = ()) -> tuple[int, str]:
+    def sign(
+        self, *line: str, policy: str = "policy.toml", by: tuple[str, ...] = ()
+    ) -> tuple[int, str]:
         process = self.start(*(line or ("run", "--once")), policy=policy, by=by)
         _, said = process.communicate(timeout=PATIENCE)
         return process.returncode, said
 
     def on_chain(self) -> tuple[int, int]:
-        """Return how many transactions the sender has sent, and how many tokens the receiver has."""
+        """Return how many transactions the sender has sent, and how many tokens the receiver
+        has."""
         sent, _ = read_account(dev_key(self.uri).public_key)
         _, received = read_account(self.receiver.public_key)
         return sent, received // ROC
@@ -171,7 +181,9 @@ def test_a_fee_above_the_limit_is_not_paid(case: Case) -> None:
     assert "is more than max_fee (1000000)" in case.journal[-1]["why"]
 
 
-def test_drafts_from_before_the_journal_are_not_signed(served: Daemon, case: Case, tmp_path: Path) -> None:
+def test_drafts_from_before_the_journal_are_not_signed(
+    served: Daemon, case: Case, tmp_path: Path
+) -> None:
     case.draft()
     (tmp_path / "journal.jsonl").unlink()
     case.sign("init")

@@ -1,4 +1,5 @@
-"""What a signature covers besides the call: asked of a connected chain, judged where it is given."""
+"""What a signature covers besides the call: asked of a connected chain, judged where it is
+given."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -62,11 +63,15 @@ def chain_of(*, best: int, finalized: int, **changes: Any) -> dict[str, Any]:
 def ask(scenarioctl: Run, tmp_path: Path) -> Iterator[Ask]:
     """Run `tx payload` for Bob against a node with these answers."""
 
-    def run(answers: dict[str, Any], *options: str, chain: str = "polkadot", **configured: Any) -> Any:
+    def run(
+        answers: dict[str, Any], *options: str, chain: str = "polkadot", **configured: Any
+    ) -> Any:
         with Node(answers) as node:
             config = tmp_path / "config.toml"
             table = {"endpoints": [node.url], **configured}
-            config.write_text(tomli_w.dumps({"chains": {chain: table}, "cache": str(tmp_path / "cache")}))
+            config.write_text(
+                tomli_w.dumps({"chains": {chain: table}, "cache": str(tmp_path / "cache")})
+            )
             ended = scenarioctl(
                 *("--config", str(config), "tx", "payload", REMARK),
                 *("--chain", chain, "--sender", BOB, *options, "--json"),
@@ -81,7 +86,16 @@ def ask(scenarioctl: Run, tmp_path: Path) -> Iterator[Ask]:
 
 
 def covered(signer: Any) -> dict[str, Any]:
-    names = ("nonce", "era", "blockNumber", "blockHash", "genesisHash", "mode", "metadataHash", "tip")
+    names = (
+        "nonce",
+        "era",
+        "blockNumber",
+        "blockHash",
+        "genesisHash",
+        "mode",
+        "metadataHash",
+        "tip",
+    )
     return {name: signer[name] for name in names}
 
 
@@ -115,7 +129,18 @@ def test_an_account_that_the_chain_does_not_know_has_sent_nothing(ask: Ask) -> N
 
 
 def test_what_is_given_is_taken(ask: Ask) -> None:
-    options = ("--nonce", "9", "--era", "128", "--block", "500", "--tip", "3", "--metadata-hash", "off")
+    options = (
+        "--nonce",
+        "9",
+        "--era",
+        "128",
+        "--block",
+        "500",
+        "--tip",
+        "3",
+        "--metadata-hash",
+        "off",
+    )
 
     signer = ask(chain_of(best=627, finalized=620), *options)
 
@@ -134,7 +159,11 @@ def test_what_is_given_is_taken(ask: Ask) -> None:
 def test_an_immortal_era_starts_at_the_genesis_block_of_a_connected_chain_too(ask: Ask) -> None:
     signer = ask(chain_of(best=1003, finalized=1000), "--era", "immortal")
 
-    assert (signer["era"], signer["blockNumber"], signer["blockHash"]) == ("0x00", "0x00000000", GENESIS)
+    assert (signer["era"], signer["blockNumber"], signer["blockHash"]) == (
+        "0x00",
+        "0x00000000",
+        GENESIS,
+    )
 
 
 def test_where_finality_is_far_behind_an_era_starts_from_the_best_block(ask: Ask) -> None:
@@ -173,12 +202,17 @@ def test_a_block_hash_that_is_the_chains_is_taken(ask: Ask) -> None:
 def test_a_genesis_hash_that_is_not_in_the_registry_is_asked_for(ask: Ask) -> None:
     version = {"specName": "polkadot", "specVersion": 1006000}
     answers = chain_of(best=1000, finalized=1000, state_getRuntimeVersion=version)
-    answers["state_call"] = lambda _, wanted: opaque_metadata() if wanted == "0x0f000000" else "0x00"
+    answers["state_call"] = lambda _, wanted: (
+        opaque_metadata() if wanted == "0x0f000000" else "0x00"
+    )
 
     signer = ask(answers, chain="mine", role="parachain", symbol="DOT", decimals=10)
 
     assert signer["genesisHash"] == GENESIS
-    assert signer["metadataHash"] == "0x705b5a5ebe3dbf785a8602430f7d72cb0cd72b021e64d64b40e0bb75af43e1f2"
+    assert (
+        signer["metadataHash"]
+        == "0x705b5a5ebe3dbf785a8602430f7d72cb0cd72b021e64d64b40e0bb75af43e1f2"
+    )
 
 
 def opaque_metadata() -> str:
@@ -317,10 +351,22 @@ def test_a_runtime_without_the_extension_signs_no_digest() -> None:
 
 
 IMMORTAL_WARNING = (
-    "the signature is immortal: anyone who has it can send it at any time, and again if the account is ever "
+    "the signature is immortal: anyone who has it can send it at any time, and again if "
+    "the account is ever "
     "emptied and used again; for one that expires, pass era, or offline block and block_hash"
 )
-OFFLINE = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--sender", BOB, "--nonce", "7")
+OFFLINE = (
+    "--offline",
+    "tx",
+    "payload",
+    REMARK,
+    "--chain",
+    "polkadot",
+    "--sender",
+    BOB,
+    "--nonce",
+    "7",
+)
 
 
 def test_an_immortal_payload_is_never_made_in_silence(scenarioctl: Run) -> None:

@@ -1,4 +1,5 @@
-"""A node that keeps silent in the middle of a question: what is no work for it is asked elsewhere soon, and nothing sent twice."""
+"""A node that keeps silent in the middle of a question: what is no work for it is asked elsewhere
+soon, and nothing sent twice."""
 
 import asyncio
 import time
@@ -25,8 +26,8 @@ from tests.runner import finish
 from tests.runtimes import bundled
 
 NOWHERE = "ws://127.0.0.1:1/"
-#: Waits two seconds for what is no work: even on a busy machine, a node that answers has done so by then.  Asks the first
-#: endpoint first.
+#: Waits two seconds for what is no work: even on a busy machine, a node that answers has done so by
+#: then.  Asks the first endpoint first.
 HURRIED = Timeouts(prompt=2.0, stagger=10.0)
 
 
@@ -76,7 +77,9 @@ def test_a_small_question_is_asked_elsewhere_soon_and_so_is_what_follows(tmp_pat
         assert passed < 15
 
 
-def test_of_several_questions_all_are_asked_elsewhere_where_one_has_no_answer(tmp_path: Path) -> None:
+def test_of_several_questions_all_are_asked_elsewhere_where_one_has_no_answer(
+    tmp_path: Path,
+) -> None:
     number = {"number": "0x15"}
     with (
         Node(answers("polkadot", state_getStorage=silent)) as stalling,
@@ -109,7 +112,9 @@ def test_a_slow_node_is_waited_for_where_there_is_no_other(tmp_path: Path, other
     assert "chain_getBlock" not in another.asked
 
 
-def test_a_connection_that_died_without_a_word_is_replaced_by_one_to_the_same_node(tmp_path: Path) -> None:
+def test_a_connection_that_died_without_a_word_is_replaced_by_one_to_the_same_node(
+    tmp_path: Path,
+) -> None:
     left = [silent]
 
     def sometimes(*_: Any) -> str:
@@ -117,7 +122,10 @@ def test_a_connection_that_died_without_a_word_is_replaced_by_one_to_the_same_no
             left.pop()()
         return "a block"
 
-    with Node(answers("polkadot", chain_getBlock=sometimes)) as node, client_of(tmp_path, node) as client:
+    with (
+        Node(answers("polkadot", chain_getBlock=sometimes)) as node,
+        client_of(tmp_path, node) as client,
+    ):
         said = finish(client.call("chain_getBlock"))
 
         assert said == "a block"
@@ -139,8 +147,12 @@ def test_what_may_take_a_node_long_is_waited_for(tmp_path: Path, method: str) ->
 
 def test_what_acts_is_waited_for_and_never_asked_elsewhere(tmp_path: Path) -> None:
     with (
-        Node(answers("polkadot", author_submitExtrinsic=slowly("0xhash"), author_rotateKeys=silent)) as slow,
-        Node(answers("polkadot", author_submitExtrinsic="0xother", author_rotateKeys="0xkeys")) as other,
+        Node(
+            answers("polkadot", author_submitExtrinsic=slowly("0xhash"), author_rotateKeys=silent)
+        ) as slow,
+        Node(
+            answers("polkadot", author_submitExtrinsic="0xother", author_rotateKeys="0xkeys")
+        ) as other,
         client_of(tmp_path, slow, other, timeouts=Timeouts(answering=4.0, stagger=10.0)) as client,
     ):
         said = finish(client.submit("author_submitExtrinsic", "0x00"))
@@ -155,7 +167,9 @@ def test_what_acts_is_waited_for_and_never_asked_elsewhere(tmp_path: Path) -> No
 def test_a_subscription_is_not_cut_for_a_slow_answer_beside_it(tmp_path: Path) -> None:
     heads = Feed([{"number": "0x14"}, {"number": "0x15"}])
     with (
-        Node(answers("polkadot", chain_subscribeNewHeads=heads, chain_getBlock=slowly("late"))) as slow,
+        Node(
+            answers("polkadot", chain_subscribeNewHeads=heads, chain_getBlock=slowly("late"))
+        ) as slow,
         Node(answers("polkadot")) as other,
         client_of(tmp_path, slow, other) as client,
     ):

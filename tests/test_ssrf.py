@@ -1,4 +1,5 @@
-"""No scenario gets an http step to reach what only this machine, or the network around it, may reach."""
+"""No scenario gets an http step to reach what only this machine, or the network around it, may
+reach."""
 
 import asyncio
 import socket
@@ -24,21 +25,29 @@ REFUSED = [
     "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "192.168.255.255",
     "fc00::1", "fd00:ec2::254", "fdff:ffff::1", "fec0::1",
     # carrier-grade NAT, and clouds' metadata
-    "100.64.0.1", "100.100.100.200", "100.127.255.255", "169.254.169.254", "169.254.0.1", "168.63.129.16", "192.0.0.192",
+    "100.64.0.1", "100.100.100.200", "100.127.255.255", "169.254.169.254", "169.254.0.1",
+        "168.63.129.16", "192.0.0.192",
     "fe80::1", "fe80::1%eth0", "fe80::a9fe:a9fe%1", "febf::1",
-    # an IPv4 address inside of an IPv6 one: mapped, compatible, translated, NAT64, 6to4, Teredo, ISATAP
-    "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::ffff:0:127.0.0.1", "::127.0.0.1", "::7f00:1",
+    # an IPv4 address inside of an IPv6 one: mapped, compatible, translated, NAT64, 6to4, Teredo,
+    # ISATAP
+    "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::ffff:0:127.0.0.1", "::127.0.0.1",
+        "::7f00:1",
     "64:ff9b::7f00:1", "64:ff9b::8.8.8.8", "64:ff9b:1::a00:1", "64:ff9b:1:ffff::1",
-    "2002:7f00:1::", "2002:a00:1::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001::1", "fe80::5efe:7f00:1",
+    "2002:7f00:1::", "2002:a00:1::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001::1",
+        "fe80::5efe:7f00:1",
     # reserved, documentation, benchmarks, multicast, broadcast
-    "192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1", "198.19.255.255", "192.88.99.1", "240.0.0.1",
-    "224.0.0.1", "239.255.255.255", "255.255.255.255", "100::1", "2001:db8::1", "3fff::1", "5f00::1", "ff02::1", "ff0e::1",
+    "192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1", "198.19.255.255", "192.88.99.1",
+        "240.0.0.1",
+    "224.0.0.1", "239.255.255.255", "255.255.255.255", "100::1", "2001:db8::1", "3fff::1",
+        "5f00::1", "ff02::1", "ff0e::1",
     # not an address at all
     "", "example.org", "1.2.3", "127.1", "0x7f000001", "/run/socket",
 ]  # fmt: skip
 ALLOWED = [
-    "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1",
-    "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0",
+    "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0",
+        "126.255.255.255", "128.0.0.1",
+    "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0",
+        "192.167.255.255", "192.169.0.0",
     "198.17.255.255", "198.20.0.0", "223.255.255.255", "::ffff:8.8.8.8",
     "2000::1", "2001:200::1", "2606:4700::1111", "2a00:1450::1", "2003::1",
 ]  # fmt: skip
@@ -54,7 +63,9 @@ def test_a_public_address_is_reached(address: str) -> None:
     assert Guard().allows(address)
 
 
-def test_an_address_of_this_machine_is_refused_however_public(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_of_this_machine_is_refused_however_public(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # As if loopback were an address that a provider gave this machine.
     monkeypatch.setattr("scenarioctl.outgoing.guard._REFUSED_V4", ())
 
@@ -96,11 +107,13 @@ class TestPrivateTargets:
         guard = Guard(["Printer.LAN."])
 
         assert [guard.trusts(name) for name in ("printer.lan", "PRINTER.lan.")] == [True, True]
-        assert [guard.trusts(name) for name in ("lan", "a.printer.lan", "printer.lan.evil", "")] == [
-            False
-        ] * 4
+        assert [
+            guard.trusts(name) for name in ("lan", "a.printer.lan", "printer.lan.evil", "")
+        ] == [False] * 4
 
-    @pytest.mark.parametrize("target", ["", "http://printer.lan", "10.0.0.0/33", "10.0.0.1:80", "*", "a b"])
+    @pytest.mark.parametrize(
+        "target", ["", "http://printer.lan", "10.0.0.0/33", "10.0.0.1:80", "*", "a b"]
+    )
     def test_what_is_neither_is_refused(self, target: str) -> None:
         with raises(InvalidRequest, says("private_targets", target)):
             Guard([target])
@@ -129,7 +142,9 @@ class TestReaching:
             addresses = names[name]
             address = addresses.pop(0) if len(addresses) > 1 else addresses[0]
             return [
-                entry for part in address.split() for entry in system(part, port, type=socket.SOCK_STREAM)
+                entry
+                for part in address.split()
+                for entry in system(part, port, type=socket.SOCK_STREAM)
             ]
 
         monkeypatch.setattr(socket, "getaddrinfo", look_up)
@@ -144,7 +159,9 @@ class TestReaching:
             outgoing = Outgoing(private_targets=targets)
             async with serving(talk) as port:
                 try:
-                    request = WebRequest(method="GET", url=f"http://{host}:{port}/", timeout=60, retries=0)
+                    request = WebRequest(
+                        method="GET", url=f"http://{host}:{port}/", timeout=60, retries=0
+                    )
                     return str((await outgoing.send(request)).body)
                 except RequestFailed as failed:
                     return str(failed).replace(f":{port}", "")
@@ -180,25 +197,33 @@ class TestReaching:
             "[fe80::1%25lo]",
         ],
     )
-    def test_no_way_to_write_loopback_leads_there(self, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_way_to_write_loopback_leads_there(
+        self, host: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         visits, answer = self.visit(host, monkeypatch)
 
         assert visits == 0
         assert answer != "inside"
 
     def test_it_is_said_why(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert self.visit("127.0.0.1", monkeypatch)[1] == says("127.0.0.1", "private_targets", "config.toml")
+        assert self.visit("127.0.0.1", monkeypatch)[1] == says(
+            "127.0.0.1", "private_targets", "config.toml"
+        )
 
     def test_a_name_that_leads_inside_is_refused_and_not_told_where(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        visits, answer = self.visit("evil.example", monkeypatch, names={"evil.example": ["127.0.0.1"]})
+        visits, answer = self.visit(
+            "evil.example", monkeypatch, names={"evil.example": ["127.0.0.1"]}
+        )
 
         assert visits == 0
         assert answer.startswith("evil.example leads to a private, local or reserved address")
         assert "127.0.0.1" not in answer
 
-    def test_a_name_that_changes_its_address_gains_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_name_that_changes_its_address_gains_nothing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         # What is connected to is what was judged: there is no second look-up to lie to.
         names = {"evil.example": ["192.0.2.1", "127.0.0.1"]}
 
@@ -206,7 +231,9 @@ class TestReaching:
         assert names == {"evil.example": ["127.0.0.1"]}
         assert self.visit("evil.example", monkeypatch, names=names)[0] == 0
 
-    def test_one_private_address_among_others_is_not_taken(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_one_private_address_among_others_is_not_taken(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         names = {"evil.example": ["127.0.0.1 ::1 0.0.0.0"]}
 
         assert self.visit("evil.example", monkeypatch, names=names)[0] == 0
@@ -229,27 +256,42 @@ class TestReaching:
 
         assert self.visit(host, monkeypatch, targets=targets, names=names) == (1, "inside")
 
-    def test_a_trusted_host_does_not_open_the_door_for_another(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_trusted_host_does_not_open_the_door_for_another(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         names = {"evil.example": ["127.0.0.1"], "inside.example": ["127.0.0.1"]}
 
-        assert self.visit("evil.example", monkeypatch, targets=("inside.example",), names=names)[0] == 0
+        assert (
+            self.visit("evil.example", monkeypatch, targets=("inside.example",), names=names)[0]
+            == 0
+        )
 
     @pytest.mark.parametrize(
         "address",
-        ["inside.example@evil.example", "inside.example\\@evil.example", "evil.example#@inside.example"],
+        [
+            "inside.example@evil.example",
+            "inside.example\\@evil.example",
+            "evil.example#@inside.example",
+        ],
     )
-    def test_who_is_trusted_is_who_is_called(self, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_who_is_trusted_is_who_is_called(
+        self, address: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         names = {"evil.example": ["127.0.0.1"]}
 
         assert self.visit(address, monkeypatch, targets=("inside.example",), names=names)[0] == 0
 
-    def test_a_name_that_nobody_has_is_said_not_to_be_found(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_name_that_nobody_has_is_said_not_to_be_found(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def nobody(*_: object, **__: object) -> None:
             raise socket.gaierror(-2, "secret internals")
 
         monkeypatch.setattr("scenarioctl.outgoing.client.socket.getaddrinfo", nobody)
 
-        assert self.visit("nobody.example", monkeypatch, names={})[1] == says("nobody.example", "could")
+        assert self.visit("nobody.example", monkeypatch, names={})[1] == says(
+            "nobody.example", "could"
+        )
 
 
 def test_no_connection_made_for_one_host_serves_another() -> None:

@@ -1,7 +1,8 @@
-"""What an account has at stake: read from a node on loopback, whose storage is encoded by the bundled runtimes.
+"""What an account has at stake: read from a node on loopback, whose storage is encoded by the
+bundled runtimes.
 
-No real runtime that stakes is played here: the rewards are compared with numbers that were worked out by hand, from the
-source that `staking_state.py` names.
+No real runtime that stakes is played here: the rewards are compared with numbers that were worked
+out by hand, from the source that `staking_state.py` names.
 """
 
 import json
@@ -84,7 +85,8 @@ def expose(
     claimed: Any = (),
     commission: int = 10**8,
 ) -> None:
-    """Let the validator have stake behind it in an *era*, whose reward is 9 DOT, of which a third is the validator's."""
+    """Let the validator have stake behind it in an *era*, whose reward is 9 DOT, of which a third
+    is the validator's."""
     total = own + sum(sum(page.values()) for page in pages)
     overview = {"total": total, "own": own, "nominator_count": 9, "page_count": len(pages)}
     hub.store("Staking", "ErasStakersOverview", era, VALIDATOR, value=overview)
@@ -124,7 +126,12 @@ def test_a_bond_tells_what_unlocks_and_when(ask: Ask, hub: FakeChain) -> None:
         "total": amount(10 * DOT, "10 DOT"),
         "active": amount(8 * DOT, "8 DOT"),
         "unlocking": [
-            {"amount": amount(DOT // 2, "0.5 DOT"), "era": 100, "estimated": None, "withdrawable": True},
+            {
+                "amount": amount(DOT // 2, "0.5 DOT"),
+                "era": 100,
+                "estimated": None,
+                "withdrawable": True,
+            },
             {
                 "amount": amount(3 * DOT // 2, "1.5 DOT"),
                 "era": 103,
@@ -168,7 +175,12 @@ def test_a_controller_is_shown_what_it_controls(ask: Ask, hub: FakeChain) -> Non
 
 def test_an_old_stash_is_found_by_its_controller(ask: Ask, hub: FakeChain) -> None:
     hub.store("Staking", "Bonded", WHO, value=OTHER)
-    hub.store("Staking", "Ledger", OTHER, value={"stash": WHO, "total": DOT, "active": DOT, "unlocking": []})
+    hub.store(
+        "Staking",
+        "Ledger",
+        OTHER,
+        value={"stash": WHO, "total": DOT, "active": DOT, "unlocking": []},
+    )
 
     assert ask.answer()["total"]["value"] == str(DOT)
 
@@ -186,22 +198,28 @@ def test_unclaimed_rewards_of_a_nominator_are_those_of_its_page(ask: Ask, hub: F
 
     answer = ask.answer()
 
-    # `calculate_staker_reward` of pallet-staking-async (paritytech/polkadot-sdk@0b38a7c66, reward.rs), all rounded down: a third
-    # of 9 DOT is 29 999 999 970, in billionths; 2 999 999 997 are commission; of the rest, 26 999 999 973, a quarter is the
-    # validator's, 6 749 999 993. Nominators share 20 249 999 980: 2500 of 3000 are 0.833333333 of it.
+    # `calculate_staker_reward` of pallet-staking-async (paritytech/polkadot-sdk@0b38a7c66,
+    # reward.rs), all rounded down: a third of 9 DOT is 29 999 999 970, in billionths; 2 999 999 997
+    # are commission; of the rest, 26 999 999 973, a quarter is the validator's, 6 749 999 993.
+    # Nominators share 20 249 999 980: 2500 of 3000 are 0.833333333 of it.
     expected = amount(16_874_999_976, "1.6874999976 DOT")
     page = {"validator": written(VALIDATOR), "page": 1, "amount": expected}
     assert answer["unclaimed"] == [
-        # It can't be claimed once era 175 is planned, which may be as soon as era 174 begins, 74 days from now.
+        # It can't be claimed once era 175 is planned, which may be as soon as era 174 begins, 74
+        # days from now.
         {"era": 90, **page, "estimated_end": "2027-02-09T12:00:00.000000000Z"},
         {"era": 92, **page, "estimated_end": "2027-02-11T12:00:00.000000000Z"},
     ]
     assert answer["unclaimed_total"] == amount(33_749_999_952, "3.3749999952 DOT")
 
 
-def test_a_validator_gets_its_own_part_and_the_commission_by_pages(ask: Ask, hub: FakeChain) -> None:
+def test_a_validator_gets_its_own_part_and_the_commission_by_pages(
+    ask: Ask, hub: FakeChain
+) -> None:
     bond(hub, VALIDATOR)
-    hub.store("Staking", "Validators", VALIDATOR, value={"commission": 12_500_000, "blocked": False})
+    hub.store(
+        "Staking", "Validators", VALIDATOR, value={"commission": 12_500_000, "blocked": False}
+    )
     expose(hub, 90, {OTHER: 500}, {WHO: 2500})
     hub.store("Staking", "ErasValidatorIncentiveBudget", 90, value=5)
 
@@ -218,7 +236,8 @@ def test_a_validator_gets_its_own_part_and_the_commission_by_pages(ask: Ask, hub
 
 
 def test_a_runtime_without_pots_rounds_to_the_nearest(scenarioctl: Run, tmp_path: Path) -> None:
-    """As `do_payout_stakers_by_page` did (paritytech/polkadot-sdk@00cee51ab): the validator's own part is on its first page."""
+    """As `do_payout_stakers_by_page` did (paritytech/polkadot-sdk@00cee51ab): the validator's own
+    part is on its first page."""
     with FakeNetwork(tmp_path, ("kusama", "assetHub_kusama")) as network:
         hub = network.chains["assetHub_kusama"]
         hub.store("Staking", "ActiveEra", value={"index": 100, "start": NOON})
@@ -226,7 +245,9 @@ def test_a_runtime_without_pots_rounds_to_the_nearest(scenarioctl: Run, tmp_path
         nominate(hub, VALIDATOR)
         bond(hub)
         bond(hub, VALIDATOR)
-        hub.store("Staking", "Validators", VALIDATOR, value={"commission": 12_500_000, "blocked": False})
+        hub.store(
+            "Staking", "Validators", VALIDATOR, value={"commission": 12_500_000, "blocked": False}
+        )
         expose(hub, 90, {OTHER: 500}, {WHO: 2500})
         line = ("staking", "show", "--chain", "assetHub_kusama", "--field", "unclaimed")
 
@@ -235,7 +256,8 @@ def test_a_runtime_without_pots_rounds_to_the_nearest(scenarioctl: Run, tmp_path
             for who in (BOB, written(VALIDATOR))
         ]
 
-    # 2500 of 4000 of 26 999 999 973; a quarter of it, and 1500 of 4000 of the commission; then the rest of the commission.
+    # 2500 of 4000 of 26 999 999 973; a quarter of it, and 1500 of 4000 of the commission; then the
+    # rest of the commission.
     assert [(row["page"], int(row["amount"]["value"])) for rows in found for row in rows] == [
         (1, 16_874_999_983),
         (0, 6_749_999_993 + 1_124_999_999),
@@ -293,7 +315,13 @@ def nearest(value: Fraction) -> int:
     stakes=st.lists(st.integers(1, 10**18), min_size=1, max_size=5),
 )
 def test_rewards_are_rounded_like_perbill(
-    from_pot: bool, reward: int, earned: int, others: int, commission: int, own: int, stakes: list[int]
+    from_pot: bool,
+    reward: int,
+    earned: int,
+    others: int,
+    commission: int,
+    own: int,
+    stakes: list[int],
 ) -> None:
     total = own + sum(stakes)
     names = [bytes([number] * 32) for number in range(10, 10 + len(stakes))]
@@ -305,7 +333,9 @@ def test_rewards_are_rounded_like_perbill(
         "overview": {"total": total, "own": own, "page_count": 1},
         "exposure": {
             "page_total": sum(stakes),
-            "others": [{"who": who, "value": value} for who, value in zip(names, stakes, strict=True)],
+            "others": [
+                {"who": who, "value": value} for who, value in zip(names, stakes, strict=True)
+            ],
         },
     }
 
@@ -337,7 +367,8 @@ def join(hub: FakeChain) -> None:
         "unbonding_eras": [(90, 100), (104, 300)],
     }
     hub.store("NominationPools", "PoolMembers", WHO, value=member)
-    # Of each 100 points that unlock, 10 were slashed; those of era 90 have been merged into the rest.
+    # Of each 100 points that unlock, 10 were slashed; those of era 90 have been merged into the
+    # rest.
     unbonding = {
         "no_era": {"points": 1000, "balance": 900},
         "with_era": [(104, {"points": 600, "balance": 540})],
@@ -381,7 +412,9 @@ def test_what_a_pool_does_not_tell_is_unknown(ask: Ask, hub: FakeChain) -> None:
         ("NominationPoolsApi_points_to_balance", "NominationPoolsApi_pending_rewards"), refuse
     )
     del hub.storage[
-        next(key for key in hub.storage if key.endswith("0c000000") and "NominationPools" not in key)
+        next(
+            key for key in hub.storage if key.endswith("0c000000") and "NominationPools" not in key
+        )
     ]
 
     pool = ask.answer()["pool"]
@@ -398,12 +431,19 @@ def vote(side: int, conviction: int, balance: int) -> dict[str, Any]:
 
 
 def casting(*votes: Any, prior: tuple[int, int] = (0, 0)) -> dict[str, Any]:
-    return {"Casting": {"votes": list(votes), "delegations": {"votes": 0, "capital": 0}, "prior": prior}}
+    return {
+        "Casting": {"votes": list(votes), "delegations": {"votes": 0, "capital": 0}, "prior": prior}
+    }
 
 
 def track(hub: FakeChain, *votings: Any, now: int = 1_000_000) -> None:
     """Let Bob have voted on as many tracks, at a block of the relay chain."""
-    hub.store("ConvictionVoting", "ClassLocksFor", WHO, value=[(number, 5) for number in range(len(votings))])
+    hub.store(
+        "ConvictionVoting",
+        "ClassLocksFor",
+        WHO,
+        value=[(number, 5) for number in range(len(votings))],
+    )
     for number, voting in enumerate(votings):
         hub.store("ConvictionVoting", "VotingFor", WHO, number, value=voting)
     hub.store("ParachainSystem", "LastRelayChainBlockNumber", value=now)
@@ -421,7 +461,12 @@ def test_locks_freezes_and_holds_have_their_names(ask: Ask, hub: FakeChain) -> N
         {"id": b"\xff\0\1\2\3\4\5\6", "amount": 7, "reasons": "All"},
     ]
     hub.store("Balances", "Locks", WHO, value=locks)
-    hub.store("Balances", "Freezes", WHO, value=[{"id": {"NominationPools": "PoolMinBalance"}, "amount": 8}])
+    hub.store(
+        "Balances",
+        "Freezes",
+        WHO,
+        value=[{"id": {"NominationPools": "PoolMinBalance"}, "amount": 8}],
+    )
     hub.store("Balances", "Holds", WHO, value=[{"id": {"Staking": "Staking"}, "amount": 9}])
 
     found = [(row["kind"], row["id"], row["amount"]["value"]) for row in ask.answer()["locks"]]
@@ -444,7 +489,8 @@ def test_locks_freezes_and_holds_have_their_names(ask: Ask, hub: FakeChain) -> N
         (1, 1, "Approved", 1_000_800, "2026-11-27T13:20:00.000000000Z", False),
         (0, 6, "Rejected", 900_000 + 32 * 100_800, "2027-07-02T13:20:00.000000000Z", False),
         (1, 0, "Approved", 900_000, None, True),
-        # The side that lost is bound to nothing, nor is anybody by a referendum that was never decided.
+        # The side that lost is bound to nothing, nor is anybody by a referendum that was never
+        # decided.
         (1, 6, "Rejected", None, None, True),
         (0, 6, "Approved", None, None, True),
         (1, 6, "TimedOut", None, None, True),
@@ -486,7 +532,9 @@ def test_votes_and_delegations_are_told_in_words(ask: Ask, hub: FakeChain) -> No
     }
     split = {"Split": {"aye": DOT, "nay": 2 * DOT}}
     track(
-        hub, casting((7, vote(1, 1, DOT)), (8, split), prior=(900_000, 4 * DOT)), {"Delegating": delegating}
+        hub,
+        casting((7, vote(1, 1, DOT)), (8, split), prior=(900_000, 4 * DOT)),
+        {"Delegating": delegating},
     )
     hub.store("Referenda", "ReferendumInfoFor", 7, value=ongoing())
     decide(hub, 8, "Approved", 900_000)
@@ -498,7 +546,10 @@ def test_votes_and_delegations_are_told_in_words(ask: Ask, hub: FakeChain) -> No
         "vote 2     3 DOT on referendum 8, track 0: can be unlocked",
         "vote 3     4 DOT of removed votes, track 0: can be unlocked",
         f"vote 4     2 DOT delegated to {written(OTHER)}, track 1: as long as it is delegated",
-        "vote 5     1 DOT of removed votes, track 1: until block 1000600, about 2026-11-27T13:00:00Z",
+        (
+            "vote 5     1 DOT of removed votes, track 1: until block 1000600, about "
+            "2026-11-27T13:00:00Z"
+        ),
     ]
 
 
@@ -531,7 +582,9 @@ def test_without_the_block_of_the_relay_chain_the_end_is_unknown(ask: Ask, hub: 
 
 
 @pytest.mark.parametrize("start", [None, 2**64 - 1])
-def test_dates_are_unknown_without_a_believable_start(ask: Ask, hub: FakeChain, start: int | None) -> None:
+def test_dates_are_unknown_without_a_believable_start(
+    ask: Ask, hub: FakeChain, start: int | None
+) -> None:
     hub.store("Staking", "ActiveEra", value={"index": 100, "start": start})
     bond(hub, unlocking=[{"value": 5, "era": 103}])
 
@@ -608,7 +661,8 @@ def test_a_person_reads_it_in_words(ask: Ask, hub: FakeChain) -> None:
         "rewards go to   the bond, which grows\n"
         f"nominates       {written(VALIDATOR)}\n"
         "pool            12, with 4 DOT; 0.25 DOT to claim\n"
-        "pool unlocking  0.000000009 DOT can be withdrawn; 0.000000027 DOT from era 104, about 2026-12-01T12:00:00Z\n"
+        "pool unlocking  0.000000009 DOT can be withdrawn; 0.000000027 DOT from era 104, "
+        "about 2026-12-01T12:00:00Z\n"
         "unclaimed       1.9285714286 DOT\n"
         f"90\t{written(VALIDATOR)}\t0\t1.9285714286 DOT\t2027-02-09T12:00:00Z\n"
     )

@@ -1,4 +1,5 @@
-"""The transactions of stakers: bytes beside those of polkadot.js, and what a node on loopback says that they depend on.
+"""The transactions of stakers: bytes beside those of polkadot.js, and what a node on loopback says
+that they depend on.
 
 No real runtime that stakes is played here: storage is encoded by the bundled runtimes.
 """
@@ -72,7 +73,11 @@ def test_a_stakers_call_is_the_one_of_polkadot_js(scenarioctl: Run, vector: dict
         (("bond", "--amount", "0"), 2, ("amount", "0")),
         (("bond", "--amount", "1 KSM"), 2, ("amount", "KSM")),
         (("bond", "--amount", "1", "--pool", "3"), 2, ("pool", "bond")),
-        (("bond", "--amount", "1", "--payee", "Nobody"), 2, ("payee", "Nobody", "staked, stash, none")),
+        (
+            ("bond", "--amount", "1", "--payee", "Nobody"),
+            2,
+            ("payee", "Nobody", "staked, stash, none"),
+        ),
         (("nominate",), 2, ("--validator", "nominate")),
         (("nominate", "--validator", "15oF4"), 2, ("--validator", "15oF4")),
         (("pool-join", "--amount", "1", "--pool", "x"), 2, ("pool", "x")),
@@ -174,7 +179,9 @@ def test_slashing_spans_are_counted_where_a_runtime_has_them(
 # Where staking lives
 
 
-def test_a_relay_chain_whose_staking_has_moved_is_refused(build: Build, network: FakeNetwork) -> None:
+def test_a_relay_chain_whose_staking_has_moved_is_refused(
+    build: Build, network: FakeNetwork
+) -> None:
     network.chains["polkadot"].store("StakingAhClient", "Mode", value="Active")
 
     ended = build("chill", "--chain", "polkadot")
@@ -229,7 +236,11 @@ def test_all_unclaimed_rewards_are_paid_out_in_one_batch(build: Build, hub: Fake
     ended = build("payout", "--sender", BOB, *CALL)
 
     payouts = [
-        {"Staking": {"payout_stakers_by_page": {"validator_stash": VALIDATOR, "era": era, "page": 1}}}
+        {
+            "Staking": {
+                "payout_stakers_by_page": {"validator_stash": VALIDATOR, "era": era, "page": 1}
+            }
+        }
         for era in (90, 92)
     ]
     assert call_of(ended) == ("Utility", "force_batch", {"calls": payouts})
@@ -280,7 +291,9 @@ def test_the_guide_pays_out_what_a_validator_has_open(
         expose(hub, era, {WHO: 2500})
     weigh(hub, 20)
     section = (
-        (ROOT / "docs" / "stakes.md").read_text(encoding="utf-8").partition("## A validator's payouts")[2]
+        (ROOT / "docs" / "stakes.md")
+        .read_text(encoding="utf-8")
+        .partition("## A validator's payouts")[2]
     )
     show, build, decode = section.partition("```sh\n")[2].partition("```")[0].splitlines()
     common = ("--config", str(network.config))
@@ -289,7 +302,9 @@ def test_the_guide_pays_out_what_a_validator_has_open(
 
     shown = scenarioctl(*common, *show.split()[1:])
     built = scenarioctl(*common, *build.partition(" > ")[0].split()[1:])
-    decoded = scenarioctl(*common, *decode.replace('"$(cat payout.hex)"', built.out.strip()).split()[1:])
+    decoded = scenarioctl(
+        *common, *decode.replace('"$(cat payout.hex)"', built.out.strip()).split()[1:]
+    )
 
     assert shown.out == "2.1428571368 DOT\n"
     assert decoded.out.count("pays out the rewards of era 9") == 2
@@ -302,7 +317,9 @@ def test_a_proxy_bonds_for_another_account(scenarioctl: Run, tmp_path: Path) -> 
     line = ("--offline", "--store", str(tmp_path / "scenarios.db"))
     scenarioctl(*line, "address", "add", "vault", "--proxy-of", written(OTHER), "--type", "Staking")
 
-    ended = scenarioctl(*line, "staking", "build", "pool-withdraw", "--as", "vault", "--sender", BOB, *CALL)
+    ended = scenarioctl(
+        *line, "staking", "build", "pool-withdraw", "--as", "vault", "--sender", BOB, *CALL
+    )
 
     pallet, method, arguments = call_of(ended)
     assert (pallet, method, arguments["real"]) == ("Proxy", "proxy", {"Id": OTHER})

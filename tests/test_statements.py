@@ -1,4 +1,5 @@
-"""The statements of `queries.sql`: each that a module names is there, both databases have words for it, and none is left over."""
+"""The statements of `queries.sql`: each that a module names is there, both databases have words for
+it, and none is left over."""
 
 import re
 
@@ -22,7 +23,9 @@ def test_every_statement_that_is_named_can_be_asked(dialect: Dialect) -> None:
         written = getattr(statements, name)
         for statement in (written,) if isinstance(written, str) else written:
             text = re.sub(r"\[\w+\]", "word", statement)
-            assert dialect.render(text.format(**filled) if name in ("LIST_JOBS", "LIST_SENT") else text), name
+            assert dialect.render(
+                text.format(**filled) if name in ("LIST_JOBS", "LIST_SENT") else text
+            ), name
 
 
 def test_no_statement_is_left_over() -> None:

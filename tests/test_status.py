@@ -1,4 +1,5 @@
-"""`scenarioctl status` and `/api/status/events`: what needs a person, the chains, the worker and the jobs."""
+"""`scenarioctl status` and `/api/status/events`: what needs a person, the chains, the worker and
+the jobs."""
 
 import asyncio
 import json
@@ -14,7 +15,15 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.chains.availability import read_block_time
 from scenarioctl.cli.output import head_age
-from scenarioctl.model.jobs import SECOND, FinishedRun, Job, JobChange, JobState, Retention, new_owner
+from scenarioctl.model.jobs import (
+    SECOND,
+    FinishedRun,
+    Job,
+    JobChange,
+    JobState,
+    Retention,
+    new_owner,
+)
 from scenarioctl.operations import status as operation
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.operations.registry_feeds import date_facts
@@ -123,7 +132,9 @@ async def test_the_newest_draft_of_each_job_waits_for_a_signature(tmp_path: Path
         late = replace(draft(NOON), expires=NOON + 60 * MINUTE)
         await run_at(app, one, -9, drafts=(late, late))
         soon = replace(
-            draft(NOON - 5, amount="0", human="", tx="0x00"), tx_type="Remark", expires=NOON + MINUTE
+            draft(NOON - 5, amount="0", human="", tx="0x00"),
+            tx_type="Remark",
+            expires=NOON + MINUTE,
         )
         await run_at(app, other, -8, drafts=(soon,))
         # Expired, outdated, failed, and the answer of a chain.
@@ -147,7 +158,13 @@ async def test_the_newest_draft_of_each_job_waits_for_a_signature(tmp_path: Path
             "expires": "2026-11-21T12:01:00.000000000Z",
             "expiring": True,
         }
-        assert (second["id"], second["draft"], second["drafts"], second["human"], second["expiring"]) == (
+        assert (
+            second["id"],
+            second["draft"],
+            second["drafts"],
+            second["human"],
+            second["expiring"],
+        ) == (
             *(one, 2, 2, "1.5 DOT"),
             False,
         )
@@ -161,7 +178,9 @@ async def fails(app: Application, id: str, *, pause: bool = False) -> None:
     def change(job: Job) -> JobChange:
         state = JobState.PAUSED if pause else job.state
         due = None if pause else job.due
-        return JobChange(job=replace(job, reason="the chain is down", state=state, due=due, planned=due))
+        return JobChange(
+            job=replace(job, reason="the chain is down", state=state, due=due, planned=due)
+        )
 
     await app.store.change_job(id, change)
 
@@ -192,7 +211,9 @@ async def test_paused_and_failing_jobs_need_a_person(tmp_path: Path) -> None:
 
         needs = answer["needs"]
         assert (needs["count"], needs["paused_total"], needs["failing_total"]) == (2, 1, 1)
-        assert [(row["id"], row["reason"]) for row in needs["paused"]] == [(paused, "the chain is down")]
+        assert [(row["id"], row["reason"]) for row in needs["paused"]] == [
+            (paused, "the chain is down")
+        ]
         assert needs["failing"] == [
             {
                 "id": failing,
@@ -227,8 +248,18 @@ async def test_lists_are_bounded_and_counts_are_not(tmp_path: Path) -> None:
 
         answer = await told(app)
 
-        assert len(answer["jobs"]) == len(answer["needs"]["sign"]) == len(answer["needs"]["paused"]) == 20
-        assert answer["jobs_total"] == answer["needs"]["sign_total"] == answer["needs"]["paused_total"] == 25
+        assert (
+            len(answer["jobs"])
+            == len(answer["needs"]["sign"])
+            == len(answer["needs"]["paused"])
+            == 20
+        )
+        assert (
+            answer["jobs_total"]
+            == answer["needs"]["sign_total"]
+            == answer["needs"]["paused_total"]
+            == 25
+        )
         assert answer["needs"]["count"] == 50
 
 
@@ -240,7 +271,9 @@ def test_a_chain_tells_the_age_of_its_head_and_which_endpoint_answers(
 
     with FakeNetwork(tmp_path) as network:
         config = ("--config", str(network.config))
-        scenarioctl("--offline", *config, "create", "remark", "--chain", "polkadot", "--text", "hello")
+        scenarioctl(
+            "--offline", *config, "create", "remark", "--chain", "polkadot", "--text", "hello"
+        )
         polkadot = network.chains["polkadot"]
         polkadot.store("Timestamp", "Now", value=int(time.time() * 1000) - 5000)
         fresh = chain()
@@ -248,7 +281,11 @@ def test_a_chain_tells_the_age_of_its_head_and_which_endpoint_answers(
         late = chain()
 
     gone = chain()
-    assert (fresh["head"], fresh["block_seconds"], {*fresh["history"]}) == ("fresh", 6, {"answered"})
+    assert (fresh["head"], fresh["block_seconds"], {*fresh["history"]}) == (
+        "fresh",
+        6,
+        {"answered"},
+    )
     assert 4 < fresh["age"] < 60
     assert fresh["endpoint"].startswith("ws://127.0.0.1:")
     assert (late["head"], round(late["age"] / 60)) == ("late", 60)
@@ -265,7 +302,9 @@ def test_a_chain_tells_the_age_of_its_head_and_which_endpoint_answers(
 def test_chains_that_scenarios_use_are_asked(scenarioctl: Run, tmp_path: Path) -> None:
     with FakeNetwork(tmp_path) as network:
         config = ("--config", str(network.config))
-        scenarioctl("--offline", *config, "create", "remark", "--chain", "polkadot", "--text", "hello")
+        scenarioctl(
+            "--offline", *config, "create", "remark", "--chain", "polkadot", "--text", "hello"
+        )
         network.chains["polkadot"].store("Timestamp", "Now", value=NOON // 1_000_000)
 
         connected = json.loads(scenarioctl(*config, "status", "--json").out)["chains"]
@@ -274,7 +313,10 @@ def test_chains_that_scenarios_use_are_asked(scenarioctl: Run, tmp_path: Path) -
     assert [(each["name"], each["title"], each["state"]) for each in connected] == [
         ("polkadot", "Polkadot", "connected")
     ]
-    assert (connected[0]["block"], connected[0]["block_time"]) == (100, "2026-11-21T12:00:00.000000000Z")
+    assert (connected[0]["block"], connected[0]["block_time"]) == (
+        100,
+        "2026-11-21T12:00:00.000000000Z",
+    )
     assert [each["state"] for each in offline] == ["offline"]
     gone = json.loads(scenarioctl(*config, "status", "--json").out)["chains"]
     assert [(each["state"], each["block"]) for each in gone] == [("unreachable", None)]
@@ -318,7 +360,9 @@ def test_the_stream_tells_what_it_is_and_what_becomes_of_it(served: Serving) -> 
     with Stream(served, "/api/status/events", port=served.api) as stream:
         headers = dict(stream.response.getheaders())
         first = next_status(stream, lambda _: True)
-        id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+        id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()[
+            "result"
+        ]
         assert served.post("/job/run", {"id": id}, port=served.worker).status == 200
         then = next_status(stream, lambda said: said["needs"]["count"])
 
@@ -339,7 +383,9 @@ def test_the_stream_tells_of_the_chains_again_and_again(served: Serving) -> None
     assert [(each["name"], each["state"]) for each in found[-1]] == [("polkadot", "offline")]
 
 
-def test_nobody_reads_while_nobody_listens(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_reads_while_nobody_listens(
+    served: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reads = []
 
     async def counted(app: Application) -> Any:

@@ -1,4 +1,5 @@
-"""A step type is one module and one row of `STEPS`: the rest of the program learns of it from its record."""
+"""A step type is one module and one row of `STEPS`: the rest of the program learns of it from its
+record."""
 
 import json
 from pathlib import Path
@@ -65,7 +66,9 @@ def test_the_new_step_is_drafted(scenarioctl: Run, scenario: str) -> None:
     assert "68656c6c6f" in full.out
 
 
-def test_the_new_step_has_a_card_and_an_icon(scenarioctl: Run, scenario: str, tmp_path: Path) -> None:
+def test_the_new_step_has_a_card_and_an_icon(
+    scenarioctl: Run, scenario: str, tmp_path: Path
+) -> None:
     text = scenarioctl("--offline", "scenario", "preview", scenario, "--format", "text").out
     svg = tmp_path / "preview.svg"
     drawn = scenarioctl("--offline", "scenario", "preview", scenario, "--output", str(svg))
@@ -87,7 +90,8 @@ def test_the_new_step_runs(scenarioctl: Run, scenario: str) -> None:
     answer = json.loads(done.out)
     assert [entry["txType"] for entry in answer["mempool"]] == ["Note"]
     assert any(
-        line.startswith("Drafted polkadot > Note > polkadot for polkadot ") for line in answer["result"]
+        line.startswith("Drafted polkadot > Note > polkadot for polkadot ")
+        for line in answer["result"]
     )
 
 
@@ -107,4 +111,8 @@ def test_every_record_is_complete_and_documented(name: str) -> None:
 def test_looks_and_flow_types_are_told_apart() -> None:
     steps = all_steps()
 
-    assert len({step.look.name for step in steps}) == len({step.name.lower() for step in steps}) == len(steps)
+    assert (
+        len({step.look.name for step in steps})
+        == len({step.name.lower() for step in steps})
+        == len(steps)
+    )

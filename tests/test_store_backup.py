@@ -1,4 +1,5 @@
-"""`store backup`: a complete copy of one moment while others write, or nothing; `store restore`: the way back, or nothing."""
+"""`store backup`: a complete copy of one moment while others write, or nothing; `store restore`:
+the way back, or nothing."""
 
 import asyncio
 import json
@@ -36,7 +37,9 @@ def fill(path: Path) -> None:
     asyncio.run(put())
 
 
-async def test_a_backup_has_what_is_only_in_the_log_of_an_open_store(scenarioctl: Run, path: Path) -> None:
+async def test_a_backup_has_what_is_only_in_the_log_of_an_open_store(
+    scenarioctl: Run, path: Path
+) -> None:
     copy = path.with_name("backup.db")
     store = open_store(path)
     await store.put_scenario(scenario("abc"))
@@ -67,7 +70,11 @@ def test_a_writer_in_the_middle_of_a_transaction_keeps_no_backup_waiting(
         writer.execute("DELETE FROM scenarios")
         done = scenarioctl("--json", "store", "backup", str(copy))
 
-    assert json.loads(done.out) == {"store": str(path), "file": str(copy), "bytes": copy.stat().st_size}
+    assert json.loads(done.out) == {
+        "store": str(path),
+        "file": str(copy),
+        "bytes": copy.stat().st_size,
+    }
     with closing(sqlite3.connect(copy)) as database:
         assert database.execute("SELECT count(*) FROM scenarios").fetchone() == (1,)
 
@@ -98,7 +105,9 @@ def test_a_damaged_store_leaves_no_backup(scenarioctl: Run, path: Path) -> None:
     fill(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'scenarios'").fetchone()
+        (root,) = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'scenarios'"
+        ).fetchone()
         (page,) = database.execute("PRAGMA page_size").fetchone()
     with path.open("r+b") as file:
         file.seek((root - 1) * page)
@@ -108,7 +117,9 @@ def test_a_damaged_store_leaves_no_backup(scenarioctl: Run, path: Path) -> None:
 
     assert ended.code == 2
     assert "is damaged" in ended.err
-    assert sorted(each.name for each in path.parent.iterdir() if "scenarios.db" not in each.name) == []
+    assert (
+        sorted(each.name for each in path.parent.iterdir() if "scenarios.db" not in each.name) == []
+    )
 
 
 def test_a_backup_migrates_nothing(scenarioctl: Run, path: Path) -> None:
@@ -123,7 +134,9 @@ def test_a_backup_migrates_nothing(scenarioctl: Run, path: Path) -> None:
             assert database.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) - 1,)
 
 
-def test_keep_removes_older_backups_of_that_name_and_nothing_else(scenarioctl: Run, path: Path) -> None:
+def test_keep_removes_older_backups_of_that_name_and_nothing_else(
+    scenarioctl: Run, path: Path
+) -> None:
     fill(path)
     folder = path.with_name("backups")
     folder.mkdir()
@@ -206,7 +219,9 @@ def add(path: Path, id: str, *, job: Job | None = None) -> None:
     asyncio.run(put())
 
 
-def test_a_restore_takes_the_store_back_and_keeps_what_was_there(scenarioctl: Run, path: Path) -> None:
+def test_a_restore_takes_the_store_back_and_keeps_what_was_there(
+    scenarioctl: Run, path: Path
+) -> None:
     fill(path)
     path.chmod(0o640)
     copy = path.with_name("backup.db")
@@ -218,7 +233,9 @@ def test_a_restore_takes_the_store_back_and_keeps_what_was_there(scenarioctl: Ru
 
     assert (done.code, done.out, done.err) == (0, f"{path}\n", says("kept", kept=kept))
     assert path.stat().st_mode & 0o777 == 0o640
-    assert sorted(each.name for each in path.parent.iterdir()) == sorted(("backup.db", path.name, kept.name))
+    assert sorted(each.name for each in path.parent.iterdir()) == sorted(
+        ("backup.db", path.name, kept.name)
+    )
     assert (ids(scenarioctl, path), ids(scenarioctl, kept)) == (["abc"], ["abc", "later"])
 
 
@@ -307,7 +324,9 @@ def test_a_file_that_is_no_good_backup_changes_nothing(
 def test_a_store_on_a_server_is_restored_by_its_own_program(scenarioctl: Run, path: Path) -> None:
     fill(path)
 
-    ended = scenarioctl("--store", "postgresql://db.example.org/scenarioctl", "store", "restore", str(path))
+    ended = scenarioctl(
+        "--store", "postgresql://db.example.org/scenarioctl", "store", "restore", str(path)
+    )
 
     assert (ended.code, ended.err) == (2, says("store", "pg_restore"))
 

@@ -1,4 +1,5 @@
-"""A store copied into another one: everything goes along, with its numbers; an interrupted copy goes on."""
+"""A store copied into another one: everything goes along, with its numbers; an interrupted copy
+goes on."""
 
 import json
 import os
@@ -97,7 +98,9 @@ def locations(database: str, tmp_path: Path) -> dict[str, str]:
     return {"sqlite": path, "postgres": database}
 
 
-@pytest.fixture(params=[("sqlite", "postgres"), ("postgres", "sqlite")], ids=lambda names: " to ".join(names))
+@pytest.fixture(
+    params=[("sqlite", "postgres"), ("postgres", "sqlite")], ids=lambda names: " to ".join(names)
+)
 def both(request: pytest.FixtureRequest, locations: dict[str, str]) -> tuple[str, str]:
     """Return the locations of a source with content and of an empty target."""
     source, target = (locations[name] for name in request.param)
@@ -144,8 +147,16 @@ def occupy(location: str) -> None:
         run(store.multisig_readings().put(READING, {KEY: [NOTICE]}))
         run(spend(store, THIRD.id))
         run(store.sent().add(SENT))
-        run(store.sent().add(replace(SENT, chain="kusama", nonce=None, valid_until=None, job="", draft=None)))
-        run(store.sent().change(replace(SENT, state=SentState.IN_BLOCK, block="0x01", block_number=7)))
+        run(
+            store.sent().add(
+                replace(SENT, chain="kusama", nonce=None, valid_until=None, job="", draft=None)
+            )
+        )
+        run(
+            store.sent().change(
+                replace(SENT, state=SentState.IN_BLOCK, block="0x01", block_number=7)
+            )
+        )
 
     with_store(location, put)
 
@@ -166,7 +177,9 @@ def failed() -> FinishedRun:
         lines=("run failed",),
         failure="no",
         steps={
-            "a": StepResult(outcome=StepOutcome.DONE, seconds=0.5, input="GET /", output="{}", length=2),
+            "a": StepResult(
+                outcome=StepOutcome.DONE, seconds=0.5, input="GET /", output="{}", length=2
+            ),
             "b": StepResult(outcome=StepOutcome.FAILED),
         },
     )
@@ -184,7 +197,9 @@ def content(location: str) -> dict[str, Any]:
                 for sort in ("created", "id", "summary")
                 for chain in ("", "polkadot")
             ],
-            "counts": [run(store.count_scenarios(chain)) for chain in ("", "polkadot", "hydraDx", "kusama")],
+            "counts": [
+                run(store.count_scenarios(chain)) for chain in ("", "polkadot", "hydraDx", "kusama")
+            ],
             "jobs": run(store.list_jobs()),
             "log": run(store.read_log(None)),
             "mempool": run(store.read_mempool(None)),
@@ -251,12 +266,17 @@ class TestCopies:
         def write_more(store: Store) -> tuple[int, int, int]:
             run(store.finish_run(replace(failed(), drafts=(DRAFT,)), retention=NO_LIMIT))
             event = run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
-            return run(store.read_log(None))[-1].seq, run(store.read_mempool(None))[-1].seq, event.id
+            return (
+                run(store.read_log(None))[-1].seq,
+                run(store.read_mempool(None))[-1].seq,
+                event.id,
+            )
 
         # As in the source, where the rows of a deleted scenario had higher ones.
         assert with_store(both[1], write_more) == with_store(both[0], write_more)
         assert (
-            with_store(both[1], lambda store: run(store.keep_scenario(replace(THIRD, id="twin")))) == THIRD.id
+            with_store(both[1], lambda store: run(store.keep_scenario(replace(THIRD, id="twin"))))
+            == THIRD.id
         )
         with_store(both[1], lambda store: run(store.put_scenario(replace(FIRST, id="new"))))
 
@@ -265,7 +285,9 @@ class TestCopies:
         with_store(both[0], lambda store: run(store.write(partial(find_all, fork))))
         perform(*both)
 
-        assert with_store(both[1], lambda store: [run(store.is_lost("mempool", at)) for at in (0, 1, 2)]) == [
+        assert with_store(
+            both[1], lambda store: [run(store.is_lost("mempool", at)) for at in (0, 1, 2)]
+        ) == [
             False,
             True,
             False,
@@ -317,7 +339,9 @@ class TestCopies:
                 run(store.start_job(replace(JOB, id=id, due=NOW + HOUR, planned=NOW + HOUR)))
 
         with_store(both[0], start)
-        assert refusal(Conflict, *both) == says("2 jobs", "--stop-jobs", source=without_password(both[0]))
+        assert refusal(Conflict, *both) == says(
+            "2 jobs", "--stop-jobs", source=without_password(both[0])
+        )
         assert with_store(both[1], lambda store: run(store.count_scenarios())) == 0
         stopped, _ = perform(*both, stop=True)
 
@@ -346,7 +370,9 @@ class TestRefusals:
     def test_a_target_with_other_content(self, both: tuple[str, str]) -> None:
         with_store(both[1], lambda store: run(store.put_scenario(SECOND)))
 
-        words = says("scenarios", "empty", source=without_password(both[0]), target=without_password(both[1]))
+        words = says(
+            "scenarios", "empty", source=without_password(both[0]), target=without_password(both[1])
+        )
         assert refusal(Conflict, *both) == words
         assert with_store(both[1], lambda store: run(store.count_scenarios())) == 1
 
@@ -354,7 +380,9 @@ class TestRefusals:
         perform(*both)
         with_store(both[1], lambda store: run(store.finish_run(failed(), retention=NO_LIMIT)))
 
-        words = says("runs", "empty", source=without_password(both[0]), target=without_password(both[1]))
+        words = says(
+            "runs", "empty", source=without_password(both[0]), target=without_password(both[1])
+        )
         assert refusal(Conflict, *both) == words
 
     def test_nobody_writes_to_the_source_meanwhile(self, both: tuple[str, str]) -> None:
@@ -362,7 +390,9 @@ class TestRefusals:
 
         def change(done: int, total: int) -> None:
             statement = "UPDATE log_lines SET text = 'other' WHERE seq = 1"
-            with pytest.raises((sqlite3.OperationalError, psycopg.errors.LockNotAvailable)) as caught:
+            with pytest.raises(
+                (sqlite3.OperationalError, psycopg.errors.LockNotAvailable)
+            ) as caught:
                 change_rows(both[0], statement)
             refused.append(caught.value)
 
@@ -382,7 +412,11 @@ class TestRefusals:
         perform(*both)
 
     @pytest.mark.parametrize(
-        "change", ["UPDATE log_lines SET text = 'other' WHERE seq = 1", "DELETE FROM log_lines WHERE seq = 1"]
+        "change",
+        [
+            "UPDATE log_lines SET text = 'other' WHERE seq = 1",
+            "DELETE FROM log_lines WHERE seq = 1",
+        ],
     )
     def test_a_target_that_changes_meanwhile(self, both: tuple[str, str], change: str) -> None:
         def interfere(done: int, total: int) -> None:
@@ -392,7 +426,10 @@ class TestRefusals:
         with pytest.raises(Conflict) as refused:
             perform(*both, progress=interfere)
         words = says(
-            "log_lines", "was changed", source=without_password(both[0]), target=without_password(both[1])
+            "log_lines",
+            "was changed",
+            source=without_password(both[0]),
+            target=without_password(both[1]),
         )
         assert str(refused.value) == words
 
@@ -481,8 +518,12 @@ class TestRefusals:
     def test_a_source_that_is_not_there(self, locations: dict[str, str], tmp_path: Path) -> None:
         absent = str(tmp_path / "absent.db")
 
-        assert refusal(NotFound, absent, locations["postgres"]) == says("does not exist", store=absent)
-        assert refusal(StoreFailed, shared_server().url("postgres"), locations["sqlite"]) == says("no tables")
+        assert refusal(NotFound, absent, locations["postgres"]) == says(
+            "does not exist", store=absent
+        )
+        assert refusal(StoreFailed, shared_server().url("postgres"), locations["sqlite"]) == says(
+            "no tables"
+        )
 
     def test_tables_of_another_version(self, locations: dict[str, str], tmp_path: Path) -> None:
         file, url = locations["sqlite"], locations["postgres"]
@@ -527,7 +568,9 @@ class TestRefusals:
         ],
         ids=["blob", "schedule", "line", "event"],
     )
-    def test_a_damaged_row(self, locations: dict[str, str], damage: str, words: tuple[str, ...]) -> None:
+    def test_a_damaged_row(
+        self, locations: dict[str, str], damage: str, words: tuple[str, ...]
+    ) -> None:
         file = locations["sqlite"]
         occupy(file)
         change_rows(file, damage)
@@ -536,7 +579,8 @@ class TestRefusals:
 
     def test_an_unknown_kind_of_store(self, locations: dict[str, str]) -> None:
         refused = message(
-            InvalidRequest, StoreCopy.open("mysql://me:secret@host/db", locations["sqlite"]).__aenter__()
+            InvalidRequest,
+            StoreCopy.open("mysql://me:secret@host/db", locations["sqlite"]).__aenter__(),
         )
 
         assert refused == says("mysql://…", "unsupported")
@@ -573,7 +617,9 @@ class TestCommand:
         with_store(locations["sqlite"], lambda store: run(store.start_job(start)))
         return locations["sqlite"]
 
-    def test_it_says_what_it_copied(self, scenarioctl: Run, source: str, locations: dict[str, str]) -> None:
+    def test_it_says_what_it_copied(
+        self, scenarioctl: Run, source: str, locations: dict[str, str]
+    ) -> None:
         refused = scenarioctl("store", "copy", source, locations["postgres"])
         done = scenarioctl("store", "copy", source, locations["postgres"], "--stop-jobs")
         again = scenarioctl("--json", "store", "copy", source, locations["postgres"])
@@ -670,7 +716,8 @@ def played(arguments: list[str]) -> str:
 def wait_until_blocked(connection: "psycopg.Connection[Any]") -> None:
     deadline = time.monotonic() + 30
     question = (
-        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'scenarioctl.mempool'::regclass"
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = "
+        "'scenarioctl.mempool'::regclass"
     )
     while connection.execute(question).fetchone() == (0,):
         assert time.monotonic() < deadline
@@ -694,13 +741,17 @@ def test_every_column_of_a_store_is_copied(tmp_path: Path) -> None:
     run(create_store(str(tmp_path / "s.db")))
 
     with closing(sqlite3.connect(tmp_path / "s.db")) as file:
-        tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = {
+            name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
         columns = {
             (table.name, row[1])
             for table in copying_module.TABLES
             for row in file.execute(f"PRAGMA table_info({table.name})")
         }
 
-    copied = {(each.name, name) for each in copying_module.TABLES for name in (*each.columns, *each.fixed)}
+    copied = {
+        (each.name, name) for each in copying_module.TABLES for name in (*each.columns, *each.fixed)
+    }
     assert columns - copied == MADE_ANEW
     assert tables - {each.name for each in copying_module.TABLES} == OWN

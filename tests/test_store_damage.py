@@ -1,12 +1,14 @@
-"""The files of a store are damaged under a daemon, with commands that write beside it: what is acknowledged is kept.
+"""The files of a store are damaged under a daemon, with commands that write beside it: what is
+acknowledged is kept.
 
-Counted is each write that was acknowledged (HTTP 200, or a command's own answer), by when it was asked for.
+Counted is each write that was acknowledged (HTTP 200, or a command's own answer), by when it was
+asked for.
 
-- *After* the damage was done: none may be lost.  Either it is found by its id once everything has ended and the store is
-  opened again, or it was refused.
-- *Before* that, the damage itself may destroy what was acknowledged: it is the user who removes the only file that has a
-  write.  `DAMAGES` says for each damage whether it does.  Where it doesn't, none may be lost after an orderly stop.
-  Those that the damage destroyed are counted apart.
+- *After* the damage was done: none may be lost.  Either it is found by its id once everything has
+  ended and the store is opened again, or it was refused.
+- *Before* that, the damage itself may destroy what was acknowledged: it is the user who removes the
+  only file that has a write.  `DAMAGES` says for each damage whether it does.  Where it doesn't,
+  none may be lost after an orderly stop. Those that the damage destroyed are counted apart.
 """
 
 import http.client
@@ -44,7 +46,8 @@ pytestmark = pytest.mark.processes
 #: Bytes of the index before what it says of frames.
 INDEX_HEADER = 136
 
-#: Opens the store, writes and closes it, as one command after another does; says when it asks, and the id once it is there.
+#: Opens the store, writes and closes it, as one command after another does; says when it asks, and
+#: the id once it is there.
 COMMANDS = """
 import sys, time
 from dataclasses import replace
@@ -122,20 +125,28 @@ class Damage:
 DAMAGES = {
     "file removed": Damage(do=lambda files: files.remove(files.store)),
     "file replaced by an older copy": Damage(do=lambda files: files.replace(files.store)),
-    "file truncated": Damage(do=lambda files: os.truncate(files.store, files.store.stat().st_size // 2)),
+    "file truncated": Damage(
+        do=lambda files: os.truncate(files.store, files.store.stat().st_size // 2)
+    ),
     "file emptied": Damage(do=lambda files: os.truncate(files.store, 0)),
     "older copy written into the file": Damage(do=lambda files: files.overwrite(files.store)),
     "file migrated": Damage(do=Files.migrate, destroys=False),
     "log removed": Damage(do=lambda files: files.remove(files.log), destroys=False),
-    "log replaced by an older copy": Damage(do=lambda files: files.replace(files.log), destroys=False),
+    "log replaced by an older copy": Damage(
+        do=lambda files: files.replace(files.log), destroys=False
+    ),
     "log truncated": Damage(do=lambda files: os.truncate(files.log, 5000)),
     "log emptied": Damage(do=lambda files: os.truncate(files.log, 0)),
     "older copy written into the log": Damage(do=lambda files: files.overwrite(files.log)),
     "index removed": Damage(do=lambda files: files.remove(files.index), destroys=False),
-    "index replaced by an older copy": Damage(do=lambda files: files.replace(files.index), destroys=False),
+    "index replaced by an older copy": Damage(
+        do=lambda files: files.replace(files.index), destroys=False
+    ),
     "index emptied": Damage(do=lambda files: os.truncate(files.index, 0), destroys=False),
     "older copy written into the index": Damage(do=lambda files: files.overwrite(files.index)),
-    "log and index removed": Damage(do=lambda files: files.remove(files.log, files.index), destroys=False),
+    "log and index removed": Damage(
+        do=lambda files: files.remove(files.log, files.index), destroys=False
+    ),
     "all removed": Damage(do=lambda files: files.remove(*files.store.parent.glob("scenarios.db*"))),
 }
 
@@ -171,7 +182,9 @@ class Clients:
             for number in range(commands)
         ]
         self._threads = [threading.Thread(target=self._ask)]
-        self._threads += [threading.Thread(target=self._listen, args=(each,)) for each in self._processes]
+        self._threads += [
+            threading.Thread(target=self._listen, args=(each,)) for each in self._processes
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -184,7 +197,8 @@ class Clients:
             thread.join(30)
         for process in self._processes:
             process.communicate(timeout=30)
-        # They write until they are killed, whatever they are told; who has mapped a file that is cut gets SIGBUS.
+        # They write until they are killed, whatever they are told; who has mapped a file that is
+        # cut gets SIGBUS.
         assert {*ended} <= {None, -signal.SIGBUS}
         return self._answers
 
@@ -198,7 +212,9 @@ class Clients:
             asked = time.time()
             text = f"{number} {'x' * (number % 5 * 700)}"
             try:
-                status, answer, _ = self._one.ask("/api/create/remark", {"chain": "polkadot", "text": text})
+                status, answer, _ = self._one.ask(
+                    "/api/create/remark", {"chain": "polkadot", "text": text}
+                )
             except (OSError, http.client.HTTPException, json.JSONDecodeError):
                 # The daemon has ended.
                 return
@@ -213,7 +229,8 @@ class Clients:
 
 
 def damage_once(home: Path, damage: Damage, dice: random.Random, *, kill: bool = False) -> Tally:
-    """Let everybody write, do the damage, stop the daemon (or *kill* it), and count what the next process finds."""
+    """Let everybody write, do the damage, stop the daemon (or *kill* it), and count what the next
+    process finds."""
     files = Files(home / "scenarios.db", home / "older")
     variables = {"SCENARIOCTL_STORE": str(files.store), "SCENARIOCTL_OFFLINE": "1"}
     seeds = seed(files.store, dice)
@@ -244,7 +261,11 @@ def seed(path: Path, dice: random.Random) -> list[tuple[float, str]]:
     path.parent.mkdir()
     ids = [f"seed-{number}" for number in range(dice.randrange(400))]
     store = open_store(path)
-    run(store.put_scenarios([replace(FIRST, id=id, blob=dice.randbytes(dice.randrange(6000))) for id in ids]))
+    run(
+        store.put_scenarios(
+            [replace(FIRST, id=id, blob=dice.randbytes(dice.randrange(6000))) for id in ids]
+        )
+    )
     run(store.close())
     return [(0, id) for id in ids]
 
@@ -320,10 +341,14 @@ def command(store: Path, text: str) -> "subprocess.CompletedProcess[str]":
     """Write as a user's command does."""
     environment = os.environ | {"SCENARIOCTL_STORE": str(store), "SCENARIOCTL_OFFLINE": "1"}
     line = [*PROGRAM, "create", "remark", "--chain", "polkadot", "--text", text]
-    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        line, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
-@pytest.mark.parametrize("is_seen", [True, False], ids=["seen by the daemon", "not seen before it stops"])
+@pytest.mark.parametrize(
+    "is_seen", [True, False], ids=["seen by the daemon", "not seen before it stops"]
+)
 @pytest.mark.parametrize("ends", [("-wal",), ("-wal", "-shm"), ("-shm",)], ids=" and ".join)
 def test_an_orderly_stop_destroys_nothing_and_no_command_writes_to_other_files(
     tmp_path: Path, ends: tuple[str, ...], is_seen: bool
@@ -387,7 +412,9 @@ def test_by_an_older_index_nobody_writes(tmp_path: Path, header: str) -> None:
         assert database.execute("SELECT count(*) FROM scenarios").fetchall() == [(40,)]
 
 
-def test_a_process_that_was_killed_between_log_and_index_keeps_nobody_from_writing(tmp_path: Path) -> None:
+def test_a_process_that_was_killed_between_log_and_index_keeps_nobody_from_writing(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "scenarios.db"
     index = path.with_name("scenarios.db-shm")
     # It reads, and so keeps the index from being made anew.
@@ -411,7 +438,9 @@ def test_a_process_that_was_killed_between_log_and_index_keeps_nobody_from_writi
     run(reader.close())
 
 
-def test_a_long_log_that_begins_anew_is_written_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_log_that_begins_anew_is_written_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # More frames than the first part of the index has, by two processes in turns.
     monkeypatch.setattr("scenarioctl.stores.sqlite.file_guard.LOG_BYTES", 20 * 1024**2)
     path = tmp_path / "scenarios.db"
@@ -435,7 +464,8 @@ def test_a_long_log_that_begins_anew_is_written_on(tmp_path: Path, monkeypatch: 
 def test_a_store_that_is_moved_amid_a_write_can_be_put_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the log was seen to be missing, so that the store took no more writes until a restart."""
+    """Only the log was seen to be missing, so that the store took no more writes until a
+    restart."""
     path, away = tmp_path / "scenarios.db", tmp_path / "away"
     away.mkdir()
     store = open_store(path)
@@ -476,7 +506,10 @@ def test_a_daemon_whose_store_becomes_newer_stops_writing(tmp_path: Path) -> Non
     assert (status, answer["code"], answer["error"]) == (503, "store_failed", sentence)
     # Whether the daemon wrote meanwhile, and failed, makes no difference.
     for status, answer, _ in (before, after):
-        assert (status, answer["error"]) == (503, sentence.within("the store accepts no writes: {}"))
+        assert (status, answer["error"]) == (
+            503,
+            sentence.within("the store accepts no writes: {}"),
+        )
 
 
 @pytest.mark.soak

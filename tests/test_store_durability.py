@@ -68,7 +68,8 @@ print("done", flush=True)
 """
 
 
-#: Twelve tasks on one loop: eight put scenarios, four run jobs; each says what is done once it is done.
+#: Twelve tasks on one loop: eight put scenarios, four run jobs; each says what is done once it is
+#: done.
 DAEMON = """
 import asyncio, sys
 from scenarioctl.model.jobs import FinishedRun, Job, JobState, MempoolDraft, Retention, Schedule
@@ -149,14 +150,19 @@ def count_by_reading(path: Path) -> dict[str, int]:
     return counts
 
 
-def write_until_killed(path: Path, first: int, seconds: float, *, since: str) -> list[tuple[str, int]]:
-    """Let a writer work, kill it *seconds* after it first said *since*, and return what it had done by then."""
+def write_until_killed(
+    path: Path, first: int, seconds: float, *, since: str
+) -> list[tuple[str, int]]:
+    """Let a writer work, kill it *seconds* after it first said *since*, and return what it had done
+    by then."""
     lines = listen_until_killed(WRITER, path, first, seconds, since={since})
     assert lines[0] == "opening"
     return [(word, int(number)) for word, number in (line.split() for line in lines[1:])]
 
 
-def listen_until_killed(script: str, path: Path, first: int, seconds: float, *, since: set[str]) -> list[str]:
+def listen_until_killed(
+    script: str, path: Path, first: int, seconds: float, *, since: set[str]
+) -> list[str]:
     """Kill *script* so many *seconds* after it has said all words of *since*; return its lines."""
     writer = subprocess.Popen(
         [sys.executable, "-c", script, str(path), str(first)],
@@ -206,7 +212,8 @@ def kill_again_and_again(path: Path, rounds: int, seed: int) -> int:
         word, last = said[-1]
         first = last + 2
         possible = {number: [scenario] for number, scenario in expected.items()}
-        # What was done and not said any more may be there or not: the next step on this one, or the next one.
+        # What was done and not said any more may be there or not: the next step on this one, or the
+        # next one.
         if word == "put" and last % 5 == 3:
             possible[last].append(make_scenario(last, version=1))
         if word == "put" and last % 5 == 4:
@@ -246,7 +253,9 @@ def test_a_process_killed_while_it_creates_the_store_leaves_one_that_works(tmp_p
         assert count_by_reading(path)[""] >= 1
 
 
-def test_processes_that_begin_at_once_on_a_new_store_lose_nothing_and_see_no_lock(tmp_path: Path) -> None:
+def test_processes_that_begin_at_once_on_a_new_store_lose_nothing_and_see_no_lock(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "new" / "scenarios.db"
     work_side_by_side(path, processes=4, count=20)
 
@@ -285,11 +294,14 @@ def work_side_by_side(path: Path, *, processes: int, count: int) -> None:
 
 
 def kill_daemons(path: Path, rounds: int, seed: int) -> tuple[int, int]:
-    """Return how many puts and how many runs were acknowledged, having checked that each is there, once."""
+    """Return how many puts and how many runs were acknowledged, having checked that each is there,
+    once."""
     dice = random.Random(seed)
     first, puts, ran = 0, set[int](), dict[str, int]()
     for _ in range(rounds):
-        for line in listen_until_killed(DAEMON, path, first, dice.uniform(0, 0.4), since={"put", "ran"}):
+        for line in listen_until_killed(
+            DAEMON, path, first, dice.uniform(0, 0.4), since={"put", "ran"}
+        ):
             match line.split():
                 case ["put", number]:
                     puts.add(int(number))
@@ -314,7 +326,9 @@ def check_what_daemons_left(path: Path, puts: set[int], ran: dict[str, int]) -> 
         # A run may be kept that was not said any more; none twice, none halfway.
         assert ran.get(name, 0) <= job.runs <= ran.get(name, 0) + 1
         ran[name] = job.runs
-        expected = [f"{word} {number}" for number in range(1, job.runs + 1) for word in ("begin", "end")]
+        expected = [
+            f"{word} {number}" for number in range(1, job.runs + 1) for word in ("begin", "end")
+        ]
         assert [line.text for line in run(store.read_log(name))] == expected
         assert [entry.draft.tx for entry in run(store.read_mempool(name))] == [
             f"0x{number}" for number in range(1, job.runs + 1)
@@ -323,7 +337,9 @@ def check_what_daemons_left(path: Path, puts: set[int], ran: dict[str, int]) -> 
     count_by_reading(path)
 
 
-def test_a_daemon_killed_amid_its_group_commits_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+def test_a_daemon_killed_amid_its_group_commits_loses_nothing_that_it_acknowledged(
+    tmp_path: Path,
+) -> None:
     puts, runs = kill_daemons(tmp_path / "scenarios.db", rounds=3, seed=3)
 
     assert puts >= 3
@@ -364,7 +380,10 @@ def test_many_stores_are_each_created_by_many_processes_at_once(tmp_path: Path) 
 
 @pytest.mark.soak
 def test_a_hundred_thousand_scenarios_answer_as_fast_as_a_thousand(tmp_path: Path) -> None:
-    sizes = {size: {one.question: one for one in latencies} for size, latencies in measure_sizes(tmp_path)}
+    sizes = {
+        size: {one.question: one for one in latencies}
+        for size, latencies in measure_sizes(tmp_path)
+    }
 
     small, large = sizes[1_000], sizes[100_000]
     for question in (

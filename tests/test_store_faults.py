@@ -1,4 +1,5 @@
-"""What goes wrong with the file of a store: each is said in a sentence, and nothing is half written."""
+"""What goes wrong with the file of a store: each is said in a sentence, and nothing is half
+written."""
 
 import sqlite3
 import subprocess
@@ -73,7 +74,9 @@ def test_a_schema_whose_names_are_damaged_is_said(tmp_path: Path, column: str) -
     with closing(sqlite3.connect(path)) as database:
         (version,) = database.execute("PRAGMA schema_version").fetchone()
         database.execute("PRAGMA writable_schema = 1")
-        database.execute(f"UPDATE sqlite_master SET {column} = CAST(x'ff6a' AS TEXT) WHERE name = 'jobs'")
+        database.execute(
+            f"UPDATE sqlite_master SET {column} = CAST(x'ff6a' AS TEXT) WHERE name = 'jobs'"
+        )
         database.execute(f"PRAGMA schema_version = {version + 1}")
         database.commit()
 
@@ -84,7 +87,9 @@ def test_a_schema_whose_names_are_damaged_is_said(tmp_path: Path, column: str) -
 #: Everything that a store can be asked to write.
 WRITES: dict[str, Callable[[Store], Coroutine[Any, Any, object]]] = {
     "put a scenario": lambda store: store.put_scenario(replace(FIRST, id="new")),
-    "replace a scenario": lambda store: store.put_scenario(replace(FIRST, blob=b"new"), replace=True),
+    "replace a scenario": lambda store: store.put_scenario(
+        replace(FIRST, blob=b"new"), replace=True
+    ),
     "delete a scenario": lambda store: store.delete_scenario(SECOND.id),
     "start a job": lambda store: store.start_job(replace(JOB, id=SECOND.id)),
     "stop a job": lambda store: stop_job(store, FIRST.id, now=NOW),
@@ -114,7 +119,10 @@ def set_the_scene(store: Store) -> None:
 def everything(folder: Path) -> dict[str, list[Any]]:
     """Return all rows of all tables."""
     with closing(sqlite3.connect(folder / "scenarios.db")) as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [
+            name
+            for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         return {table: database.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
 
 
@@ -137,7 +145,10 @@ def test_a_locked_store_refuses_every_write_after_a_while(
     write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.01)
-    with opened("sqlite", tmp_path) as store, closing(sqlite3.connect(tmp_path / "scenarios.db")) as other:
+    with (
+        opened("sqlite", tmp_path) as store,
+        closing(sqlite3.connect(tmp_path / "scenarios.db")) as other,
+    ):
         run(store.put_scenarios([FIRST, SECOND]))
         set_the_scene(store)
         other.isolation_level = None
@@ -156,7 +167,9 @@ def test_a_run_that_finds_the_disk_full_leaves_nothing_and_is_kept_once_there_is
     before = everything(tmp_path)
     writer = writer_of(store)
     (pages,) = writer.execute("PRAGMA page_count").fetchone()
-    long = ended(claimed, lines=("x" * 1000,) * 50, drafts=(replace(DRAFT, tx="0x" + "00" * 50_000),))
+    long = ended(
+        claimed, lines=("x" * 1000,) * 50, drafts=(replace(DRAFT, tx="0x" + "00" * 50_000),)
+    )
 
     # At each page that the run may need: wherever the disk ends, all of the run or nothing is kept.
     for room in range(0, 24, 3):
@@ -198,10 +211,16 @@ asyncio.run(main())
 """
 
 
-def test_a_file_that_may_not_grow_fails_those_whose_commit_it_stops_and_no_others(tmp_path: Path) -> None:
+def test_a_file_that_may_not_grow_fails_those_whose_commit_it_stops_and_no_others(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "scenarios.db"
     answer = subprocess.run(
-        [sys.executable, "-c", FILE_LIMIT, str(path)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", FILE_LIMIT, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     sentence = f"store '{path}' cannot be read or written (disk I/O error), nothing was changed"
@@ -221,13 +240,19 @@ class Damage:
 JOB_DAMAGES = [
     Damage(name="no JSON", statement="UPDATE jobs SET schedule = 'hourly'"),
     Damage(name="a list", statement="UPDATE jobs SET schedule = '[]'"),
-    Damage(name="deep", statement="UPDATE jobs SET schedule = replace(hex(zeroblob(50000)), '0', '[')"),
+    Damage(
+        name="deep", statement="UPDATE jobs SET schedule = replace(hex(zeroblob(50000)), '0', '[')"
+    ),
     Damage(name="a number", statement="UPDATE jobs SET schedule = 5"),
     Damage(name="bytes", statement="UPDATE jobs SET schedule = x'ff'"),
     Damage(name="no UTF-8", statement="UPDATE jobs SET schedule = CAST(x'7b22ff227d' AS TEXT)"),
-    Damage(name="an interval in words", statement="""UPDATE jobs SET schedule = '{"every": "1h"}'"""),
+    Damage(
+        name="an interval in words", statement="""UPDATE jobs SET schedule = '{"every": "1h"}'"""
+    ),
     Damage(name="a broken interval", statement="""UPDATE jobs SET schedule = '{"every": 1.5}'"""),
-    Damage(name="an unknown policy", statement="""UPDATE jobs SET schedule = '{"overlap": "maybe"}'"""),
+    Damage(
+        name="an unknown policy", statement="""UPDATE jobs SET schedule = '{"overlap": "maybe"}'"""
+    ),
     Damage(name="an unknown field", statement="""UPDATE jobs SET schedule = '{"evry": 1}'"""),
     Damage(name="planned in words", statement="UPDATE jobs SET planned = 'tomorrow'"),
     Damage(name="counts in words", statement="UPDATE jobs SET runs = 'many'"),
@@ -236,7 +261,9 @@ JOB_DAMAGES = [
 
 
 @pytest.mark.parametrize("wrong", JOB_DAMAGES, ids=lambda wrong: wrong.name)
-def test_a_damaged_job_is_paused_and_stops_no_other(store: Store, tmp_path: Path, wrong: Damage) -> None:
+def test_a_damaged_job_is_paused_and_stops_no_other(
+    store: Store, tmp_path: Path, wrong: Damage
+) -> None:
     run(store.start_job(JOB))
     alter(tmp_path, wrong.statement)
     run(store.start_job(replace(JOB, id=SECOND.id, due=NOW + 1)))
@@ -258,9 +285,15 @@ def test_a_damaged_job_is_paused_and_stops_no_other(store: Store, tmp_path: Path
 
 @pytest.mark.parametrize(
     "statement",
-    ["UPDATE jobs SET state = 'walking'", "UPDATE jobs SET due = 'tomorrow'", "UPDATE jobs SET due = x'00'"],
+    [
+        "UPDATE jobs SET state = 'walking'",
+        "UPDATE jobs SET due = 'tomorrow'",
+        "UPDATE jobs SET due = x'00'",
+    ],
 )
-def test_a_job_that_is_never_due_for_damage_says_so(store: Store, tmp_path: Path, statement: str) -> None:
+def test_a_job_that_is_never_due_for_damage_says_so(
+    store: Store, tmp_path: Path, statement: str
+) -> None:
     run(store.start_job(JOB))
     alter(tmp_path, statement)
 
@@ -283,7 +316,9 @@ def test_a_job_that_is_damaged_while_it_runs_keeps_its_run(store: Store, tmp_pat
 
 
 @pytest.mark.parametrize("column", ["blob = 'text'", "summary = x'00'", "created = 'then'"])
-def test_a_damaged_scenario_is_said_and_can_be_deleted(store: Store, tmp_path: Path, column: str) -> None:
+def test_a_damaged_scenario_is_said_and_can_be_deleted(
+    store: Store, tmp_path: Path, column: str
+) -> None:
     run(store.start_job(JOB))
     alter(tmp_path, f"UPDATE scenarios SET {column} WHERE id = '{FIRST.id}'")
     sentence = "scenario 'lnr8CfoQX' is damaged in the store, delete it and create it again"
@@ -319,7 +354,9 @@ def test_a_list_goes_on_behind_a_damaged_scenario(
     for number in range(4):
         run(
             store.put_scenario(
-                replace(FIRST, id=f"more{number}", created=FIRST.created + number, summary=f"{number}")
+                replace(
+                    FIRST, id=f"more{number}", created=FIRST.created + number, summary=f"{number}"
+                )
             )
         )
     alter(tmp_path, f"UPDATE scenarios SET {column} WHERE id IN ('{FIRST.id}', 'more2')")
@@ -328,7 +365,11 @@ def test_a_list_goes_on_behind_a_damaged_scenario(
     pages = [run(store.list_scenarios(sort=sort, descending=descending, limit=1))]
     while pages[-1].next:
         pages.append(
-            run(store.list_scenarios(sort=sort, descending=descending, limit=1, after=pages[-1].next))
+            run(
+                store.list_scenarios(
+                    sort=sort, descending=descending, limit=1, after=pages[-1].next
+                )
+            )
         )
 
     assert len(pages) == 6
@@ -339,7 +380,9 @@ def test_a_list_goes_on_behind_a_damaged_scenario(
 
 def test_a_list_says_which_scenario_is_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "home"
-    app = Application(Settings(config=folder / "c", store=str(tmp_path / "scenarios.db"), cache=folder / "r"))
+    app = Application(
+        Settings(config=folder / "c", store=str(tmp_path / "scenarios.db"), cache=folder / "r")
+    )
     run(app.store.put_scenarios([FIRST, SECOND]))
     alter(tmp_path, f"UPDATE scenarios SET summary = x'00' WHERE id = '{FIRST.id}'")
 
@@ -425,14 +468,20 @@ def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(tmp_path: Path) 
         run(store.start_job(JOB))
         finish(store, ended(claim(store)[0]))
         run(store.close())
-        (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'log_lines'").fetchone()
+        (root,) = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'log_lines'"
+        ).fetchone()
     damage(path, (root - 1) * 4096, root * 4096)
-    sentence = f"store '{path}' is damaged (database disk image is malformed): restore it from a backup"
+    sentence = (
+        f"store '{path}' is damaged (database disk image is malformed): restore it from a backup"
+    )
 
     with opened("sqlite", tmp_path) as store:
         assert message(StoreFailed, store.read_log(FIRST.id)) == sentence
         (claimed,) = claim(store, now=NOW + HOUR)
-        assert message(StoreFailed, store.finish_run(ended(claimed), retention=NO_LIMIT)) == sentence
+        assert (
+            message(StoreFailed, store.finish_run(ended(claimed), retention=NO_LIMIT)) == sentence
+        )
         assert get_job(store).runs == len(run(store.read_mempool(FIRST.id))) == 1
         assert run(store.get_scenario(SECOND.id)) == SECOND
 
@@ -440,9 +489,9 @@ def test_a_damaged_page_is_said_and_what_lies_elsewhere_is_read(tmp_path: Path) 
 def test_a_value_that_sqlite_cannot_hold_is_said(store: Store, tmp_path: Path) -> None:
     writer_of(store).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
 
-    assert message(InvalidRequest, store.put_scenario(replace(FIRST, id="big", blob=bytes(200_000)))) == says(
-        "store", tmp_path=tmp_path
-    )
+    assert message(
+        InvalidRequest, store.put_scenario(replace(FIRST, id="big", blob=bytes(200_000)))
+    ) == says("store", tmp_path=tmp_path)
 
 
 def test_nothing_is_left_open_where_a_store_was_refused(
@@ -466,9 +515,12 @@ def test_nothing_is_left_open_where_a_store_was_refused(
 def test_a_log_that_somebody_else_moves_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite answers at once that it is busy: for a daemon that meant that the log had been truncated."""
+    """SQLite answers at once that it is busy: for a daemon that meant that the log had been
+    truncated."""
     path = tmp_path / "log.db"
-    connect = partial(sqlite3.connect, path, isolation_level=None, check_same_thread=False, timeout=30)
+    connect = partial(
+        sqlite3.connect, path, isolation_level=None, check_same_thread=False, timeout=30
+    )
     with closing(connect()) as writer, closing(connect()) as reader, closing(connect()) as mover:
         writer.execute("PRAGMA journal_mode=WAL")
         writer.execute("CREATE TABLE t (n)")

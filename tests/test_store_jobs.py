@@ -60,7 +60,12 @@ WEBHOOK = "6f1c0d2e-0000-4000-8000-000000000001"
 NO_LIMIT = Retention(log_lines=0, mempool_entries=0, runs=0, webhook_events=0, webhook_age=0)
 
 JOB = Job(
-    id=FIRST.id, state=JobState.RUNNING, schedule=Schedule(every=HOUR), changed=NOW, due=NOW, planned=NOW
+    id=FIRST.id,
+    state=JobState.RUNNING,
+    schedule=Schedule(every=HOUR),
+    changed=NOW,
+    due=NOW,
+    planned=NOW,
 )
 DRAFT = MempoolDraft(
     chain="polkadot",
@@ -85,7 +90,9 @@ def claim(store: Store, owner: str = "me", *, now: int = NOW, **more: Any) -> li
 
 async def begin_due(store: Store, owner: str, *, limit: int = 100, lease: int = 10) -> list[Leg]:
     await store.renew_lease(owner, lease=lease)
-    begun = [await store.begin_leg(id, leg=leg, owner=owner) for id, leg in await store.find_due(limit)]
+    begun = [
+        await store.begin_leg(id, leg=leg, owner=owner) for id, leg in await store.find_due(limit)
+    ]
     return [leg for leg in begun if leg is not None]
 
 
@@ -95,7 +102,8 @@ def give_back(store: Store, owner: str) -> int:
 
 
 async def stop_job(store: Store, id: str = FIRST.id, *, now: int = NOW) -> bool:
-    """Stop a job as a request does, without a line in its log; return whether it was not stopped."""
+    """Stop a job as a request does, without a line in its log; return whether it was not
+    stopped."""
     stopped = False
 
     def stop(job: Job) -> JobChange | None:
@@ -117,7 +125,11 @@ def note_change(job: Job) -> JobChange:
 def waiting(leg: Leg, **more: Any) -> FinishedRun:
     """Return what a leg leaves behind that ends with a wait for a webhook, of an hour at most."""
     wait = RunWait(
-        step="webhook 6f1c…", number=2, webhook=WEBHOOK, until=NOW + HOUR, saved='{"what": "it has"}'
+        step="webhook 6f1c…",
+        number=2,
+        webhook=WEBHOOK,
+        until=NOW + HOUR,
+        saved='{"what": "it has"}',
     )
     return ended(leg, **{"lines": (), "drafts": (), "ran": False, "wait": wait, **more})
 
@@ -127,7 +139,8 @@ def next_due(store: Store) -> int | None:
 
 
 def ended(claimed: Leg, **more: Any) -> FinishedRun:
-    """Return what the leg leaves behind that ends its run, one line and one draft unless told otherwise."""
+    """Return what the leg leaves behind that ends its run, one line and one draft unless told
+    otherwise."""
     job = claimed.job
     assert job.planned is not None
     answer = FinishedRun(
@@ -161,7 +174,9 @@ def get_job(store: Store, id: str = FIRST.id) -> Job:
 
 def fill_jobs(store: Store, count: int) -> None:
     """Start *count* jobs of which the last is due first."""
-    started = [replace(JOB, id=f"job-{number:04}", due=NOW - number * SECOND) for number in range(count)]
+    started = [
+        replace(JOB, id=f"job-{number:04}", due=NOW - number * SECOND) for number in range(count)
+    ]
     run(store.put_scenarios(replace(FIRST, id=job.id) for job in started))
 
     async def start_all() -> None:
@@ -266,7 +281,9 @@ class TestEveryStore:
         assert [job.id for job in (*first.items, *rest.items)] == [f"job-{n:04}" for n in order]
         assert (first.total, rest.next, rest.total) == (7, "", 7)
         run(store.start_job(replace(JOB, id="job-0005", changed=NOW)))
-        assert message(InvalidRequest, store.list_jobs(after="job-0003")) == says("after", "job-0003")
+        assert message(InvalidRequest, store.list_jobs(after="job-0003")) == says(
+            "after", "job-0003"
+        )
         assert run(store.list_jobs(state=JobState.STOPPED)) == JobPage(
             items=(get_job(store, "job-0003"),), total=1
         )
@@ -305,7 +322,9 @@ class TestEveryStore:
                 now=NOW + 7,
             )
         ]
-        assert run(store.get_job(FIRST.id)) == replace(JOB, owner="me", epoch=2, last_started=NOW + 7)
+        assert run(store.get_job(FIRST.id)) == replace(
+            JOB, owner="me", epoch=2, last_started=NOW + 7
+        )
 
     def test_a_job_is_claimed_once(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -382,7 +401,9 @@ class TestEveryStore:
 
         assert (again.job.planned, again.job.due) == (NOW + 5, JOB.due)
         run(stop_job(store, FIRST.id, now=NOW))
-        run(store.add_lines(FIRST.id, epoch=again.job.epoch, lines=("d",), now=NOW, planned=NOW + 6))
+        run(
+            store.add_lines(FIRST.id, epoch=again.job.epoch, lines=("d",), now=NOW, planned=NOW + 6)
+        )
         assert get_job(store).planned is None
         assert texts(store) == ["b", "c"]
 
@@ -391,12 +412,15 @@ class TestEveryStore:
     def test_a_finished_run_leaves_lines_drafts_and_the_next_time(self, store: Store) -> None:
         run(store.start_job(JOB))
         (claimed,) = claim(store)
-        failed = MempoolDraft(chain="assetHub", amount="0", tx_type="Remark", date=NOW + 6, tx=NO_TRANSACTION)
+        failed = MempoolDraft(
+            chain="assetHub", amount="0", tx_type="Remark", date=NOW + 6, tx=NO_TRANSACTION
+        )
         lines = ("Starting worker", "workload executed", "Sleeping")
 
         assert finish(store, ended(claimed, lines=lines, drafts=(DRAFT, failed))) is True
         assert run(store.read_log(FIRST.id)) == [
-            LogLine(seq=seq, job=FIRST.id, written=NOW + 2, text=text) for seq, text in enumerate(lines, 1)
+            LogLine(seq=seq, job=FIRST.id, written=NOW + 2, text=text)
+            for seq, text in enumerate(lines, 1)
         ]
         assert run(store.read_mempool(FIRST.id)) == [
             MempoolEntry(seq=1, job=FIRST.id, draft=DRAFT, occurrence=NOW),
@@ -430,13 +454,23 @@ class TestEveryStore:
         run(stop_job(store, FIRST.id, now=NOW + 1))
 
         assert finish(store, ended(claimed)) is False
-        assert (texts(store), run(store.read_mempool(FIRST.id)), run(store.last_runs(FIRST.id, limit=9))) == (
+        assert (
+            texts(store),
+            run(store.read_mempool(FIRST.id)),
+            run(store.last_runs(FIRST.id, limit=9)),
+        ) == (
             [],
             [],
             [],
         )
         job = get_job(store)
-        assert (job.state, job.due, job.planned, job.owner, job.runs) == (JobState.STOPPED, None, None, "", 0)
+        assert (job.state, job.due, job.planned, job.owner, job.runs) == (
+            JobState.STOPPED,
+            None,
+            None,
+            "",
+            0,
+        )
 
     def test_a_job_that_is_started_anew_does_not_keep_the_run_of_before(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -494,7 +528,9 @@ class TestEveryStore:
         finish(store, ended(claim(store)[0], failure="down"))
         before = get_job(store)
         (claimed,) = claim(store, now=NOW + 2 * HOUR)
-        left_out = ended(claimed, ran=False, lines=("missed",), drafts=(), due=NOW + 3 * HOUR, started=1)
+        left_out = ended(
+            claimed, ran=False, lines=("missed",), drafts=(), due=NOW + 3 * HOUR, started=1
+        )
         assert finish(store, left_out) is True
 
         job = get_job(store)
@@ -502,9 +538,17 @@ class TestEveryStore:
         assert (job.runs, job.failures, job.reason, job.due) == (1, 1, "down", NOW + 3 * HOUR)
         assert job.last_finished == before.last_finished
 
-    def test_a_run_in_the_foreground_is_kept_and_no_schedule_knows_of_it(self, store: Store) -> None:
+    def test_a_run_in_the_foreground_is_kept_and_no_schedule_knows_of_it(
+        self, store: Store
+    ) -> None:
         alone = FinishedRun(
-            job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, lines=("x",), drafts=(DRAFT,)
+            job=FIRST.id,
+            epoch=None,
+            planned=NOW,
+            started=NOW,
+            finished=NOW,
+            lines=("x",),
+            drafts=(DRAFT,),
         )
 
         assert finish(store, alone) is True
@@ -537,9 +581,15 @@ class TestEveryStore:
         assert texts(store, after=118) == ["line 119", "line 120"]
         assert texts(store, after=3, limit=2) == ["line 4", "line 5"]
         assert texts(store, after=120) == texts(store, after=2**70) == []
-        assert texts(store) == texts(store, after=-5, limit=2**70) == [f"line {n}" for n in range(1, 121)]
+        assert (
+            texts(store)
+            == texts(store, after=-5, limit=2**70)
+            == [f"line {n}" for n in range(1, 121)]
+        )
 
-    def test_the_logs_and_mempools_of_all_jobs_are_followed_in_the_order_written(self, store: Store) -> None:
+    def test_the_logs_and_mempools_of_all_jobs_are_followed_in_the_order_written(
+        self, store: Store
+    ) -> None:
         for id in (FIRST.id, OTHER.id):
             run(store.start_job(replace(JOB, id=id)))
         first, other = sorted(claim(store), key=lambda one: one.job.id != FIRST.id)
@@ -552,7 +602,9 @@ class TestEveryStore:
             (3, OTHER.id, "c"),
         ]
         assert texts(store, None, after=1, limit=1) == ["b"]
-        assert [(entry.seq, entry.job) for entry in run(store.read_mempool(None, after=1))] == [(2, OTHER.id)]
+        assert [(entry.seq, entry.job) for entry in run(store.read_mempool(None, after=1))] == [
+            (2, OTHER.id)
+        ]
 
     def test_the_tail_of_a_log_and_a_mempool_is_found(self, store: Store) -> None:
         for id in (FIRST.id, OTHER.id):
@@ -565,7 +617,10 @@ class TestEveryStore:
         assert texts(store, after=line) == ["b", "c"]
         assert run(store.read_mempool(FIRST.id, after=entry)) == []
         assert run(store.find_tail(FIRST.id, lines=3, entries=1)) == (0, 0)
-        assert texts(store, None, after=run(store.find_tail(None, lines=2, entries=0))[0]) == ["c", "d"]
+        assert texts(store, None, after=run(store.find_tail(None, lines=2, entries=0))[0]) == [
+            "c",
+            "d",
+        ]
         with pytest.raises(NotFound):
             run(store.find_tail("nosuchone", lines=1, entries=1))
 
@@ -601,7 +656,9 @@ class TestEveryStore:
         # The newest is kept however long.
         assert [entry.draft.node for entry in run(store.read_mempool(FIRST.id))] == ["5"]
 
-    def test_a_job_keeps_no_more_bytes_of_its_log_than_there_is_room_for(self, store: Store) -> None:
+    def test_a_job_keeps_no_more_bytes_of_its_log_than_there_is_room_for(
+        self, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         few = Retention(log_lines=100, log_bytes=20_000)
         kept = 0
@@ -640,7 +697,9 @@ class TestEveryStore:
         assert (whole, cut) == ("x" * 4096, "x" * 4093 + "…")
         assert wide == "ü" * 2046 + "…"
 
-    def test_who_reads_on_gets_no_more_long_drafts_at_once_than_a_portion(self, store: Store) -> None:
+    def test_who_reads_on_gets_no_more_long_drafts_at_once_than_a_portion(
+        self, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         long = replace(DRAFT, tx="0x" + "ab" * 300_000)
         finish(store, ended(claim(store)[0], drafts=(long,) * 5))
@@ -650,7 +709,9 @@ class TestEveryStore:
         assert [entry.seq for entry in run(store.read_mempool(FIRST.id, after=4, limit=200))] == [5]
         assert run(store.read_mempool(FIRST.id, after=5, limit=200)) == []
 
-    def test_a_webhook_keeps_no_more_of_its_events_than_there_is_room_for(self, store: Store) -> None:
+    def test_a_webhook_keeps_no_more_of_its_events_than_there_is_room_for(
+        self, store: Store
+    ) -> None:
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
         few = Retention(webhook_bytes=250_000)
         for _ in range(5):
@@ -682,7 +743,12 @@ class TestEveryStore:
         for number in range(5):
             id = (FIRST, OTHER)[number % 2].id
             by_hand = FinishedRun(
-                job=id, epoch=None, planned=NOW, started=NOW + number, finished=NOW, failure="x" * number
+                job=id,
+                epoch=None,
+                planned=NOW,
+                started=NOW + number,
+                finished=NOW,
+                failure="x" * number,
             )
             finish(store, by_hand)
 
@@ -709,9 +775,15 @@ class TestEveryStore:
         self, store: Store, count: int, stored: bool
     ) -> None:
         outcomes = list(StepOutcome)
-        steps = {f'action_"ä"{number}': StepResult(outcome=outcomes[number % 4]) for number in range(count)}
+        steps = {
+            f'action_"ä"{number}': StepResult(outcome=outcomes[number % 4])
+            for number in range(count)
+        }
         finish(
-            store, FinishedRun(job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, steps=steps)
+            store,
+            FinishedRun(
+                job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, steps=steps
+            ),
         )
 
         (kept,) = run(store.last_runs(FIRST.id, limit=1))
@@ -719,25 +791,35 @@ class TestEveryStore:
         assert run(store.steps_of_run(OTHER.id, kept.number)) == {}
 
     @pytest.mark.parametrize(("count", "longest"), [(3, 1000), (30, 200), (100, 0)])
-    def test_of_many_steps_less_of_their_texts_is_kept(self, store: Store, count: int, longest: int) -> None:
+    def test_of_many_steps_less_of_their_texts_is_kept(
+        self, store: Store, count: int, longest: int
+    ) -> None:
         step = StepResult(
             outcome=StepOutcome.DONE, seconds=1.5, input="i" * 900, output="o" * 1000, length=5000
         )
         steps = {f"n{number}": step for number in range(count)}
         finish(
-            store, FinishedRun(job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, steps=steps)
+            store,
+            FinishedRun(
+                job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, steps=steps
+            ),
         )
 
         (kept,) = run(store.last_runs(FIRST.id, limit=1))
         found = run(store.steps_of_run(FIRST.id, kept.number))
         shown = "i" * 200 + "…" if longest == 200 else step.input[:longest]
-        assert found == {node: replace(step, input=shown, output=step.output[:longest]) for node in steps}
+        assert found == {
+            node: replace(step, input=shown, output=step.output[:longest]) for node in steps
+        }
 
     def test_the_newest_draft_of_each_job_waits(self, store: Store) -> None:
         def leave(id: str, *expiries: int | None) -> None:
             drafts = tuple(replace(DRAFT, expires=each) for each in expiries)
             finish(
-                store, FinishedRun(job=id, epoch=None, planned=NOW, started=NOW, finished=NOW, drafts=drafts)
+                store,
+                FinishedRun(
+                    job=id, epoch=None, planned=NOW, started=NOW, finished=NOW, drafts=drafts
+                ),
             )
 
         assert run(store.waiting_drafts(now=NOW, soon=NOW, limit=9)) == WaitingDrafts()
@@ -766,7 +848,12 @@ class TestEveryStore:
             finish(
                 store,
                 FinishedRun(
-                    job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, drafts=(draft,)
+                    job=FIRST.id,
+                    epoch=None,
+                    planned=NOW,
+                    started=NOW,
+                    finished=NOW,
+                    drafts=(draft,),
                 ),
             )
         sent = SentTransaction(
@@ -819,7 +906,12 @@ class TestEveryStore:
             moment = NOW + hour * HOUR
             finish(
                 store,
-                ended(claimed, finished=moment, lines=(f"{hour}",), drafts=(replace(DRAFT, date=moment),)),
+                ended(
+                    claimed,
+                    finished=moment,
+                    lines=(f"{hour}",),
+                    drafts=(replace(DRAFT, date=moment),),
+                ),
             )
             run(store.put_event(WEBHOOK, hour, now=moment, retention=NO_LIMIT))
         now = NOW + 2 * HOUR
@@ -832,7 +924,9 @@ class TestEveryStore:
         assert [event.content for event in run(store.list_events(WEBHOOK))] == [1, 2]
         assert run(store.prune(now=now, retention=age)) == 0
 
-    def test_pruning_keeps_to_counts_that_were_lowered_and_later_runs_count_right(self, store: Store) -> None:
+    def test_pruning_keeps_to_counts_that_were_lowered_and_later_runs_count_right(
+        self, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         (claimed,) = claim(store)
         finish(store, ended(claimed, lines=tuple(map(str, range(5000))), drafts=(DRAFT,) * 3))
@@ -879,16 +973,32 @@ class TestEveryStore:
         run(store.start_job(JOB))
         (claimed,) = claim(store)
         query = replace(DRAFT, tx_type="ChainQuery", tx="{}", spec_version=None, expires=None)
-        drafts = (DRAFT, query, replace(DRAFT, spec_version=3), DRAFT, replace(DRAFT, chain="assetHub"))
+        drafts = (
+            DRAFT,
+            query,
+            replace(DRAFT, spec_version=3),
+            DRAFT,
+            replace(DRAFT, chain="assetHub"),
+        )
         finish(store, ended(claimed, drafts=drafts))
 
-        assert run(store.drafted_for()) == [("assetHub", 2_000_000), ("polkadot", 3), ("polkadot", 2_000_000)]
+        assert run(store.drafted_for()) == [
+            ("assetHub", 2_000_000),
+            ("polkadot", 3),
+            ("polkadot", 2_000_000),
+        ]
         assert [entry.seq for entry in run(store.read_drafts("polkadot", 2_000_000))] == [1, 4]
-        assert [e.seq for e in run(store.read_drafts("polkadot", 2_000_000, after=1, limit=1))] == [4]
+        assert [e.seq for e in run(store.read_drafts("polkadot", 2_000_000, after=1, limit=1))] == [
+            4
+        ]
         flags = {1: "the call is another", 4: "the call is gone", 99: "was pruned"}
         for _ in range(2):
             # Two daemons may have noticed.
-            run(store.flag_drafts(flags, now=NOW + 7, lines={FIRST.id: ["2 drafts"], "deleted": ["lost"]}))
+            run(
+                store.flag_drafts(
+                    flags, now=NOW + 7, lines={FIRST.id: ["2 drafts"], "deleted": ["lost"]}
+                )
+            )
         assert [entry.flag for entry in run(store.read_mempool(FIRST.id))] == [
             "the call is another",
             "",
@@ -907,7 +1017,9 @@ class TestEveryStore:
     def test_an_event_is_taken_only_for_a_webhook_that_a_scenario_names(self, store: Store) -> None:
         sentence = f"webhook '{WEBHOOK}' is not named by any scenario in the store"
 
-        assert message(NotFound, store.put_event(WEBHOOK, {}, now=NOW, retention=NO_LIMIT)) == sentence
+        assert (
+            message(NotFound, store.put_event(WEBHOOK, {}, now=NOW, retention=NO_LIMIT)) == sentence
+        )
         assert message(NotFound, store.list_events(WEBHOOK)) == sentence
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
         assert run(store.list_events(WEBHOOK)) == []
@@ -945,7 +1057,9 @@ class TestEveryStore:
         run(store.put_event(WEBHOOK, 3, now=NOW, retention=NO_LIMIT))
         assert run(store.newest_event(WEBHOOK, job=FIRST.id)) == replace(newest, id=3, content=3)
 
-    def test_an_event_stays_unused_where_the_run_that_used_it_is_not_kept(self, store: Store) -> None:
+    def test_an_event_stays_unused_where_the_run_that_used_it_is_not_kept(
+        self, store: Store
+    ) -> None:
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
         run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
         run(store.start_job(JOB))
@@ -964,7 +1078,9 @@ class TestEveryStore:
         assert [event.content for event in run(store.list_events(WEBHOOK))] == [3, 4]
         assert [event.content for event in run(store.list_events("other"))] == ["other"]
 
-    def test_the_events_go_with_the_last_scenario_that_names_the_webhook(self, store: Store) -> None:
+    def test_the_events_go_with_the_last_scenario_that_names_the_webhook(
+        self, store: Store
+    ) -> None:
         for scenario in (FIRST, OTHER):
             run(store.put_scenario(replace(scenario, webhooks=(WEBHOOK,)), replace=True))
         event = run(store.put_event(WEBHOOK, 1, now=NOW, retention=NO_LIMIT))
@@ -1143,7 +1259,9 @@ class TestSqlite:
         yield store
         run(store.close())
 
-    def test_nothing_walks_past_what_it_does_not_ask_for(self, store: SqliteStore, clock: Clock) -> None:
+    def test_nothing_walks_past_what_it_does_not_ask_for(
+        self, store: SqliteStore, clock: Clock
+    ) -> None:
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
         run(store.start_job(JOB))
         with traced(store) as asked:
@@ -1160,7 +1278,9 @@ class TestSqlite:
             (claimed,) = claim(store)
             few = Retention(log_lines=1, mempool_entries=1, runs=1)
             finish(
-                store, ended(claimed, lines=("a", "b"), drafts=(DRAFT, DRAFT), used_events={WEBHOOK: 1}), few
+                store,
+                ended(claimed, lines=("a", "b"), drafts=(DRAFT, DRAFT), used_events={WEBHOOK: 1}),
+                few,
             )
             claim(store, now=NOW + HOUR)
             clock.now = 100
@@ -1187,14 +1307,16 @@ class TestSqlite:
             run(store.delete_scenario(FIRST.id))
 
         plans = {
-            statement: [row[3] for row in store._database.execute(f"EXPLAIN QUERY PLAN {statement}")]
+            statement: [
+                row[3] for row in store._database.execute(f"EXPLAIN QUERY PLAN {statement}")
+            ]
             for statement in dict.fromkeys(asked)
             if statement.strip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))
         }
         assert len(plans) > 30
         for statement, plan in plans.items():
-            # As many leases as there are processes; a page of a list, in its order; how many jobs there are, how many of
-            # them wait, and whose legs are in progress.
+            # As many leases as there are processes; a page of a list, in its order; how many jobs
+            # there are, how many of them wait, and whose legs are in progress.
             harmless = (
                 *(
                     "SCAN leases",
@@ -1205,9 +1327,15 @@ class TestSqlite:
                     "SCAN page",
                     "SCAN locked",
                 ),
-                *("SCAN jobs USING COVERING INDEX jobs_by_state", "SCAN jobs USING INDEX jobs_that_wait"),
+                *(
+                    "SCAN jobs USING COVERING INDEX jobs_by_state",
+                    "SCAN jobs USING INDEX jobs_that_wait",
+                ),
                 "SCAN jobs USING COVERING INDEX jobs_by_owner",
-                *("SCAN j USING INDEX jobs_by_changed", "SCAN j USING COVERING INDEX jobs_by_changed"),
+                *(
+                    "SCAN j USING INDEX jobs_by_changed",
+                    "SCAN j USING COVERING INDEX jobs_by_changed",
+                ),
             )
             scans = [
                 step
@@ -1275,8 +1403,16 @@ class TestSqlite:
             "edges": [],
         }
         old._database.executemany(
-            "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, '', 1, 1, 1, ?)",
-            [("a", pack({"nodes": [], "edges": []})), ("b", pack(diagram)), ("c", b"c"), ("d", "damaged")],
+            (
+                "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, "
+                "'', 1, 1, 1, ?)"
+            ),
+            [
+                ("a", pack({"nodes": [], "edges": []})),
+                ("b", pack(diagram)),
+                ("c", b"c"),
+                ("d", "damaged"),
+            ],
         )
         run(old.close())
         monkeypatch.undo()

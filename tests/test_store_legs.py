@@ -1,4 +1,5 @@
-"""What a store promises about legs of runs: who begins one, what its end needs, and what a run waits for."""
+"""What a store promises about legs of runs: who begins one, what its end needs, and what a run
+waits for."""
 
 import asyncio
 import subprocess
@@ -16,9 +17,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.errors import NotFound, StoreUnavailable
-from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, KnownWorker, Leg, RunWait, Schedule
+from scenarioctl.model.jobs import (
+    SECOND,
+    Job,
+    JobChange,
+    JobState,
+    KnownWorker,
+    Leg,
+    RunWait,
+    Schedule,
+)
 from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.postgres.store import QUEUE, TASK, Deferrals, PostgresStore, moment, priority
+from scenarioctl.stores.postgres.store import (
+    QUEUE,
+    TASK,
+    Deferrals,
+    PostgresStore,
+    moment,
+    priority,
+)
 from scenarioctl.stores.store import Store
 from tests.runner import finish as run
 from tests.test_store_jobs import (
@@ -95,7 +112,9 @@ def store(kind: str, tmp_path: Path, clock: Clock) -> Iterator[Store]:
 
 
 class TestWhoBegins:
-    def test_a_leg_is_begun_once_by_its_number_when_it_is_due(self, store: Store, clock: Clock) -> None:
+    def test_a_leg_is_begun_once_by_its_number_when_it_is_due(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.renew_lease("me", lease=10))
         run(store.start_job(replace(JOB, due=NOW + 5)))
         assert (due(store), run(store.until_due())) == ([], 5)
@@ -132,7 +151,9 @@ class TestWhoBegins:
                 running=1,
                 jobs=(FIRST.id,),
             ),
-            KnownWorker(owner="b", version="", clock_offset=None, seen=NOW + 8, is_silent=False, running=0),
+            KnownWorker(
+                owner="b", version="", clock_offset=None, seen=NOW + 8, is_silent=False, running=0
+            ),
         ]
         clock.now += HOUR - 8
         assert [each.owner for each in run(store.list_workers())] == ["b"]
@@ -162,14 +183,18 @@ class TestWhoBegins:
         assert [begin(store, number, "you") for number in numbers[:-1]] == [None] * 3
         assert begin(store, numbers[-1], "you") is not None
 
-    def test_a_change_between_two_runs_that_moves_no_time_leaves_the_leg(self, store: Store) -> None:
+    def test_a_change_between_two_runs_that_moves_no_time_leaves_the_leg(
+        self, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         before = due(store)
         plan(store, schedule=Schedule(every=HOUR, pause_after=3))
 
         assert due(store) == before
 
-    def test_of_many_that_begin_a_leg_one_gets_it(self, store: Store, kind: str, tmp_path: Path) -> None:
+    def test_of_many_that_begin_a_leg_one_gets_it(
+        self, store: Store, kind: str, tmp_path: Path
+    ) -> None:
         fill_jobs(store, 20)
         others = [STORES[kind](tmp_path, clock_of(store)) for _ in range(4)]
 
@@ -177,11 +202,15 @@ class TestWhoBegins:
             await mine.renew_lease(owner, lease=10)
             rung = await mine.find_due(100)
             await asyncio.sleep(0)
-            begun = await asyncio.gather(*(mine.begin_leg(id, leg=leg, owner=owner) for id, leg in rung))
+            begun = await asyncio.gather(
+                *(mine.begin_leg(id, leg=leg, owner=owner) for id, leg in rung)
+            )
             return [leg for leg in begun if leg is not None]
 
         async def work_all() -> list[list[Leg]]:
-            return await asyncio.gather(*(work(mine, f"worker {n}") for n, mine in enumerate(others)))
+            return await asyncio.gather(
+                *(work(mine, f"worker {n}") for n, mine in enumerate(others))
+            )
 
         begun = [leg for some in run(work_all()) for leg in some]
         assert sorted(leg.job.id for leg in begun) == [f"job-{number:04}" for number in range(20)]
@@ -190,7 +219,9 @@ class TestWhoBegins:
         for mine in others:
             run(mine.close())
 
-    def test_of_many_starts_at_once_one_starts_the_job(self, store: Store, kind: str, tmp_path: Path) -> None:
+    def test_of_many_starts_at_once_one_starts_the_job(
+        self, store: Store, kind: str, tmp_path: Path
+    ) -> None:
         others = [STORES[kind](tmp_path, clock_of(store)) for _ in range(4)]
 
         async def start_all() -> list[bool]:
@@ -201,7 +232,9 @@ class TestWhoBegins:
         for each in others:
             run(each.close())
 
-    def test_one_whose_scenario_was_deleted_and_created_again_is_started(self, store: Store) -> None:
+    def test_one_whose_scenario_was_deleted_and_created_again_is_started(
+        self, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         run(stop_job(store))
         run(store.delete_scenario(FIRST.id))
@@ -223,7 +256,9 @@ class TestLeases:
         run(stop_job(store, second[0].job.id))
         assert run(store.leg_owners()) == set()
 
-    def test_a_lease_runs_out_by_the_clock_of_leases_alone(self, store: Store, clock: Clock) -> None:
+    def test_a_lease_runs_out_by_the_clock_of_leases_alone(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.start_job(JOB))
         clock.now = 100
         claim(store, "me")
@@ -236,7 +271,9 @@ class TestLeases:
         assert run(store.renew_lease("me", lease=10)).jobs == {FIRST.id}
         assert run(store.lapsed_owners()) == set()
 
-    def test_a_lease_that_was_granted_later_than_now_has_run_out(self, store: Store, clock: Clock) -> None:
+    def test_a_lease_that_was_granted_later_than_now_has_run_out(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.start_job(JOB))
         clock.now = 1000
         claim(store, "before")
@@ -283,7 +320,9 @@ class TestLeases:
         ]
         assert run(store.free_legs(["gone"])) == run(store.free_legs([])) == 0
 
-    def test_a_worker_that_does_not_hear_that_lines_are_stored_stores_them_once(self, store: Store) -> None:
+    def test_a_worker_that_does_not_hear_that_lines_are_stored_stores_them_once(
+        self, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         (leg,) = claim(store, "me")
         first: dict[str, Any] = {"epoch": leg.job.epoch, "now": NOW, "noted": 0}
@@ -314,7 +353,9 @@ class TestLeases:
         assert texts(store) == ["begun", "awake"]
         assert len(run(store.read_mempool(FIRST.id))) == get_job(store).runs == 1
 
-    def test_a_leg_whose_lease_ran_out_but_nobody_took_is_kept(self, store: Store, clock: Clock) -> None:
+    def test_a_leg_whose_lease_ran_out_but_nobody_took_is_kept(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.start_job(JOB))
         (leg,) = claim(store)
         clock.now = 50
@@ -330,12 +371,20 @@ class TestLeases:
 
 
 class TestWaits:
-    def test_a_leg_that_ends_with_a_wait_keeps_what_it_left_and_counts_as_no_run(self, store: Store) -> None:
+    def test_a_leg_that_ends_with_a_wait_keeps_what_it_left_and_counts_as_no_run(
+        self, store: Store
+    ) -> None:
         run(store.start_job(JOB))
         leg = begin_and_wait(store, lines=("begun",), drafts=(DRAFT,))
 
         job = get_job(store)
-        assert (job.step, job.waiting, job.due, job.planned, job.runs) == ("webhook 6f1c…", 2, END, NOW, 0)
+        assert (job.step, job.waiting, job.due, job.planned, job.runs) == (
+            "webhook 6f1c…",
+            2,
+            END,
+            NOW,
+            0,
+        )
         assert (job.owner, job.last_started, job.last_finished) == ("", NOW, None)
         assert (texts(store), len(run(store.read_mempool(FIRST.id)))) == (["begun"], 1)
         assert run(store.last_runs(FIRST.id, limit=9)) == []
@@ -347,9 +396,15 @@ class TestWaits:
         run(store.start_job(JOB))
         begin_and_wait(store, lines=("begun",), drafts=(DRAFT,))
         (second,) = claim(store, now=END)
-        assert (second.saved, second.interrupted, second.logged) == ('{"what": "it has"}', False, False)
+        assert (second.saved, second.interrupted, second.logged) == (
+            '{"what": "it has"}',
+            False,
+            False,
+        )
         assert (second.job.last_started, second.job.planned) == (NOW, NOW)
-        end = ended(second, started=NOW, finished=END, former_lines=1, former_drafts=1, due=END + HOUR)
+        end = ended(
+            second, started=NOW, finished=END, former_lines=1, former_drafts=1, due=END + HOUR
+        )
         assert finish(store, end)
 
         (kept,) = run(store.last_runs(FIRST.id, limit=9))
@@ -360,7 +415,9 @@ class TestWaits:
         (following,) = claim(store, now=END + HOUR)
         assert following.saved == ""
 
-    def test_a_delay_ends_at_its_time_and_no_event_ends_it(self, store: Store, clock: Clock) -> None:
+    def test_a_delay_ends_at_its_time_and_no_event_ends_it(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.start_job(JOB))
         (leg,) = claim(store)
         delay = RunWait(step="delay", number=1, until=NOW + 5, saved="{}")
@@ -397,7 +454,9 @@ class TestWaits:
         begin_and_wait(store)
         event = post(store)
         (leg,) = claim(store)
-        assert finish(store, ended(leg, used_events={WEBHOOK: event}, due=NOW, next_planned=NOW + 1))
+        assert finish(
+            store, ended(leg, used_events={WEBHOOK: event}, due=NOW, next_planned=NOW + 1)
+        )
 
         begin_and_wait(store)
         assert due(store) == []
@@ -450,7 +509,9 @@ class TestWaits:
         run(other.close())
         assert len(due(store)) == 12
 
-    def test_the_timeout_of_a_wait_comes_by_the_clock_of_the_store(self, store: Store, clock: Clock) -> None:
+    def test_the_timeout_of_a_wait_comes_by_the_clock_of_the_store(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.start_job(JOB))
         begin_and_wait(store)
         clock.wall = END - 1
@@ -501,7 +562,9 @@ class TestRequestsThatEndARun:
         (leg,) = claim(store)
         plan(store, ends=True, lines=("ended by hand",), **ENDS[how])
 
-        assert run(store.add_lines(FIRST.id, epoch=leg.job.epoch, lines=("late",), now=NOW)) is False
+        assert (
+            run(store.add_lines(FIRST.id, epoch=leg.job.epoch, lines=("late",), now=NOW)) is False
+        )
         assert run(store.renew_lease("me", lease=10)).jobs == set()
         assert finish(store, waiting(leg)) is False
         assert finish(store, ended(leg)) is False
@@ -610,7 +673,8 @@ def bells(store: Store) -> list[tuple[Any, ...]]:
     """Return what the engine is to ring for: job, number of the leg, and time in seconds."""
     return asked(
         store,
-        "SELECT args ->> 'job', (args ->> 'leg')::bigint, extract(epoch FROM scheduled_at)::float FROM procrastinate_jobs"
+        "SELECT args ->> 'job', (args ->> 'leg')::bigint, extract(epoch FROM "
+        "scheduled_at)::float FROM procrastinate_jobs"
         " ORDER BY id",
     )
 
@@ -659,7 +723,9 @@ class TestBells:
 
         assert len(bells(store)) == 1
 
-    def test_what_is_due_later_gets_its_bell_a_minute_before(self, store: Store, clock: Clock) -> None:
+    def test_what_is_due_later_gets_its_bell_a_minute_before(
+        self, store: Store, clock: Clock
+    ) -> None:
         run(store.start_job(replace(JOB, due=NOW + HOUR)))
         assert (bells(store), run(store.ring_due())) == ([], 0)
 
@@ -687,7 +753,8 @@ class TestBells:
     def test_of_many_that_wait_for_a_worker_only_a_few_get_another_bell(
         self, store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # If a minute's work was rung for again each minute, stale bells alone would keep all workers busy.
+        # If a minute's work was rung for again each minute, stale bells alone would keep all
+        # workers busy.
         monkeypatch.setattr("scenarioctl.stores.jobs._AGAIN", 5)
         fill_jobs(store, 30)
         before = len(bells(store))
@@ -711,12 +778,18 @@ class TestBells:
         assert len(bells(store)) == 30
         run(other.close())
 
-    def test_the_engine_hands_out_first_what_is_due_first_and_only_what_is_due(self, store: Store) -> None:
+    def test_the_engine_hands_out_first_what_is_due_first_and_only_what_is_due(
+        self, store: Store
+    ) -> None:
         now = time.time_ns()
         run(store.put_scenarios([replace(FIRST, id=f"job-{number}") for number in range(5)]))
         for number, late in enumerate((3, 1, 4, 2, -30)):
             run(store.start_job(replace(JOB, id=f"job-{number}", due=NOW - late * SECOND)))
-        asked(store, "UPDATE procrastinate_jobs SET scheduled_at = %s WHERE id = 5", moment(now + HOUR))
+        asked(
+            store,
+            "UPDATE procrastinate_jobs SET scheduled_at = %s WHERE id = 5",
+            moment(now + HOUR),
+        )
         order = [
             asked(store, "SELECT args ->> 'job' FROM procrastinate_fetch_job_v2(NULL, NULL)")
             for _ in range(5)
@@ -728,7 +801,9 @@ class TestBells:
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         class Cut(Deferrals):
-            async def ring(self, connection: Connection, legs: Sequence[tuple[str, int, int]]) -> None:
+            async def ring(
+                self, connection: Connection, legs: Sequence[tuple[str, int, int]]
+            ) -> None:
                 with pytest.raises(psycopg.OperationalError):
                     await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
                 await super().ring(connection, legs)
@@ -743,7 +818,9 @@ class TestBells:
 class TestTimesOfBells:
     @given(st.integers(0, 2**63 - 1))
     def test_a_bell_never_rings_early_and_at_most_a_microsecond_late(self, due: int) -> None:
-        late = (moment(due) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000 - due
+        late = (moment(due) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
+            microseconds=1
+        ) * 1000 - due
 
         assert 0 <= late < 1000
 
@@ -763,7 +840,13 @@ class TestProcesses:
             fill_jobs(store, 40)
             workers = [
                 subprocess.Popen(
-                    [sys.executable, "-c", WORKER, str(tmp_path / "scenarios.db"), f"worker-{number}"],
+                    [
+                        sys.executable,
+                        "-c",
+                        WORKER,
+                        str(tmp_path / "scenarios.db"),
+                        f"worker-{number}",
+                    ],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     text=True,

@@ -37,7 +37,9 @@ from tests.test_stores import FIRST, SECOND, all_pages, message, tell_words
 TODAY = len(schema.MIGRATIONS)
 OURS, NEXT, LAST = (f"version {TODAY + number}" for number in range(3))
 
-ADD = Migration(statements=("ALTER TABLE scenarios ADD COLUMN note text NOT NULL DEFAULT ''",), compatible=1)
+ADD = Migration(
+    statements=("ALTER TABLE scenarios ADD COLUMN note text NOT NULL DEFAULT ''",), compatible=1
+)
 REMOVE = Migration(statements=("ALTER TABLE scenarios DROP COLUMN summary",), compatible=TODAY + 1)
 INDEX = Migration(index=("scenarios_by_size", "ON scenarios (size)"), compatible=1)
 ENGINE = ("CREATE TABLE engine_more (id integer)", "DROP TABLE engine_more")
@@ -45,7 +47,8 @@ ENGINE = ("CREATE TABLE engine_more (id integer)", "DROP TABLE engine_more")
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    """Return the owner's address of a database with tables of our version, which the test may change."""
+    """Return the owner's address of a database with tables of our version, which the test may
+    change."""
     server = shared_server()
     url = server.create_database("migrated")
     run(create_store(url, grant=RUNTIME))
@@ -117,12 +120,20 @@ class TestOurs:
     def test_what_only_adds_is_done_while_older_daemons_run(
         self, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        older = PostgresStore(ServerSettings(url=shared_server().url("migrated", user=RUNTIME), pool=2))
+        older = PostgresStore(
+            ServerSettings(url=shared_server().url("migrated", user=RUNTIME), pool=2)
+        )
         run(older.put_scenario(FIRST))
         with program_with(ADD, monkeypatch=monkeypatch):
-            assert message(StoreFailed, _counting(url)) == says("store migrate", ours=OURS, newer=NEXT)
-            assert run(migrate_store(url)) == Migrated(version=TODAY + 1, newest=TODAY + 1, applied=(NEXT,))
-            assert run(migrate_store(url)) == Migrated(version=TODAY + 1, newest=TODAY + 1, applied=())
+            assert message(StoreFailed, _counting(url)) == says(
+                "store migrate", ours=OURS, newer=NEXT
+            )
+            assert run(migrate_store(url)) == Migrated(
+                version=TODAY + 1, newest=TODAY + 1, applied=(NEXT,)
+            )
+            assert run(migrate_store(url)) == Migrated(
+                version=TODAY + 1, newest=TODAY + 1, applied=()
+            )
             assert count(url) == 1
         run(older.put_scenario(SECOND))
 
@@ -136,7 +147,9 @@ class TestOurs:
     ) -> None:
         with program_with(ADD, REMOVE, monkeypatch=monkeypatch):
             first = run(migrate_store(url))
-            assert first == Migrated(version=TODAY + 1, newest=TODAY + 2, applied=(NEXT,), waiting=(LAST,))
+            assert first == Migrated(
+                version=TODAY + 1, newest=TODAY + 2, applied=(NEXT,), waiting=(LAST,)
+            )
             # A second time too: nobody has said that the older daemons have gone.
             assert run(migrate_store(url)).waiting == (LAST,)
             # The newer program doesn't need the removal.
@@ -160,7 +173,9 @@ class TestOurs:
         with program_with(REMOVE, replace(ADD, compatible=TODAY + 1), monkeypatch=monkeypatch):
             done = run(migrate_store(url))
             assert (done.waiting, done.is_usable) == ((NEXT, LAST), False)
-            assert message(StoreFailed, _counting(url)) == says("store migrate", ours=OURS, newer=LAST)
+            assert message(StoreFailed, _counting(url)) == says(
+                "store migrate", ours=OURS, newer=LAST
+            )
             done = run(migrate_store(url, contract=True))
             assert (done.applied, done.is_usable) == ((NEXT, LAST), True)
 
@@ -169,9 +184,14 @@ class TestOurs:
             run(migrate_store(url))
             assert findings(url)[0] == says("--contract", last=LAST)
 
-    def test_an_entry_that_fails_changes_nothing(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_entry_that_fails_changes_nothing(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         broken = Migration(statements=(*ADD.statements, "SELECT 1 / 0"), compatible=1)
-        with program_with(broken, monkeypatch=monkeypatch), pytest.raises(psycopg.errors.DivisionByZero):
+        with (
+            program_with(broken, monkeypatch=monkeypatch),
+            pytest.raises(psycopg.errors.DivisionByZero),
+        ):
             run(migrate_store(url))
         assert meta()[:2] == (TODAY, 1)
 
@@ -213,7 +233,9 @@ class TestOurs:
             assert message(StoreBusy, migrate_store(url)) == says("pg_stat_activity", newer=NEXT)
         assert meta()[:2] == (TODAY, 1)
 
-    def test_a_role_that_does_not_own_the_tables(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_role_that_does_not_own_the_tables(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         runtime = shared_server().url("migrated", user=RUNTIME)
 
         assert run(migrate_store(runtime)).applied == ()
@@ -221,9 +243,9 @@ class TestOurs:
             assert message(StoreFailed, migrate_store(runtime)) == says("role", "owns")
 
     def test_a_database_without_tables(self) -> None:
-        assert message(StoreFailed, migrate_store(shared_server().url("postgres", user=OWNER))) == says(
-            "store init"
-        )
+        assert message(
+            StoreFailed, migrate_store(shared_server().url("postgres", user=OWNER))
+        ) == says("store init")
 
     def test_the_version_that_a_program_needs(self) -> None:
         first = Migration(statements=(), compatible=1)
@@ -282,7 +304,9 @@ class TestIndexes:
         run(store.close())
         assert is_valid("scenarios_by_size")
 
-    def test_an_attempt_that_failed_is_repeated(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_attempt_that_failed_is_repeated(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         with (
             psycopg.connect(url) as writer,
             psycopg.connect(url, autocommit=True) as other,
@@ -320,13 +344,17 @@ class TestIndexes:
         fresh = server.create_database("fresh")
         with program_with(INDEX, monkeypatch=monkeypatch):
             run(create_store(fresh))
-            assert run(migrate_store(fresh)) == Migrated(version=TODAY + 1, newest=TODAY + 1, applied=())
+            assert run(migrate_store(fresh)) == Migrated(
+                version=TODAY + 1, newest=TODAY + 1, applied=()
+            )
         assert is_valid("scenarios_by_size", database="fresh")
         server.execute("DROP DATABASE fresh WITH (FORCE)")
 
 
 def is_there(index: str) -> bool:
-    ((oid,),) = shared_server().execute(f"SELECT to_regclass('scenarioctl.{index}')", database="migrated")
+    ((oid,),) = shared_server().execute(
+        f"SELECT to_regclass('scenarioctl.{index}')", database="migrated"
+    )
     return oid is not None
 
 
@@ -355,13 +383,17 @@ class TestTheEngines:
         assert done.waiting == ("procrastinate 99.00.00_50_post_more",)
         assert meta()[2] == "99.00.00_01_pre_more"
 
-        assert run(migrate_store(url, contract=True)).applied == ("procrastinate 99.00.00_50_post_more",)
+        assert run(migrate_store(url, contract=True)).applied == (
+            "procrastinate 99.00.00_50_post_more",
+        )
         assert run(migrate_store(url)) == Migrated(version=TODAY, newest=TODAY, applied=())
 
     def test_a_daemon_says_that_it_is_too_new_or_too_old(
         self, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert message(StoreFailed, _counting(url, pool=2)) == says("99.00.00_01_pre", "store migrate")
+        assert message(StoreFailed, _counting(url, pool=2)) == says(
+            "99.00.00_01_pre", "store migrate"
+        )
         assert findings(url)[0] == says("99.00.00_01_pre", "store migrate")
         # A command that needs no engine.
         assert count(url) == 0
@@ -375,7 +407,9 @@ class TestTheEngines:
         run(migrate_store(url, contract=True))
         assert run(_counting(url, pool=2)) == 0
         with installed(OLDER, monkeypatch):
-            assert message(StoreFailed, _counting(url, pool=2)) == says("99.00.00_50_post", "upgrade")
+            assert message(StoreFailed, _counting(url, pool=2)) == says(
+                "99.00.00_50_post", "upgrade"
+            )
             assert findings(url)[0] == says("99.00.00_50_post", "upgrade")
 
     def test_the_command_says_what_waits(self, url: str, scenarioctl: Run) -> None:
@@ -490,7 +524,14 @@ class TestFiles:
         store = SqliteStore(path)
 
         first = run(store.get_scenario(FIRST.id))
-        assert (first.name, first.chains, first.tags, first.webhooks, first.created, first.blob) == (
+        assert (
+            first.name,
+            first.chains,
+            first.tags,
+            first.webhooks,
+            first.created,
+            first.blob,
+        ) == (
             "Löhne",
             ("assetHub", "polkadot"),
             ("dao", "rent"),
@@ -499,12 +540,21 @@ class TestFiles:
             b"\x01",
         )
         second = run(store.get_scenario(SECOND.id))
-        assert (second.name, second.chains, second.tags, second.webhooks) == ("", ("hydraDx",), ("dao",), ())
+        assert (second.name, second.chains, second.tags, second.webhooks) == (
+            "",
+            ("hydraDx",),
+            ("dao",),
+            (),
+        )
         assert run(store.list_scenarios()).damaged == ("odd",)
         assert all_pages(store, tag="dao", limit=1) == [SECOND.id, FIRST.id]
         tell_words(store)
         assert all_pages(store, search="LÖHNE") == all_pages(store, chain="polkadot") == [FIRST.id]
-        assert [run(store.count_scenarios(chain)) for chain in ("", "polkadot", "hydraDx")] == [3, 1, 1]
+        assert [run(store.count_scenarios(chain)) for chain in ("", "polkadot", "hydraDx")] == [
+            3,
+            1,
+            1,
+        ]
         run(store.check_webhook(WEBHOOK))
         assert [line.text for line in run(store.read_log(FIRST.id))] == ["kept"]
         assert run(store.keep_scenario(replace(SECOND, id="twin", digest=b"\xaa"))) == FIRST.id
@@ -551,7 +601,10 @@ class TestFiles:
     ) -> None:
         path = tmp_path / "scenarios.db"
         waiting = ", ".join(
-            f"({seq}, 'msg_{seq}', '{FIRST.id}', 'run_failed', 1, 1, 0, 'json', 'https://x.org', '[]', 'why', '')"
+            (
+                f"({seq}, 'msg_{seq}', '{FIRST.id}', 'run_failed', 1, 1, 0, 'json', "
+                "'https://x.org', '[]', 'why', '')"
+            )
             for seq in (7, 8)
         )
         script = f"""

@@ -1,4 +1,5 @@
-"""What holds for the store on a PostgreSQL server alone: its connections, its roles, and what goes wrong, in a sentence each."""
+"""What holds for the store on a PostgreSQL server alone: its connections, its roles, and what goes
+wrong, in a sentence each."""
 
 import asyncio
 import json
@@ -83,7 +84,10 @@ def rows_read(store: PostgresStore, table: str, operation: Callable[[], Operatio
 
     async def count(connection: Connection) -> int:
         found = await connection.execute(
-            "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE schemaname = 'scenarioctl' AND relname = %s",
+            (
+                "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE "
+                "schemaname = 'scenarioctl' AND relname = %s"
+            ),
             (table,),
         )
         row = await found.fetchone()
@@ -144,7 +148,9 @@ class TestRefusals:
         )
 
     def test_an_unknown_role(self, server: Server) -> None:
-        assert refusal(StoreFailed, server.url("postgres", user="nosuchrole")) == says("nosuchrole", "role")
+        assert refusal(StoreFailed, server.url("postgres", user="nosuchrole")) == says(
+            "nosuchrole", "role"
+        )
 
     def test_a_database_without_tables(self, server: Server) -> None:
         url = server.create_database("bare")
@@ -178,7 +184,9 @@ class TestRefusals:
         )
 
     def test_an_encoding_other_than_utf8(self, server: Server) -> None:
-        url = server.create_database("latin", more="ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        url = server.create_database(
+            "latin", more="ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"
+        )
 
         assert message(StoreFailed, create_store(url)) == says("latin", "LATIN1", "UTF8")
 
@@ -192,14 +200,22 @@ class TestRefusals:
 
     def test_a_read_only_server(self, server: Server, store: PostgresStore) -> None:
         run(store.put_scenario(FIRST))
-        url = server.url("shared", user=RUNTIME) + "&options=" + quote("-c default_transaction_read_only=on")
+        url = (
+            server.url("shared", user=RUNTIME)
+            + "&options="
+            + quote("-c default_transaction_read_only=on")
+        )
 
         with opened(url) as standby:
             assert run(standby.get_scenario(FIRST.id)) == FIRST
             assert message(StoreFailed, standby.put_scenario(SECOND)) == says("shared", "read-only")
 
     def test_several_servers_of_which_only_a_standby_answers(
-        self, server: Server, store: PostgresStore, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+        self,
+        server: Server,
+        store: PostgresStore,
+        scenarioctl: Run,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         run(store.put_scenario(FIRST))
         url = several(server) + "&options=" + quote("-c default_transaction_read_only=on")
@@ -220,14 +236,18 @@ class TestRefusals:
     def test_a_schema_of_somebody_else(self, server: Server) -> None:
         url = server.create_database("occupied")
         server.execute(f"CREATE SCHEMA scenarioctl AUTHORIZATION {OWNER}", database="occupied")
-        server.execute("CREATE TYPE scenarioctl.procrastinate_job_status AS ENUM ('x')", database="occupied")
+        server.execute(
+            "CREATE TYPE scenarioctl.procrastinate_job_status AS ENUM ('x')", database="occupied"
+        )
 
         assert message(StoreFailed, create_store(url)) == says("occupied", "schema scenarioctl")
 
     def test_a_role_to_grant_to_that_is_not_there(self, server: Server) -> None:
         url = server.create_database("granting")
 
-        assert message(InvalidRequest, create_store(url, grant="nosuchrole")) == says("grant", "nosuchrole")
+        assert message(InvalidRequest, create_store(url, grant="nosuchrole")) == says(
+            "grant", "nosuchrole"
+        )
         # All or nothing.
         assert refusal(StoreFailed, url) == says("granting", "scenarioctl store init")
 
@@ -262,7 +282,9 @@ try:
 except InvalidRequest as error:
     print(error)
 """
-        told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        told = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
 
         assert told.stdout == says("scenarioctl[postgres]").within("{}\n")
 
@@ -271,7 +293,9 @@ except InvalidRequest as error:
 
         long = secrets.token_hex(5000)
 
-        assert message(InvalidRequest, store.put_scenario(replace(FIRST, chains=(long,)))) == says("large")
+        assert message(InvalidRequest, store.put_scenario(replace(FIRST, chains=(long,)))) == says(
+            "large"
+        )
         assert run(store.count_scenarios()) == 0
 
     def test_a_statement_that_takes_too_long(self, server: Server, store: PostgresStore) -> None:
@@ -288,11 +312,15 @@ except InvalidRequest as error:
         server.execute(f"REVOKE INSERT ON scenarioctl.scenarios FROM {RUNTIME}", database="taken")
 
         with opened(server.url("taken", user=RUNTIME)) as store:
-            assert message(StoreFailed, store.put_scenario(FIRST)) == says("taken", "permission denied")
+            assert message(StoreFailed, store.put_scenario(FIRST)) == says(
+                "taken", "permission denied"
+            )
 
 
 class TestRoles:
-    def test_the_runtime_role_can_neither_create_nor_change_tables(self, store: PostgresStore) -> None:
+    def test_the_runtime_role_can_neither_create_nor_change_tables(
+        self, store: PostgresStore
+    ) -> None:
         for statement in (
             "CREATE TABLE scenarioctl.more (id integer)",
             "DROP TABLE scenarioctl.runs",
@@ -318,10 +346,15 @@ class TestRoles:
         with opened(server.url("once", user=RUNTIME)) as store:
             run(store.put_scenario(FIRST))
 
-    def test_all_tables_are_in_a_schema_of_their_own(self, server: Server, store: PostgresStore) -> None:
+    def test_all_tables_are_in_a_schema_of_their_own(
+        self, server: Server, store: PostgresStore
+    ) -> None:
         rows = asked(
             store,
-            "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+            (
+                "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN "
+                "('pg_catalog', 'information_schema')"
+            ),
         )
 
         assert rows == [("scenarioctl",)]
@@ -335,22 +368,31 @@ class TestConnections:
             )
 
         run(use())
-        question = "SELECT usename, application_name FROM pg_stat_activity WHERE datname = 'shared' AND usename = 'scenarioctl'"
+        question = (
+            "SELECT usename, application_name FROM pg_stat_activity WHERE datname = 'shared' "
+            "AND usename = 'scenarioctl'"
+        )
         # The server may still be ending connections of earlier tests.
         wait_until(lambda: server.execute(question) == [(RUNTIME, "scenarioctl/command")])
 
-    def test_a_daemon_opens_no_more_than_its_pool(self, server: Server, store: PostgresStore) -> None:
+    def test_a_daemon_opens_no_more_than_its_pool(
+        self, server: Server, store: PostgresStore
+    ) -> None:
         with opened(server.url("shared", user=RUNTIME), pool=3, role="api") as daemon:
 
             async def use() -> None:
                 await asyncio.gather(*(daemon.list_scenarios(search="polkadot") for _ in range(50)))
 
             run(use())
-            question = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'scenarioctl/api'"
+            question = (
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'scenarioctl/api'"
+            )
             # The server may still be ending connections of earlier tests.
             wait_until(lambda: 1 <= server.execute(question)[0][0] <= 3)
 
-    def test_scenarios_that_come_at_the_same_time_share_a_transaction(self, store: PostgresStore) -> None:
+    def test_scenarios_that_come_at_the_same_time_share_a_transaction(
+        self, store: PostgresStore
+    ) -> None:
         async def put_all() -> None:
             await asyncio.gather(
                 *(store.put_scenario(replace(FIRST, id=f"s{number}")) for number in range(20))
@@ -360,7 +402,9 @@ class TestConnections:
 
         assert asked(store, "SELECT count(*) FROM scenarios GROUP BY xmin::text") == [(20,)]
 
-    def test_what_the_environment_says_of_a_connection_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_the_environment_says_of_a_connection_stays(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("PGOPTIONS", "-c work_mem=8MB")
         monkeypatch.setenv("PGCONNECT_TIMEOUT", "77")
         monkeypatch.setenv("PGAPPNAME", "mine")
@@ -412,7 +456,8 @@ class TestConnections:
             assert message(StoreUnavailable, frozen._write(freeze)) == says("shared", "lost")
 
     def test_deadlocks_are_not_seen(self, server: Server) -> None:
-        """Transactions that count chains in opposite orders wait for each other, until the server ends one."""
+        """Transactions that count chains in opposite orders wait for each other, until the server
+        ends one."""
         url = server.create_database("deadlocks")
         run(create_store(url, grant=RUNTIME))
         server.execute("ALTER DATABASE deadlocks SET deadlock_timeout = '20ms'")
@@ -431,13 +476,17 @@ class TestConnections:
 
             async def put_all() -> None:
                 for portion in range(5):
-                    await asyncio.gather(*(put(number) for number in range(portion * 20, portion * 20 + 20)))
+                    await asyncio.gather(
+                        *(put(number) for number in range(portion * 20, portion * 20 + 20))
+                    )
 
             run(put_all())
             assert run(daemon.count_scenarios("kusama")) == 100
             assert run(daemon.count_scenarios()) == 400
 
-    def test_only_what_a_command_needs_is_imported(self, server: Server, store: PostgresStore) -> None:
+    def test_only_what_a_command_needs_is_imported(
+        self, server: Server, store: PostgresStore
+    ) -> None:
         script = """
 import sys
 from scenarioctl.cli.main import main
@@ -449,7 +498,17 @@ heavy = ("psycopg_pool", "procrastinate", "asgiref", "sqlite3")
 print(sorted(name for name in sys.modules if name in heavy))
 """
         url = server.url("shared", user=RUNTIME)
-        words = ["--offline", "--store", url, "create", "remark", "--chain", "polkadot", "--text", "hello"]
+        words = [
+            "--offline",
+            "--store",
+            url,
+            "create",
+            "remark",
+            "--chain",
+            "polkadot",
+            "--text",
+            "hello",
+        ]
         told = subprocess.run(
             [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False
         )
@@ -461,7 +520,9 @@ print(sorted(name for name in sys.modules if name in heavy))
 
 
 class TestRows:
-    def test_what_names_a_scenario_is_sought_in_an_index(self, server: Server, store: PostgresStore) -> None:
+    def test_what_names_a_scenario_is_sought_in_an_index(
+        self, server: Server, store: PostgresStore
+    ) -> None:
         fill(store, 3000)
         run(store.put_scenario(replace(FIRST, id="needle", name="Pay the rent")))
         server.execute("ANALYZE scenarioctl.scenarios", database="shared")
@@ -469,7 +530,8 @@ class TestRows:
         plans = {
             index: asked(
                 store,
-                "EXPLAIN " + re.sub(r"%\((\w+)\)s", lambda name: values[name[1]], POSTGRES.render(question)),
+                "EXPLAIN "
+                + re.sub(r"%\((\w+)\)s", lambda name: values[name[1]], POSTGRES.render(question)),
             )
             for index, question in (
                 ("scenarios_by_name", statements.SCENARIOS_WITH_NAME),
@@ -489,7 +551,9 @@ class TestRows:
             tell_words(store)
         server.execute("ANALYZE", database="shared")
         question = POSTGRES.render(statements.WITHOUT_WORDS)
-        plan = asked(store, f"EXPLAIN {question}".replace("%(after)s", "0").replace("%(limit)s", "200"))
+        plan = asked(
+            store, f"EXPLAIN {question}".replace("%(after)s", "0").replace("%(limit)s", "200")
+        )
 
         assert "scenarios_without_words" in "\n".join(row[0] for row in plan), plan
 
@@ -514,7 +578,8 @@ class TestRows:
         self, server: Server, store: PostgresStore, sort: str, descending: bool
     ) -> None:
         more = [
-            replace(each, id=f"s{each.id}", summary=f"{each.summary} {each.id}") for each in fill(store, 1000)
+            replace(each, id=f"s{each.id}", summary=f"{each.summary} {each.id}")
+            for each in fill(store, 1000)
         ]
         run(store.put_scenarios(more))
         server.execute("ANALYZE", database="shared")
@@ -532,26 +597,43 @@ class TestRows:
         assert rows_read(store, "scenarios", read) < 100
 
     @pytest.mark.parametrize("part", [b"\xff", 1.5, "then"], ids=["bytes", "fraction", "words"])
-    def test_the_cursor_of_a_damaged_row_of_a_file_is_refused(self, store: PostgresStore, part: Any) -> None:
-        cursor = write_cursor(id="", summary="", created=part, seq=1, sort="created", descending=False)
+    def test_the_cursor_of_a_damaged_row_of_a_file_is_refused(
+        self, store: PostgresStore, part: Any
+    ) -> None:
+        cursor = write_cursor(
+            id="", summary="", created=part, seq=1, sort="created", descending=False
+        )
 
-        assert message(InvalidRequest, store.list_scenarios(after=cursor)) == says("after", cursor=cursor)
+        assert message(InvalidRequest, store.list_scenarios(after=cursor)) == says(
+            "after", cursor=cursor
+        )
 
     def test_long_summaries_are_sorted_by_their_beginnings(self, store: PostgresStore) -> None:
         long = "Ünïcödé " * 500
         ends = {"c": "a", "a": "b", "b": ""}
-        run(store.put_scenarios([replace(FIRST, id=id, summary=long + end) for id, end in ends.items()]))
+        run(
+            store.put_scenarios(
+                [replace(FIRST, id=id, summary=long + end) for id, end in ends.items()]
+            )
+        )
         run(store.put_scenario(replace(FIRST, id="first", summary="A")))
 
         assert all_pages(store, sort="summary", limit=1) == ["first", "c", "a", "b"]
         assert run(store.get_scenario("c")).summary == long + "a"
 
     def test_numbers_are_given_out_in_the_order_of_commits(self, store: PostgresStore) -> None:
-        """What another transaction has numbered and not committed keeps the next one waiting: a reader would miss it."""
+        """What another transaction has numbered and not committed keeps the next one waiting: a
+        reader would miss it."""
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,))))
         other = PostgresStore(store.connections.settings)
         left = FinishedRun(
-            job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, lines=("x",), drafts=(DRAFT,)
+            job=FIRST.id,
+            epoch=None,
+            planned=NOW,
+            started=NOW,
+            finished=NOW,
+            lines=("x",),
+            drafts=(DRAFT,),
         )
         begin: dict[str, Callable[[], Operation[Any]]] = {
             "lines": partial(runs.finish, [(replace(left, drafts=()), NO_LIMIT)]),
@@ -563,7 +645,10 @@ class TestRows:
             async with store.connections.lend() as connection:
                 async with connection.transaction():
                     await run_operation(
-                        connection, operation=begin[what], dialect=store.dialect, deferrals=store.deferrals
+                        connection,
+                        operation=begin[what],
+                        dialect=store.dialect,
+                        deferrals=store.deferrals,
                     )
                     # Another job, so that nothing else is waited for.
                     following = asyncio.create_task(
@@ -580,10 +665,17 @@ class TestRows:
             run(follow(what))
         run(other.close())
         assert [line.job for line in run(store.read_log(None))] == [FIRST.id, SECOND.id, SECOND.id]
-        assert [entry.job for entry in run(store.read_mempool(None))] == [SECOND.id, FIRST.id, SECOND.id]
+        assert [entry.job for entry in run(store.read_mempool(None))] == [
+            SECOND.id,
+            FIRST.id,
+            SECOND.id,
+        ]
 
-    def test_rows_are_counted_while_runs_end_and_old_ones_are_pruned(self, store: PostgresStore) -> None:
-        """Who removes rows of a job locks its tally first: nobody waits in a circle, and no count is lost."""
+    def test_rows_are_counted_while_runs_end_and_old_ones_are_pruned(
+        self, store: PostgresStore
+    ) -> None:
+        """Who removes rows of a job locks its tally first: nobody waits in a circle, and no count
+        is lost."""
         jobs = [f"job{number}" for number in range(6)]
         run(store.put_scenarios([replace(FIRST, id=id) for id in jobs]))
         other = PostgresStore(store.connections.settings)
@@ -617,8 +709,12 @@ class TestRows:
         assert run(do_both())
         run(other.close())
         for table, tally in (("log_lines", "lines"), ("mempool", "entries"), ("runs", "runs")):
-            counted = asked(store, f"SELECT job, {tally} FROM tallies WHERE {tally} > 0 ORDER BY job")
-            assert counted == asked(store, f"SELECT job, count(*) FROM {table} GROUP BY job ORDER BY job")
+            counted = asked(
+                store, f"SELECT job, {tally} FROM tallies WHERE {tally} > 0 ORDER BY job"
+            )
+            assert counted == asked(
+                store, f"SELECT job, count(*) FROM {table} GROUP BY job ORDER BY job"
+            )
         deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
         assert asked(store, deadlocks) == [(0,)]
 
@@ -734,7 +830,9 @@ class TestServerThatEnds:
         finally:
             network.close()
 
-    def test_a_slow_server_is_waited_for(self, mortal: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_slow_server_is_waited_for(
+        self, mortal: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         # As long as a new connection may need on a busy machine.
         monkeypatch.setattr(connections, "_SILENCE", 2.0)
         with opened(mortal.url("mortal", user=RUNTIME), pool=1) as store:
@@ -769,7 +867,10 @@ class TestServerThatEnds:
         self, mortal: Server, tmp_path: Path
     ) -> None:
         with Serving(tmp_path, role="api", store=mortal.url("mortal", user=RUNTIME)) as serving:
-            assert (serving.get("/api/scenarios").status, serving.get("/readyz").status) == (200, 200)
+            assert (serving.get("/api/scenarios").status, serving.get("/readyz").status) == (
+                200,
+                200,
+            )
             mortal.stop()
             begun = time.monotonic()
             refused, unready = serving.get("/api/scenarios"), serving.get("/readyz")
@@ -791,7 +892,8 @@ class TestServerThatEnds:
                 before = run(store.count_scenarios())
                 # It waits until they have ended.
                 ended = mortal.execute(
-                    "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE datname = 'mortal'"
+                    "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE "
+                    "datname = 'mortal'"
                 )
 
                 assert set(ended) == {(True,)}
@@ -811,7 +913,15 @@ class TestCommands:
             after = scenarioctl("--store", server.url("commands", user=role), "store", "init")
             assert (after.code, after.err) == (0, says("there already").within("{}\n"))
         made = scenarioctl(
-            "--store", url, "--offline", "create", "remark", "--chain", "polkadot", "--text", "hello"
+            "--store",
+            url,
+            "--offline",
+            "create",
+            "remark",
+            "--chain",
+            "polkadot",
+            "--text",
+            "hello",
         )
         started = scenarioctl("--store", url, "job", "start", made.out.strip())
         assert started.code == 0, started.err
@@ -856,19 +966,25 @@ class TestCommands:
         assert behind.clock_skew == pytest.approx(-60, abs=2)
         assert behind.findings[0] == says("clock is", seconds=f"{abs(behind.clock_skew or 0):.1f}")
 
-    def test_a_job_that_is_due_later_than_the_engine_plans_is_no_finding(self, store: PostgresStore) -> None:
+    def test_a_job_that_is_due_later_than_the_engine_plans_is_no_finding(
+        self, store: PostgresStore
+    ) -> None:
         run(store.put_scenario(FIRST))
         later = time.time_ns() + 3600 * 1_000_000_000
         run(store.start_job(replace(JOB, due=later, planned=later)))
 
         assert asked(store, "SELECT count(*) FROM procrastinate_jobs") == [(0,)]
-        assert not [finding for finding in run(store.inspect(time.time_ns)).findings if "late" in finding]
+        assert not [
+            finding for finding in run(store.inspect(time.time_ns)).findings if "late" in finding
+        ]
 
     def test_a_file_is_created_and_checked_too(self, scenarioctl: Run, tmp_path: Path) -> None:
         path = str(tmp_path / "scenarios.db")
 
         assert scenarioctl("--store", path, "store", "init").out == f"{path}\n"
-        assert scenarioctl("--store", path, "store", "init").err == says("there already").within("{}\n")
+        assert scenarioctl("--store", path, "store", "init").err == says("there already").within(
+            "{}\n"
+        )
         answer = json.loads(scenarioctl("--store", path, "--json", "store", "check").out)
         assert answer["engine"].startswith("SQLite 3.")
         assert (answer["version"], answer["findings"]) == (answer["newest"], [])
@@ -876,7 +992,9 @@ class TestCommands:
         assert refused.code == 2
         assert "grant 'me' needs a store on a server" in refused.err
 
-    def test_settings_show_no_password(self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_settings_show_no_password(
+        self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("SCENARIOCTL_STORE", "postgresql://me:secret1@pool/db?password=secret2")
         monkeypatch.setenv("SCENARIOCTL_STORE_LISTEN", "postgresql://me:secret3@server/db")
         shown = scenarioctl("--json", "config", "show")

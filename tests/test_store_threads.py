@@ -1,4 +1,5 @@
-"""Threads of the SQLite store: the event loop goes on, and writes that come together share one fsync."""
+"""Threads of the SQLite store: the event loop goes on, and writes that come together share one
+fsync."""
 
 import asyncio
 import sqlite3
@@ -98,7 +99,9 @@ async def test_an_answer_comes_once_the_write_is_on_the_disk(path: Path) -> None
         async def put(number: int) -> None:
             await store.put_scenario(numbered(number))
             with closing(sqlite3.connect(path)) as other:
-                found = other.execute("SELECT count(*) FROM scenarios WHERE id = ?", (f"scenario-{number}",))
+                found = other.execute(
+                    "SELECT count(*) FROM scenarios WHERE id = ?", (f"scenario-{number}",)
+                )
                 assert found.fetchone() == (1,)
 
         await asyncio.gather(*(put(number) for number in range(30)))
@@ -174,7 +177,8 @@ async def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> Non
     async with opened(path) as store:
         let_go = threading.Event()
         reads = [
-            asyncio.ensure_future(store._read(lambda database: let_go.wait(10), long=True)) for _ in range(2)
+            asyncio.ensure_future(store._read(lambda database: let_go.wait(10), long=True))
+            for _ in range(2)
         ]
         await turn_beside(reads)
         let_go.set()
@@ -245,7 +249,9 @@ async def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Pat
         await store.put_scenario(FIRST)
         assert store._writer is not None
         database = store._writer._database
-        (pages,) = await store._write(lambda database: database.execute("PRAGMA page_count").fetchone())
+        (pages,) = await store._write(
+            lambda database: database.execute("PRAGMA page_count").fetchone()
+        )
 
         async with Held(store):
             tasks = [

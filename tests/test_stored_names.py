@@ -1,4 +1,5 @@
-"""Names of scenarios: given when they are created, and taken in place of ids, over HTTP and on the command line; and the beginnings of ids."""
+"""Names of scenarios: given when they are created, and taken in place of ids, over HTTP and on the
+command line; and the beginnings of ids."""
 
 import json
 import sqlite3
@@ -72,7 +73,9 @@ async def test_the_answer_says_which_id_was_meant(tmp_path: Path) -> None:
 
 
 async def test_a_text_that_means_several_is_refused_and_lists_them(tmp_path: Path) -> None:
-    many = [replace(SECOND, id=f"same-{number}", name="twice" * (number < 2)) for number in range(7)]
+    many = [
+        replace(SECOND, id=f"same-{number}", name="twice" * (number < 2)) for number in range(7)
+    ]
     async with make_app(tmp_path) as app:
         await stored(app, RENT, ALIKE, *many)
 
@@ -202,9 +205,22 @@ def test_commands_take_names_and_say_the_id(scenarioctl: Run) -> None:
     account = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
     for source in (("Rent",), ("--scenario", "Rent"), ("--job", "Rent")):
         signed = scenarioctl(
-            *("--offline", "tx", "payload", *source, "--sender", account, "--nonce", "0", "--field", "says")
+            *(
+                "--offline",
+                "tx",
+                "payload",
+                *source,
+                "--sender",
+                account,
+                "--nonce",
+                "0",
+                "--field",
+                "says",
+            )
         )
-        assert (signed.out, signed.code) == ("writes 'one' to the history of Polkadot\n", 0), signed.err
+        assert (signed.out, signed.code) == ("writes 'one' to the history of Polkadot\n", 0), (
+            signed.err
+        )
 
 
 def test_a_daemon_says_which_id_was_meant(scenarioctl: Run, serving: Serving) -> None:
@@ -275,7 +291,8 @@ def test_what_is_created_has_its_name_and_its_tags(
 ) -> None:
     flow = tmp_path / "rent.toml"
     flow.write_text(
-        'tags = ["paid"]\nname = "Rent"\n[[steps]]\ntype = "Remark"\nchain = "polkadot"\ntext = "a"\n'
+        'tags = ["paid"]\nname = "Rent"\n[[steps]]\ntype = "Remark"\nchain = '
+        '"polkadot"\ntext = "a"\n'
     )
     line = tuple(str(flow) if word == "FLOW" else word for word in line)
 
@@ -295,7 +312,8 @@ def test_what_is_created_has_its_name_and_its_tags(
 
 def test_over_http_too(serving: Serving) -> None:
     created = serving.post(
-        "/api/create/remark", {"chain": "polkadot", "text": "hi", "name": "Rent", "tags": ["monthly"]}
+        "/api/create/remark",
+        {"chain": "polkadot", "text": "hi", "name": "Rent", "tags": ["monthly"]},
     ).json()
     (row, *_) = serving.get("/api/scenarios?tag=monthly").json()["scenarios"]
 

@@ -1,4 +1,5 @@
-"""What a store promises.  A new store gets a row in `STORES` and has to pass `TestEveryStore` as it stands."""
+"""What a store promises.  A new store gets a row in `STORES` and has to pass `TestEveryStore` as it
+stands."""
 
 import os
 import sqlite3
@@ -97,7 +98,10 @@ def _open_postgres(folder: Path, clock: Clock) -> Store:
 
 
 #: Each opens the store in a folder, which is there already or not, with this clock.
-STORES: dict[str, Callable[[Path, Clock], Store]] = {"sqlite": _open_sqlite, "postgresql": _open_postgres}
+STORES: dict[str, Callable[[Path, Clock], Store]] = {
+    "sqlite": _open_sqlite,
+    "postgresql": _open_postgres,
+}
 
 
 FIRST = StoredScenario(
@@ -208,7 +212,8 @@ class TestEveryStore:
 
         assert run(store.keep_scenario(replace(SECOND, id="third", digest=b"a" * 16))) == FIRST.id
         assert (
-            run(store.keep_scenario(replace(SECOND, id="third", digest=b"c" * 16, name="Third"))) == "third"
+            run(store.keep_scenario(replace(SECOND, id="third", digest=b"c" * 16, name="Third")))
+            == "third"
         )
         assert run(store.keep_scenario(replace(FIRST, id="fourth", digest=b"c" * 16))) == "third"
         assert run(store.get_scenario("third")) == replace(SECOND, id="third", name="Third")
@@ -232,7 +237,18 @@ class TestEveryStore:
             ("zzzz", [("zzzz?", "")]),
             *(
                 (text, [])
-                for text in ("", "3kf", "9Qz7", "Monthly", "3KF9Q", "%", "\0", "\udfff", "3kf9%", "x" * 70)
+                for text in (
+                    "",
+                    "3kf",
+                    "9Qz7",
+                    "Monthly",
+                    "3KF9Q",
+                    "%",
+                    "\0",
+                    "\udfff",
+                    "3kf9%",
+                    "x" * 70,
+                )
             ),
         ],
     )
@@ -256,7 +272,11 @@ class TestEveryStore:
         assert run(store.find_named(text, limit=6)) == found
 
     def test_of_many_scenarios_that_are_named_alike_some_are_found(self, store: Store) -> None:
-        run(store.put_scenarios(replace(FIRST, id=f"same-{number}", name="Rent") for number in range(5)))
+        run(
+            store.put_scenarios(
+                replace(FIRST, id=f"same-{number}", name="Rent") for number in range(5)
+            )
+        )
 
         assert run(store.find_named("same", limit=2)) == [("same-0", "Rent"), ("same-1", "Rent")]
         assert run(store.find_named("Rent", limit=2)) == [("same-4", "Rent"), ("same-3", "Rent")]
@@ -284,7 +304,9 @@ class TestEveryStore:
         assert names(search="rent") == []
         tell_words(store)
         assert names(search="THE RENT") == [(FIRST.id, "Pay the rent")]
-        assert names(search="the rent", chain="polkadot", sort="summary") == [(FIRST.id, "Pay the rent")]
+        assert names(search="the rent", chain="polkadot", sort="summary") == [
+            (FIRST.id, "Pay the rent")
+        ]
         assert run(store.list_scenarios(search="the rent")).total == 1
         assert run(store.get_scenario(FIRST.id)).name == "Pay the rent"
         run(store.put_scenario(replace(FIRST, name="Paid"), replace=True))
@@ -323,7 +345,11 @@ class TestEveryStore:
         assert tagged() == [(FIRST.id, ("paid",)), (SECOND.id, ())]
 
     def test_the_pages_of_a_tag_are_those_of_its_list(self, store: Store) -> None:
-        run(store.put_scenarios([replace(each, tags=("all",)) for each in fill(store, 5)], replace=True))
+        run(
+            store.put_scenarios(
+                [replace(each, tags=("all",)) for each in fill(store, 5)], replace=True
+            )
+        )
         run(store.put_scenario(FIRST))
         everything = [row.id for row in run(store.list_scenarios(tag="all", limit=100)).items]
 
@@ -351,7 +377,9 @@ class TestEveryStore:
             "lnr8CfoQX", "changed"
         )
         assert run(store.get_scenario(FIRST.id)) == theirs
-        assert message(NotFound, store.change_scenario(SECOND, revision=SECOND.revision)) == says("hLhmE6m0j")
+        assert message(NotFound, store.change_scenario(SECOND, revision=SECOND.revision)) == says(
+            "hLhmE6m0j"
+        )
         assert run(store.count_scenarios()) == 1
 
     def test_of_two_changes_at_once_one_is_refused(self, store: Store) -> None:
@@ -386,7 +414,9 @@ class TestEveryStore:
         run(other.close())
 
     def test_an_empty_blob_no_chain_and_no_summary_are_kept(self, store: Store) -> None:
-        bare = StoredScenario(id="-_", blob=b"", summary="", chains=(), created=0, updated=2**63 - 1)
+        bare = StoredScenario(
+            id="-_", blob=b"", summary="", chains=(), created=0, updated=2**63 - 1
+        )
         run(store.put_scenario(bare))
 
         assert run(store.get_scenario("-_")) == bare
@@ -424,13 +454,17 @@ class TestEveryStore:
         )
         assert run(store.get_scenario(FIRST.id)) == FIRST
 
-    def test_scenarios_that_come_at_the_same_time_are_each_put_or_refused(self, store: Store) -> None:
+    def test_scenarios_that_come_at_the_same_time_are_each_put_or_refused(
+        self, store: Store
+    ) -> None:
         run(store.put_scenario(FIRST))
 
         async def put_all() -> list[bool]:
             ids = ["a", FIRST.id, "b", "c", "b", "d"]
             tasks = [store.put_scenario(replace(SECOND, id=id)) for id in ids]
-            return [isinstance(each, Conflict) for each in await gather(*tasks, return_exceptions=True)]
+            return [
+                isinstance(each, Conflict) for each in await gather(*tasks, return_exceptions=True)
+            ]
 
         assert run(put_all()) == [False, True, False, False, True, False]
         assert run(store.get_scenario(FIRST.id)) == FIRST
@@ -439,7 +473,12 @@ class TestEveryStore:
     def test_replacing_keeps_the_time_of_creation_only(self, store: Store) -> None:
         run(store.put_scenario(FIRST))
         changed = replace(
-            FIRST, blob=b"new", summary="new", chains=("hydraDx",), created=5, updated=FIRST.updated + 9
+            FIRST,
+            blob=b"new",
+            summary="new",
+            chains=("hydraDx",),
+            created=5,
+            updated=FIRST.updated + 9,
         )
         run(store.put_scenario(changed, replace=True))
 
@@ -472,7 +511,9 @@ class TestEveryStore:
     def test_of_many_all_are_put_or_none(self, store: Store) -> None:
         run(store.put_scenario(SECOND))
 
-        assert message(Conflict, store.put_scenarios([FIRST, SECOND])) == says("scenario", "hLhmE6m0j")
+        assert message(Conflict, store.put_scenarios([FIRST, SECOND])) == says(
+            "scenario", "hLhmE6m0j"
+        )
         assert [item.id for item in run(store.list_scenarios()).items] == [SECOND.id]
         assert run(store.count_scenarios("assetHub")) == 0
         assert run(store.put_scenarios([FIRST, replace(SECOND, id="third")])) == 2
@@ -517,7 +558,9 @@ class TestEveryStore:
         assert run(store.count_scenarios()) == 0
 
     def test_an_impossible_id_is_refused_wherever_it_is_given(self, store: Store) -> None:
-        sentence = f"id '{'x' * 58}… cannot name a scenario, expected 1 to 64 letters, digits, - or _"
+        sentence = (
+            f"id '{'x' * 58}… cannot name a scenario, expected 1 to 64 letters, digits, - or _"
+        )
 
         assert message(InvalidRequest, store.get_scenario("x" * 65)) == sentence
         assert message(InvalidRequest, store.delete_scenario("x" * 65)) == sentence
@@ -527,7 +570,8 @@ class TestEveryStore:
         run(store.put_scenarios([FIRST, SECOND, replace(FIRST, id="third", chains=("polkadot",))]))
 
         counts = [
-            run(store.count_scenarios(chain)) for chain in ("polkadot", "assetHub", "hydraDx", "kusama", "")
+            run(store.count_scenarios(chain))
+            for chain in ("polkadot", "assetHub", "hydraDx", "kusama", "")
         ]
         assert counts == [2, 1, 1, 0, 3]
 
@@ -537,7 +581,10 @@ class TestEveryStore:
             st.tuples(
                 st.sampled_from(["put", "replace", "delete", "refused"]),
                 st.sampled_from("abcd"),
-                st.lists(st.sampled_from(["polkadot", "assetHub", "hydraDx", "Ünïcode ' chain"]), max_size=4),
+                st.lists(
+                    st.sampled_from(["polkadot", "assetHub", "hydraDx", "Ünïcode ' chain"]),
+                    max_size=4,
+                ),
             ),
             max_size=25,
         )
@@ -554,7 +601,9 @@ class TestEveryStore:
                         run(store.delete_scenario(id))
                         del held[id]
                     elif step == "refused":
-                        run(store.put_scenarios([scenario, replace(scenario, id="/")], replace=True))
+                        run(
+                            store.put_scenarios([scenario, replace(scenario, id="/")], replace=True)
+                        )
                     else:
                         run(store.put_scenario(scenario, replace=step == "replace"))
                         held[id] = set(chains)
@@ -612,9 +661,15 @@ class TestEveryStore:
             for scenario in sorted(
                 scenarios, key=lambda one: (getattr(one, sort), places[one.id]), reverse=descending
             )
-            if (not chain or chain in scenario.chains) and search.lower() in scenario.summary.lower()
+            if (not chain or chain in scenario.chains)
+            and search.lower() in scenario.summary.lower()
         ]
-        question: dict[str, Any] = {"sort": sort, "search": search, "chain": chain, "descending": descending}
+        question: dict[str, Any] = {
+            "sort": sort,
+            "search": search,
+            "chain": chain,
+            "descending": descending,
+        }
 
         for limit in (1, 7, len(expected), 1000):
             assert all_pages(store, limit=limit, **question) == expected
@@ -663,7 +718,12 @@ class TestEveryStore:
         assert found("XTRANSFER") == ["lnr8CfoQX"]
         assert found("e6M") == ["hLhmE6m0j"]
         assert (
-            found("%") == found("\\") == found("'off'") == found('"_"') == found("100_P") == ["100_percent"]
+            found("%")
+            == found("\\")
+            == found("'off'")
+            == found('"_"')
+            == found("100_P")
+            == ["100_percent"]
         )
         assert found("0_0") == found("xT%r") == found(".*") == found("\0") == []
 
@@ -682,7 +742,9 @@ class TestEveryStore:
             ({"after": 7}, says("7", "valid")),
         ],
     )
-    def test_what_cannot_be_listed_by_is_refused(self, store: Store, question: Any, sentence: Says) -> None:
+    def test_what_cannot_be_listed_by_is_refused(
+        self, store: Store, question: Any, sentence: Says
+    ) -> None:
         assert message(InvalidRequest, store.list_scenarios(**question)) == sentence
 
     @pytest.mark.parametrize(
@@ -726,7 +788,9 @@ class TestEveryStore:
         assert run(store.get_scenario(some.id)) == replace(some, chains=tuple(sorted(some.chains)))
         assert run(store.count_scenarios("hydraDx")) == 5000
         assert run(store.count_scenarios("polkadot")) == run(store.count_scenarios()) == 10_000
-        assert all_pages(store, limit=1000, sort="id") == [f"id-{number:05}" for number in range(10_000)]
+        assert all_pages(store, limit=1000, sort="id") == [
+            f"id-{number:05}" for number in range(10_000)
+        ]
         page = run(store.list_scenarios(limit=10, chain="hydraDx", descending=True))
         assert [item.created for item in page.items] == list(range(5999, 5989, -1))
         assert page.total == 5000
@@ -751,7 +815,9 @@ class TestSqlite:
         try:
             store = open_store(path)
             run(store.put_scenario(FIRST))
-            modes = {entry.name: entry.stat().st_mode & 0o777 for entry in (tmp_path / "new").rglob("*")}
+            modes = {
+                entry.name: entry.stat().st_mode & 0o777 for entry in (tmp_path / "new").rglob("*")
+            }
         finally:
             os.umask(former)
         run(store.close())
@@ -786,7 +852,9 @@ class TestSqlite:
         # Nothing that waits for another process happens on the event loop.
         assert reader == ["wal", full, 1, 0, len(MIGRATIONS)]
 
-    def test_the_current_folder_may_change(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_current_folder_may_change(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.chdir(path.parent)
         store = open_store("scenarios.db")
         monkeypatch.chdir("/")
@@ -808,15 +876,21 @@ class TestSqlite:
     def test_the_counts_follow_even_what_is_changed_by_hand(self, store: SqliteStore) -> None:
         run(store.put_scenarios([FIRST, SECOND]))
         store._database.execute("DELETE FROM scenarios WHERE id = 'lnr8CfoQX'")
-        store._database.execute("INSERT INTO scenario_chains SELECT 'polkadot', 1, seq FROM scenarios")
+        store._database.execute(
+            "INSERT INTO scenario_chains SELECT 'polkadot', 1, seq FROM scenarios"
+        )
 
-        assert store._database.execute("SELECT * FROM scenario_counts ORDER BY chain").fetchall() == [
+        assert store._database.execute(
+            "SELECT * FROM scenario_counts ORDER BY chain"
+        ).fetchall() == [
             ("", 1),
             ("hydraDx", 1),
             ("polkadot", 1),
         ]
 
-    def test_what_is_deleted_by_hand_leaves_nothing_to_the_next(self, store: SqliteStore, path: Path) -> None:
+    def test_what_is_deleted_by_hand_leaves_nothing_to_the_next(
+        self, store: SqliteStore, path: Path
+    ) -> None:
         run(store.put_scenarios([FIRST, SECOND]))
         # As others open it: without references.
         by_hand = sqlite3.connect(path, isolation_level=None)
@@ -827,7 +901,11 @@ class TestSqlite:
 
         assert run(store.get_scenario("third")) == third
         assert run(store.get_scenario(FIRST.id)) == FIRST
-        assert [run(store.count_scenarios(chain)) for chain in ("", "kusama", "hydraDx")] == [2, 1, 0]
+        assert [run(store.count_scenarios(chain)) for chain in ("", "kusama", "hydraDx")] == [
+            2,
+            1,
+            0,
+        ]
 
     def test_no_question_reads_the_whole_table(self, store: SqliteStore, path: Path) -> None:
         fill(store, 500)
@@ -836,11 +914,17 @@ class TestSqlite:
                 for descending in (False, True):
                     for chain in ("", "hydraDx"):
                         page = run(
-                            store.list_scenarios(limit=5, sort=sort, descending=descending, chain=chain)
+                            store.list_scenarios(
+                                limit=5, sort=sort, descending=descending, chain=chain
+                            )
                         )
                         run(
                             store.list_scenarios(
-                                limit=5, sort=sort, descending=descending, chain=chain, after=page.next
+                                limit=5,
+                                sort=sort,
+                                descending=descending,
+                                chain=chain,
+                                after=page.next,
                             )
                         )
             run(store.get_scenario("id-00007"))
@@ -875,7 +959,11 @@ class TestSqlite:
 
         assert [item.id for item in page.items] == [{"id": "few-3", "summary": "few-2"}[sort]]
         plans = [
-            [step for step in self.plan(store, statement) if " c " in step or " s " in step or "TEMP" in step]
+            [
+                step
+                for step in self.plan(store, statement)
+                if " c " in step or " s " in step or "TEMP" in step
+            ]
             for statement in asked
             if "ORDER BY" in statement
         ]
@@ -906,7 +994,9 @@ class TestSqlite:
             "SEARCH w USING INTEGER PRIMARY KEY (rowid=?)",
             "SCAN w",
         ]
-        (plan,) = [self.plan(store, statement) for statement in asked if "words IS NULL" in statement]
+        (plan,) = [
+            self.plan(store, statement) for statement in asked if "words IS NULL" in statement
+        ]
         assert "SEARCH scenario_words USING INDEX scenarios_without_words (scenario>?)" in plan
 
     def test_what_names_a_scenario_is_sought_in_an_index(self, store: SqliteStore) -> None:
@@ -914,7 +1004,11 @@ class TestSqlite:
             for text in ("Monthly rent", "lnr8", "@last"):
                 run(store.find_named(text, limit=6))
 
-        plans = {statement: self.plan(store, statement) for statement in asked if "name FROM" in statement}
+        plans = {
+            statement: self.plan(store, statement)
+            for statement in asked
+            if "name FROM" in statement
+        }
         assert len(plans) >= 4
         for statement, (step, *more) in plans.items():
             newest = "ORDER BY created DESC" in statement
@@ -936,7 +1030,11 @@ class TestSqlite:
 
     @pytest.mark.parametrize(
         "script",
-        ["CREATE TABLE bookmarks (url)", "PRAGMA user_version = 3", "PRAGMA application_id = 252006674"],
+        [
+            "CREATE TABLE bookmarks (url)",
+            "PRAGMA user_version = 3",
+            "PRAGMA application_id = 252006674",
+        ],
     )
     def test_a_database_of_another_program_is_left_as_it_is(self, path: Path, script: str) -> None:
         database = sqlite3.connect(path)
@@ -965,7 +1063,10 @@ class TestSqlite:
             run(store.put_scenario(FIRST))
             newer = sqlite3.connect(path, isolation_level=None)
             newer.execute("ALTER TABLE scenarios RENAME COLUMN summary TO words")
-            sentence = f"store '{path}' was migrated by a newer scenarioctl: upgrade this one, and restart it"
+            sentence = (
+                f"store '{path}' was migrated by a newer scenarioctl: upgrade this one, and "
+                "restart it"
+            )
 
             # Without another version it would be a bug of ours.
             with pytest.raises(sqlite3.OperationalError):
@@ -975,7 +1076,9 @@ class TestSqlite:
             assert message(StoreFailed, store.get_scenario(FIRST.id)) == sentence
             assert message(FilesChanged, store.put_scenario(SECOND)) == sentence
 
-    def test_a_store_of_another_version_takes_no_writes_though_its_tables_would_do(self, path: Path) -> None:
+    def test_a_store_of_another_version_takes_no_writes_though_its_tables_would_do(
+        self, path: Path
+    ) -> None:
         with opened("sqlite", path.parent) as store:
             run(store.put_scenario(FIRST))
             for version in (len(MIGRATIONS) + 1, 3):
@@ -984,7 +1087,9 @@ class TestSqlite:
                 words = ("newer",) if version > 3 else ("version 3", "restore")
                 more = {} if version > 3 else {"ours": f"version {len(MIGRATIONS)}"}
 
-                assert message(FilesChanged, store.put_scenario(SECOND)) == says(*words, path=path, **more)
+                assert message(FilesChanged, store.put_scenario(SECOND)) == says(
+                    *words, path=path, **more
+                )
                 assert run(store.health()) == says(*words, path=path, **more)
             with closing(sqlite3.connect(path, isolation_level=None)) as database:
                 database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
@@ -999,7 +1104,9 @@ class TestSqlite:
 
             assert run(store.health()) == says("newer", path=path)
 
-    def test_a_store_that_says_it_has_older_tables_is_refused_in_a_sentence(self, path: Path) -> None:
+    def test_a_store_that_says_it_has_older_tables_is_refused_in_a_sentence(
+        self, path: Path
+    ) -> None:
         run(open_store(path).close())
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.execute("PRAGMA user_version = 3")
@@ -1044,10 +1151,12 @@ class TestSqlite:
                 [(chain, one.id, one.created) for chain in one.chains],
             )
             old._database.executemany(
-                "INSERT INTO scenario_webhooks VALUES (?, ?)", [(uuid, one.id) for uuid in one.webhooks]
+                "INSERT INTO scenario_webhooks VALUES (?, ?)",
+                [(uuid, one.id) for uuid in one.webhooks],
             )
         old._database.execute(
-            "INSERT INTO jobs (id, state, due, owner, epoch, begun, changed, runs, failures, step, reason, schedule)"
+            "INSERT INTO jobs (id, state, due, owner, epoch, begun, changed, runs, "
+            "failures, step, reason, schedule)"
             " VALUES ('b', 'running', 5, '', 1, 0, 1, 0, 0, '', '', ?)",
             (write_schedule(Schedule(every=1)),),
         )
@@ -1063,20 +1172,30 @@ class TestSqlite:
             assert run(store.get_scenario(one.id)) == one
         assert all_pages(store, sort="created", limit=1) == ["a", "b", "c"]
         assert all_pages(store, sort="id", limit=1, chain="hydraDx") == ["b", "c"]
-        assert [run(store.count_scenarios(chain)) for chain in ("", "hydraDx", "polkadot")] == [3, 2, 1]
+        assert [run(store.count_scenarios(chain)) for chain in ("", "hydraDx", "polkadot")] == [
+            3,
+            2,
+            1,
+        ]
         job = run(store.get_job("b"))
         assert job is not None
         assert (job.due, job.notify) == (5, ())
         assert store._database.execute("PRAGMA foreign_key_check").fetchall() == []
         run(store.delete_scenario("c"))
-        assert [run(store.count_scenarios(chain)) for chain in ("", "hydraDx", "polkadot")] == [2, 1, 0]
+        assert [run(store.count_scenarios(chain)) for chain in ("", "hydraDx", "polkadot")] == [
+            2,
+            1,
+            0,
+        ]
         run(store.close())
 
     def test_a_migration_that_fails_changes_nothing(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
-            database_file, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE notes (id)", "CREATE nonsense"))
+            database_file,
+            "MIGRATIONS",
+            (*MIGRATIONS, ("CREATE TABLE notes (id)", "CREATE nonsense")),
         )
 
         with pytest.raises(sqlite3.OperationalError, match='near "nonsense"'):
@@ -1119,9 +1238,9 @@ class TestSqlite:
         pages = writer.execute("PRAGMA page_count").fetchone()[0]
         writer.execute(f"PRAGMA max_page_count = {pages + 1}")
 
-        assert message(StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(100_000)))) == says(
-            "store", path=path
-        )
+        assert message(
+            StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(100_000)))
+        ) == says("store", path=path)
         assert run(store.count_scenarios()) == 1
         run(store.put_scenario(SECOND))
         assert run(store.get_scenario(SECOND.id)) == SECOND
@@ -1140,7 +1259,11 @@ print(message(StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(400_000
 print(run(store.count_scenarios()))
 """
         answer = subprocess.run(
-            [sys.executable, "-c", script, str(path)], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-c", script, str(path)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
 
         assert answer.stdout == says("store", path=path).within("{}\n1\n"), answer.stderr
@@ -1204,6 +1327,8 @@ print(run(store.count_scenarios()))
 
     def test_only_an_opened_store_costs_the_import_of_sqlite(self) -> None:
         script = "import sys, scenarioctl.stores; print('sqlite3' in sys.modules)"
-        answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        answer = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
 
         assert answer.stdout == "False\n"

@@ -1,4 +1,5 @@
-"""One story, played three times: on this machine, over HTTP, and with `--url`.  The answers are equal, errors included."""
+"""One story, played three times: on this machine, over HTTP, and with `--url`.  The answers are
+equal, errors included."""
 
 import base64
 import json
@@ -56,7 +57,8 @@ BOMB = base64.b64encode(zlib.compress(b" " * (17 * 1024 * 1024))).decode()
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One sentence of the story, in both languages; `{a}`, `{b}`, … are ids that earlier steps gave."""
+    """One sentence of the story, in both languages; `{a}`, `{b}`, … are ids that earlier steps
+    gave."""
 
     line: tuple[str, ...]
     method: str = "POST"
@@ -77,7 +79,9 @@ class Told:
     exits: list[int] = field(default_factory=list)
 
 
-def step(line: str | tuple[str, ...], path: str, fields: Any = None, code: str = "", **more: str) -> Step:
+def step(
+    line: str | tuple[str, ...], path: str, fields: Any = None, code: str = "", **more: str
+) -> Step:
     words = tuple(line.split()) if isinstance(line, str) else line
     return Step(line=words, path=path, fields=fields, code=code, **more)
 
@@ -106,34 +110,48 @@ STORY = (
         {"assetin": "DOT", "assetout": "HDX", "amount": "2", "min_amount_out": "900000000000000"},
         gives="d",
     ),
-    step("scenario import webhook.json", "/api/template/saveUrl", {"url": json.dumps(WEBHOOK)}, gives="w"),
-    step("create --file flow.toml", "/api/create/flow", {"flow": "steps = 7", "syntax": "toml"}, "invalid_request"),
-    step("create --file waiting.toml", "/api/create/flow", {"flow": WAITING, "syntax": "toml"}, "invalid_request"),
-    step("create --file flow.json", "/api/create/flow", {"flow": '{"a":', "syntax": "json"}, "bad_json"),
+    step("scenario import webhook.json", "/api/template/saveUrl", {"url": json.dumps(WEBHOOK)},
+        gives="w"),
+    step("create --file flow.toml", "/api/create/flow", {"flow": "steps = 7", "syntax": "toml"},
+        "invalid_request"),
+    step("create --file waiting.toml", "/api/create/flow", {"flow": WAITING, "syntax": "toml"},
+        "invalid_request"),
+    step("create --file flow.json", "/api/create/flow", {"flow": '{"a":', "syntax": "json"},
+        "bad_json"),
     step("scenario import bomb.txt", "/saveUrl", {"url": BOMB}, "too_large"),
     step("scenario import empty.txt", "/saveUrl", {"url": ""}, "invalid_request"),
     step("info {a}", "/api/scenario/info", {"id": "{a}"}),
     step("info abcdefghi", "/api/scenario/info", {"id": "abcdefghi"}, "not_found"),
     step("info no.id", "/api/scenario/info", {"id": "no.id"}, "invalid_request"),
     step("scenario full {a}", "/api/scenario/info/full", {"id": "{a}"}),
-    step("scenario full {d} --output-format call", "/api/scenario/info/full", {"id": "{d}", "output_format": "call"}),
+    step("scenario full {d} --output-format call", "/api/scenario/info/full", {"id": "{d}",
+        "output_format": "call"}),
     step("scenario full {c}", "/api/scenario/info/full", {"id": "{c}"}, "invalid_request"),
-    step("scenario full {b} --output-format x", "/api/scenario/info/full", {"id": "{b}", "output_format": "x"}, "invalid_request"),
+    step("scenario full {b} --output-format x", "/api/scenario/info/full", {"id": "{b}",
+        "output_format": "x"}, "invalid_request"),
     step("scenario show {a}", "/api/scenario/show", {"id": "{a}"}),
     step("scenario list", "/api/scenarios", method="GET"),
-    step("scenario list --chain assetHub --sort created", "/api/scenarios?chain=assetHub&sort=created", method="GET"),
-    step("scenario list --limit many", "/api/scenarios?limit=many", None, "invalid_request", method="GET"),
+    step("scenario list --chain assetHub --sort created",
+        "/api/scenarios?chain=assetHub&sort=created", method="GET"),
+    step("scenario list --limit many", "/api/scenarios?limit=many", None, "invalid_request",
+        method="GET"),
     step("scenario flow {a}", "/api/scenario/flow", {"id": "{a}"}),
-    step("scenario flow {b} --syntax yaml", "/api/scenario/flow", {"id": "{b}", "syntax": "yaml"}, "invalid_request"),
+    step("scenario flow {b} --syntax yaml", "/api/scenario/flow", {"id": "{b}", "syntax": "yaml"},
+        "invalid_request"),
     step("scenario rename {a} Rent", "/api/scenario/rename", {"id": "{a}", "name": "Rent"}),
-    step("scenario tag {a} b a --remove c", "/api/scenario/tag", {"id": "{a}", "tags": ["b", "a"], "remove": ["c"]}),
-    step("scenario tag {a} x,y", "/api/scenario/tag", {"id": "{a}", "tags": ["x,y"]}, "invalid_request"),
+    step("scenario tag {a} b a --remove c", "/api/scenario/tag", {"id": "{a}", "tags": ["b", "a"],
+        "remove": ["c"]}),
+    step("scenario tag {a} x,y", "/api/scenario/tag", {"id": "{a}", "tags": ["x,y"]},
+        "invalid_request"),
     step("scenario list --tag a", "/api/scenarios?tag=a", method="GET"),
     step("scenario duplicate {a}", "/api/scenario/duplicate", {"id": "{a}"}, gives="e"),
     step("scenario show {e}", "/api/scenario/show", {"id": "{e}"}),
-    step("scenario edit {e} --file delay.toml", "/api/scenario/replace", {"id": "{e}", "content": DELAY}),
-    step("scenario edit {e} --file delay.toml", "/api/scenario/replace", {"id": "{e}", "content": DELAY}),
-    step("scenario edit {e} --file flow.toml", "/api/scenario/replace", {"id": "{e}", "content": "steps = 7"}, "invalid_request"),
+    step("scenario edit {e} --file delay.toml", "/api/scenario/replace", {"id": "{e}",
+        "content": DELAY}),
+    step("scenario edit {e} --file delay.toml", "/api/scenario/replace", {"id": "{e}",
+        "content": DELAY}),
+    step("scenario edit {e} --file flow.toml", "/api/scenario/replace", {"id": "{e}",
+        "content": "steps = 7"}, "invalid_request"),
     step(
         "scenario edit {e} --file delay.toml --revision 0",
         "/api/scenario/replace",
@@ -141,14 +159,18 @@ STORY = (
         "conflict",
     ),
     step("flow preview delay.toml", "/api/flow/preview", {"flow": DELAY}),
-    step("flow preview waiting.toml --format text", "/api/flow/preview", {"flow": WAITING, "format": "text"}),
+    step("flow preview waiting.toml --format text", "/api/flow/preview", {"flow": WAITING,
+        "format": "text"}),
     step("flow preview flow.toml", "/api/flow/preview", {"flow": "steps = 7"}, "invalid_request"),
     step("scenario export {b}", "/api/template/getUrl/{b}", method="GET"),
     step("scenario export abcdefghi", "/getUrl/abcdefghi", None, "not_found", method="GET"),
     step("scenario preview {b}", "/api/info/preview?scenario_id={b}", method="GET"),
-    step("scenario preview {d} --format text --width 60", "/api/info/preview?scenario_id={d}&format=text&width=60", method="GET"),
-    step("scenario preview abcdefghi", "/api/info/preview?scenario_id=abcdefghi", None, "not_found", method="GET"),
-    step("scenario preview {b} --width 7", "/api/info/preview?scenario_id={b}&width=7", None, "invalid_request", method="GET"),
+    step("scenario preview {d} --format text --width 60",
+        "/api/info/preview?scenario_id={d}&format=text&width=60", method="GET"),
+    step("scenario preview abcdefghi", "/api/info/preview?scenario_id=abcdefghi", None, "not_found",
+        method="GET"),
+    step("scenario preview {b} --width 7", "/api/info/preview?scenario_id={b}&width=7", None,
+        "invalid_request", method="GET"),
     step("template stats ASSETHUB", "/api/template/stats/ASSETHUB", method="GET"),
     step("template stats nowhere", "/api/template/stats/nowhere", None, "not_found", method="GET"),
     step(("xcm", "asset-transfer", *TRANSFER_LINE), "/api/xcm/asset-transfer", TRANSFER),
@@ -167,10 +189,13 @@ STORY = (
     step(
         "tx transfer --from polkadot --to assetHub --asset DOT --amount 1.5 --to-address " + BOB,
         "/api/tx/transfer",
-        {"source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT", "amount": "1.5", "destination_address": BOB},
+        {"source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT", "amount": "1.5",
+            "destination_address": BOB},
     ),
-    step(("tx", "decode", CALL, "--chain", "polkadot"), "/api/tx/decode", {"tx": CALL, "chain": "polkadot"}),
-    step(("tx", "decode", "0x12", "--chain", "kusama"), "/api/tx/decode", {"tx": "0x12", "chain": "kusama"}, "invalid_request"),
+    step(("tx", "decode", CALL, "--chain", "polkadot"), "/api/tx/decode", {"tx": CALL,
+        "chain": "polkadot"}),
+    step(("tx", "decode", "0x12", "--chain", "kusama"), "/api/tx/decode", {"tx": "0x12",
+        "chain": "kusama"}, "invalid_request"),
     step(
         ("tx", "payload", CALL, "--chain", "polkadot", "--sender", BOB, "--nonce", "0"),
         "/api/tx/payload",
@@ -196,7 +221,8 @@ STORY = (
     step(
         ("call", "polkadot", "balances", "transferKeepAlive", BOB, "10000000000"),
         "/api/tx/call",
-        {"chain": "polkadot", "pallet": "balances", "method": "transferKeepAlive", "args": [BOB, "10000000000"]},
+        {"chain": "polkadot", "pallet": "balances", "method": "transferKeepAlive", "args": [BOB,
+            "10000000000"]},
     ),
     step(
         ("call", "polkadot", "Balances", "transfer_keep_alive", BOB),
@@ -215,29 +241,42 @@ STORY = (
         "/api/tx/batch",
         {"chain": "polkadot", "calls": [CALL, "0x00000c627965"], "kind": "force-batch"},
     ),
-    step("scenario full {a} --step 2", "/api/scenario/info/full", {"id": "{a}", "step": "2"}, "invalid_request"),
-    step(("broadcast", "polkadot", "0x1234"), "/api/chain/Broadcast", {"chain": "polkadot", "tx": "0x1234"}, "invalid_request"),
-    step("quote --assetin DOT --assetout HDX --amount 2", "/api/swap/quote", {"assetin": "DOT", "assetout": "HDX", "amount": 2}, "chain_unreachable"),
-    step("create swap --assetin DOT --assetout HDX --amount 2", "/api/create/swap", {"assetin": "DOT", "assetout": "HDX", "amount": 2}, "chain_unreachable"),
-    step("query polkadot Balances ExistentialDeposit", "/api/actions/query", {"chain": "polkadot", "pallet_name": "Balances", "method_name": "ExistentialDeposit", "params": []}),
-    step("query polkadot System Number", "/api/actions/query", {"chain": "polkadot", "pallet_name": "System", "method_name": "Number"}, "chain_unreachable"),
-    step("hrmp openchannels polkadot 2034", "/polkadot/openchannels", {"paraid": 2034}, "chain_unreachable"),
-    step("hrmp openchannels nowhere 2034", "/api/hrmp/nowhere/openchannels", {"paraid": 2034}, "not_found"),
-    step("contract info --abi abi.json 5xy", "/api/contracts/contract_info", {"abiJson": {"version": 4}, "address": "5xy"}, "invalid_request"),
+    step("scenario full {a} --step 2", "/api/scenario/info/full", {"id": "{a}", "step": "2"},
+        "invalid_request"),
+    step(("broadcast", "polkadot", "0x1234"), "/api/chain/Broadcast", {"chain": "polkadot",
+        "tx": "0x1234"}, "invalid_request"),
+    step("quote --assetin DOT --assetout HDX --amount 2", "/api/swap/quote", {"assetin": "DOT",
+        "assetout": "HDX", "amount": 2}, "chain_unreachable"),
+    step("create swap --assetin DOT --assetout HDX --amount 2", "/api/create/swap", {
+        "assetin": "DOT", "assetout": "HDX", "amount": 2}, "chain_unreachable"),
+    step("query polkadot Balances ExistentialDeposit", "/api/actions/query", {"chain": "polkadot",
+        "pallet_name": "Balances", "method_name": "ExistentialDeposit", "params": []}),
+    step("query polkadot System Number", "/api/actions/query", {"chain": "polkadot",
+        "pallet_name": "System", "method_name": "Number"}, "chain_unreachable"),
+    step("hrmp openchannels polkadot 2034", "/polkadot/openchannels", {"paraid": 2034},
+        "chain_unreachable"),
+    step("hrmp openchannels nowhere 2034", "/api/hrmp/nowhere/openchannels", {"paraid": 2034},
+        "not_found"),
+    step("contract info --abi abi.json 5xy", "/api/contracts/contract_info", {"abiJson": {
+        "version": 4}, "address": "5xy"}, "invalid_request"),
     step("job status {b}", "/job/status", {"id": "{b}"}),
     step("job start {b} --every 1s", "/job/start", {"id": "{b}", "every": "1s"}),
     step("job start {b}", "/job/start", {"id": "{b}"}),
     step("job start abcdefghi", "/job/start", {"id": "abcdefghi"}, "not_found"),
-    step("job start {a} --every soon", "/job/start", {"id": "{a}", "every": "soon"}, "invalid_request"),
+    step("job start {a} --every soon", "/job/start", {"id": "{a}", "every": "soon"},
+        "invalid_request"),
     step("job status {b}", "/job/status", {"id": "{b}"}),
     step("job list", "/job/list", method="GET"),
-    step("job list --state walking", "/job/list?state=walking", None, "invalid_request", method="GET"),
+    step("job list --state walking", "/job/list?state=walking", None, "invalid_request",
+        method="GET"),
     step("scenario delete {b} --yes", "/api/scenario/delete", {"id": "{b}"}, "conflict"),
     step("job run {b}", "/job/run", {"id": "{b}"}),
     step("job run {c}", "/job/run", {"id": "{c}"}, "chain_unreachable"),
-    step("job run {w} --timeout soon", "/job/run", {"id": "{w}", "timeout": "soon"}, "invalid_request"),
+    step("job run {w} --timeout soon", "/job/run", {"id": "{w}", "timeout": "soon"},
+        "invalid_request"),
     step("job logs {b}", "/scenario/worker/logs", {"id": "{b}"}),
-    step("job logs {b} --after 0 --limit 1", "/scenario/worker/logs", {"id": "{b}", "after": 0, "limit": 1}),
+    step("job logs {b} --after 0 --limit 1", "/scenario/worker/logs", {"id": "{b}", "after": 0,
+        "limit": 1}),
     step("job logs abcdefghi", "/scenario/worker/logs", {"id": "abcdefghi"}, "not_found"),
     step("job mempool {b}", "/scenario/tx", {"id": "{b}"}),
     step(
@@ -246,20 +285,24 @@ STORY = (
         {"job": "{b}", "sender": BOB, "nonce": 0},
     ),
     step("job mempool {c}", "/scenario/tx", {"id": "{c}"}),
-    step("job mempool {b} --after 0 --limit 1", "/scenario/tx", {"id": "{b}", "after": 0, "limit": 1}),
-    step("job mempool {b} --after x", "/scenario/tx", {"id": "{b}", "after": "x"}, "invalid_request"),
+    step("job mempool {b} --after 0 --limit 1", "/scenario/tx", {"id": "{b}", "after": 0,
+        "limit": 1}),
+    step("job mempool {b} --after x", "/scenario/tx", {"id": "{b}", "after": "x"},
+        "invalid_request"),
     step("job pause {b}", "/job/pause", {"id": "{b}"}),
     step("job pause {b}", "/job/pause", {"id": "{b}"}),
     step("job pause {c}", "/job/pause", {"id": "{c}"}, "conflict"),
     step("job resume {b}", "/job/resume", {"id": "{b}"}),
     step("job resume abcdefghi", "/job/resume", {"id": "abcdefghi"}, "not_found"),
-    step("job reschedule {b} --every 2h --pause-after 3", "/job/reschedule", {"id": "{b}", "every": "2h", "pause_after": "3"}),
+    step("job reschedule {b} --every 2h --pause-after 3", "/job/reschedule", {"id": "{b}",
+        "every": "2h", "pause_after": "3"}),
     step("job reschedule {b}", "/job/reschedule", {"id": "{b}"}, "invalid_request"),
     step("job status {b}", "/job/status", {"id": "{b}"}),
     step("job stop {b}", "/job/stop", {"id": "{b}"}),
     step("job stop {b}", "/job/stop", {"id": "{b}"}),
     step(f"webhook post {UUID} event.json", f"/webhook/{UUID}", {"amount": 5}),
-    step(f"webhook post {UUID[:-1]}e event.json", f"/webhook/{UUID[:-1]}e", {"amount": 5}, "not_found"),
+    step(f"webhook post {UUID[:-1]}e event.json", f"/webhook/{UUID[:-1]}e", {"amount": 5},
+        "not_found"),
     step("webhook replay 1", "/api/webhooks/replay", {"id": 1}),
     step(f"webhook list {UUID}", f"/api/webhooks/{UUID}", method="GET"),
     step("scenario delete {b} --yes", "/api/scenario/delete", {"id": "{b}"}),
@@ -308,7 +351,8 @@ def find_id(answer: dict[str, Any]) -> str:
 
 
 def level(value: Any, ids: dict[str, str]) -> Any:
-    """Return *value* without what may differ: ids, dates, revisions, and sizes, since ids compress as they like."""
+    """Return *value* without what may differ: ids, dates, revisions, and sizes, since ids compress
+    as they like."""
     if isinstance(value, dict):
         return {
             # Steps of a run are named by their nodes.
@@ -358,7 +402,11 @@ def fill_line(each: Step, ids: dict[str, str]) -> list[str]:
 def over_http(serving: Serving) -> Callable[[Step, dict[str, str]], tuple[Any, int]]:
     def tell(each: Step, ids: dict[str, str]) -> tuple[Any, int]:
         path = fill(each.path, ids)
-        reply = serving.get(path) if each.method == "GET" else serving.post(path, fill(each.fields, ids))
+        reply = (
+            serving.get(path)
+            if each.method == "GET"
+            else serving.post(path, fill(each.fields, ids))
+        )
         answer = reply.json()
         code = answer.get("code", "") if reply.status != 200 else ""
         assert reply.status == (OUTCOMES[code].status if code else 200)
@@ -383,10 +431,14 @@ def test_the_story_is_the_same_on_this_machine_over_http_and_with_a_url(
     codes = [answer.get("code", "") for answer in local.answers]
     assert codes == [each.code for each in STORY]
     for number, each in enumerate(STORY):
-        # The command adds the id, whatever the interface calls it, and the warnings, which HTTP has in a header; it asks
-        # for the times of a log.
+        # The command adds the id, whatever the interface calls it, and the warnings, which HTTP has
+        # in a header; it asks for the times of a log.
         assert {**local.answers[number], **http.answers[number]} == local.answers[number], each.line
-        assert local.answers[number].keys() - http.answers[number].keys() <= {"id", "warnings", "times"}
+        assert local.answers[number].keys() - http.answers[number].keys() <= {
+            "id",
+            "warnings",
+            "times",
+        }
         assert remote.answers[number] == local.answers[number], each.line
     assert local.exits == expected
     assert http.exits == expected
@@ -430,7 +482,9 @@ def test_what_people_read_is_the_same_too(scenarioctl: Run, folder: Path, servin
         assert there.code == here.code == (OUTCOMES[each.code].exit if each.code else 0)
 
 
-def test_the_worker_serves_its_part_on_its_own_port(scenarioctl: Run, folder: Path, serving: Serving) -> None:
+def test_the_worker_serves_its_part_on_its_own_port(
+    scenarioctl: Run, folder: Path, serving: Serving
+) -> None:
     worker = f"http://127.0.0.1:{serving.worker}"
     share = write_share(WEBHOOK)
 
@@ -458,6 +512,14 @@ def test_a_token_opens_what_it_is_good_for(
         read = scenarioctl("--url", url, "template", "stats", "polkadot")
         written = scenarioctl("--url", url, *create)
 
-    assert (json.loads(without.out)["code"], without.err, without.code) == ("unauthorized", without.out, 2)
+    assert (json.loads(without.out)["code"], without.err, without.code) == (
+        "unauthorized",
+        without.out,
+        2,
+    )
     assert (read.out, read.err, read.code) == ("0\n", "", 0)
-    assert (json.loads(written.out)["code"], written.err, written.code) == ("forbidden", written.out, 2)
+    assert (json.loads(written.out)["code"], written.err, written.code) == (
+        "forbidden",
+        written.out,
+        2,
+    )

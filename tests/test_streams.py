@@ -1,4 +1,5 @@
-"""`/job/events`: what jobs log and draft arrives as it happens, once, and from where a client left off."""
+"""`/job/events`: what jobs log and draft arrives as it happens, once, and from where a client left
+off."""
 
 import http.client
 import json
@@ -33,7 +34,9 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]
 
 @pytest.fixture
 def stored(served: Serving) -> str:
-    return str(served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"])
+    return str(
+        served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+    )
 
 
 def run(served: Serving, scenario: str) -> None:
@@ -52,7 +55,9 @@ class Stream:
         seen: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port or served.worker, timeout=PATIENCE)
+        self._connection = http.client.HTTPConnection(
+            "127.0.0.1", port or served.worker, timeout=PATIENCE
+        )
         more = {"Last-Event-ID": seen} if seen else {}
         self._connection.request("GET", path, headers={**(headers or {}), **more})
         self.response = self._connection.getresponse()
@@ -173,7 +178,9 @@ def test_a_stream_can_begin_with_the_newest_lines(served: Serving, stored: str) 
 
 
 @pytest.mark.parametrize("tail", ["-1", "10001", "many", "1e3"])
-def test_a_tail_that_is_no_number_of_lines_is_refused(served: Serving, stored: str, tail: str) -> None:
+def test_a_tail_that_is_no_number_of_lines_is_refused(
+    served: Serving, stored: str, tail: str
+) -> None:
     reply = served.get(f"/job/events?id={stored}&tail={tail}", port=served.worker)
 
     assert reply.status == 422
@@ -181,7 +188,9 @@ def test_a_tail_that_is_no_number_of_lines_is_refused(served: Serving, stored: s
 
 
 def test_without_an_id_all_jobs_are_followed(served: Serving, stored: str) -> None:
-    other = served.post("/api/create/remark", {"chain": "polkadot", "text": "other"}).json()["result"]
+    other = served.post("/api/create/remark", {"chain": "polkadot", "text": "other"}).json()[
+        "result"
+    ]
     with Stream(served, "/job/events") as stream:
         run(served, stored)
         first = stream.until("workload executed")
@@ -219,7 +228,8 @@ def test_what_cannot_be_followed_is_said_before_the_stream_begins(
 def test_a_client_that_has_read_more_than_was_restored_hears_of_it(
     served: Serving, stored: str, after: str
 ) -> None:
-    """After a restore to an earlier time, it would hear of nothing until new events have passed its cursor."""
+    """After a restore to an earlier time, it would hear of nothing until new events have passed its
+    cursor."""
     served.post("/job/run", {"id": stored}, port=served.worker)
     line, _ = served.wait_for(lambda app: app.store.find_end())
     after = after.format(line=line)
@@ -300,12 +310,20 @@ def test_a_token_that_is_taken_away_hears_no_more(
 ) -> None:
     monkeypatch.setattr(streams, "_PAUSE", 0.02)
     made = [new_token() for _ in range(2)]
-    tokens = {f"t{number}": {"sha256": digest, "scopes": ["read"]} for number, (_, digest) in enumerate(made)}
+    tokens = {
+        f"t{number}": {"sha256": digest, "scopes": ["read"]}
+        for number, (_, digest) in enumerate(made)
+    }
 
     async def write(app: Application) -> None:
         made = await create_remark(app, CreateRemark(chain="polkadot", text="x"))
         run = FinishedRun(
-            job=made.answer["result"], epoch=None, planned=0, started=0, finished=0, lines=("secret",)
+            job=made.answer["result"],
+            epoch=None,
+            planned=0,
+            started=0,
+            finished=0,
+            lines=("secret",),
         )
         await app.store.finish_run(run, retention=Retention())
 
@@ -351,7 +369,9 @@ def test_a_client_that_does_not_read_is_let_go(
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", served.worker))
-        connection.sendall(f"GET /job/events?id={stored} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        connection.sendall(
+            f"GET /job/events?id={stored} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+        )
         connection.recv(1)
         wait_until(lambda: not served.servers.context.metrics.streams)
 
@@ -372,11 +392,15 @@ def test_a_store_that_fails_for_a_moment_ends_no_stream(
         run(served, stored)
 
         assert stream.until("workload executed")
-    assert caplog.text.count("event streams cannot read changes of the store: the store is locked") == 1
+    assert (
+        caplog.text.count("event streams cannot read changes of the store: the store is locked")
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "position"), [("", Position()), ("17.4", Position(log=17, mempool=4)), ("0.0", Position())]
+    ("text", "position"),
+    [("", Position()), ("17.4", Position(log=17, mempool=4)), ("0.0", Position())],
 )
 def test_a_position_is_read_back(text: str, position: Position) -> None:
     assert read_position(text) == position

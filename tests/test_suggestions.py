@@ -26,7 +26,9 @@ def test_every_alias_and_every_synonym_leads_to_a_command_that_there_is() -> Non
         assert not options or f"--{options.split()[0]}" in {
             option for parameter in known[words].params for option in parameter.opts
         }
-    assert {name for names in SYNONYMS.values() for name in names} <= {line.split()[-1] for line in shown}
+    assert {name for names in SYNONYMS.values() for name in names} <= {
+        line.split()[-1] for line in shown
+    }
 
 
 @pytest.mark.parametrize("old", sorted(ALIASES))
@@ -74,7 +76,9 @@ def test_what_few_need_is_named_by_the_help_and_explained_by_the_man_page(scenar
 
 def test_no_command_shows_more_than_twelve_options_but_tx_payload() -> None:
     def shown(command: click.Command) -> list[click.Option]:
-        options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+        options = [
+            each for each in command.params if isinstance(each, click.Option) and not each.hidden
+        ]
         return [each for each in options if each not in GLOBAL_OPTIONS]
 
     known = commands()
@@ -84,7 +88,10 @@ def test_no_command_shows_more_than_twelve_options_but_tx_payload() -> None:
 
 
 def test_a_look_alike_is_never_suggested(scenarioctl: Run) -> None:
-    line = f"xcm asset-transfer --from assetHub --to hydraDx --amount 1 --destinationaddress {BOB} --assetid CATWI"
+    line = (
+        "xcm asset-transfer --from assetHub --to hydraDx --amount 1 --destinationaddress "
+        f"{BOB} --assetid CATWI"
+    )
 
     ended = scenarioctl("--offline", *line.split())
 
@@ -94,7 +101,9 @@ def test_a_look_alike_is_never_suggested(scenarioctl: Run) -> None:
 
 def test_case_and_separators_make_no_difference() -> None:
     assert fold("Transfer-Keep_alive now") == "transferkeepalivenow"
-    assert closest("TRANSFERKEEPALIV", ["transfer_all", "transfer_keep_alive"]) == ["transfer_keep_alive"]
+    assert closest("TRANSFERKEEPALIV", ["transfer_all", "transfer_keep_alive"]) == [
+        "transfer_keep_alive"
+    ]
 
 
 def test_names_that_begin_with_the_word_come_first() -> None:

@@ -23,7 +23,17 @@ from scenarioctl.model.diagram import read_diagram
 from scenarioctl.render.identicon import identicon_colors
 from scenarioctl.render.picture import MOST_CARDS, Picture, without_shown_chains
 from scenarioctl.render.svg import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES, escape, write_svg
-from scenarioctl.render.text_metrics import FAMILY, FOLDER, clean, drawable, fit, measure, missing, runs, wrap
+from scenarioctl.render.text_metrics import (
+    FAMILY,
+    FOLDER,
+    clean,
+    drawable,
+    fit,
+    measure,
+    missing,
+    runs,
+    wrap,
+)
 from tests.canned import ALICE_HEX
 from tests.conftest import BOB_HEX, DATA, SHARED
 from tests.drawing import POLKADOT, SAMPLES, document, make_app, picture_of, read_document
@@ -35,16 +45,20 @@ SVG = "{http://www.w3.org/2000/svg}"
 #: All that a picture is made of: nothing that refers, runs or embeds.
 ELEMENTS = {"svg", "title", "g", "rect", "circle", "path", "text", "tspan"}
 ATTRIBUTES = {
-    "class", "role", "width", "height", "viewBox", "x", "y", "cx", "cy", "r", "rx", "d", "transform",
+    "class", "role", "width", "height", "viewBox", "x", "y", "cx", "cy", "r", "rx", "d",
+        "transform",
     "font-family", "font-size", "font-weight", "text-anchor", "textLength", "lengthAdjust",
     "data-node", "data-source", "data-target", "fill",
-    "stroke", "stroke-opacity", "stroke-width", "stroke-linecap", "stroke-linejoin", "stroke-dasharray",
+    "stroke", "stroke-opacity", "stroke-width", "stroke-linecap", "stroke-linejoin",
+        "stroke-dasharray",
 }  # fmt: skip
 
 #: Graphs that no sample of the editor has, by the names of their golden pictures.
 GRAPHS: dict[str, Any] = {
     "wrapped": document(9, [(n, n + 1) for n in range(8)]),
-    "branches": document(7, [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (0, 4), (4, 5), (5, 6)]),
+    "branches": document(
+        7, [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (0, 4), (4, 5), (5, 6)]
+    ),
     "circle": document(4, [(0, 1), (1, 2), (2, 1), (2, 3), (3, 3)]),
     "empty": document(0, []),
 }
@@ -113,14 +127,24 @@ def test_other_steps_are_shown_by_what_matters(app: Application) -> None:
     assert texts_of(svg)[:17] == [
         *("POST request", "http", "example.org"),
         *("Delay", "30 s"),
-        *("Transaction", "chainTx", "System.remark", "On", "Polkadot Asset Hub", "remark", "0x6869"),
+        *(
+            "Transaction",
+            "chainTx",
+            "System.remark",
+            "On",
+            "Polkadot Asset Hub",
+            "remark",
+            "0x6869",
+        ),
         *("Query", "chainQuery", "Balances.TotalIssuance", "On", "Polkadot"),
     ]
 
 
 def test_a_pictured_address_of_the_web_keeps_its_secrets(app: Application) -> None:
     raw = document(
-        1, [], {"url": "https://me:secret@hooks.example.org/services/T0/KEY?token=abc", "method": "post"}
+        1,
+        [],
+        {"url": "https://me:secret@hooks.example.org/services/T0/KEY?token=abc", "method": "post"},
     )
     raw["nodes"][0]["type"] = "http"
 
@@ -135,7 +159,8 @@ def test_cards_are_as_wide_as_their_texts_need_and_all_alike(app: Application) -
         form = {**POLKADOT, "asset": {"symbol": symbol}, "amount": None}
         return set(
             re.findall(
-                'class="card" width="([^"]+)"', write_svg(picture_of(app, document(2, [(0, 1)], form)))
+                'class="card" width="([^"]+)"',
+                write_svg(picture_of(app, document(2, [(0, 1)], form))),
             )
         )
 
@@ -194,7 +219,9 @@ def test_steps_of_a_compact_picture_follow_each_other(app: Application) -> None:
         "action": "xTransfer",
         "actionData": {"source": {"chain": "polkadot"}, "target": {"chain": "assetHub"}},
     }
-    raw["nodes"] += [{"id": name, "type": "action", "formData": transfer} for name in ("one", "two")]
+    raw["nodes"] += [
+        {"id": name, "type": "action", "formData": transfer} for name in ("one", "two")
+    ]
     ways = [("n0", "one"), ("one", "n1"), ("n1", "two"), ("two", "n2")]
     raw["edges"] = [{"id": a + b, "source": a, "target": b} for a, b in ways]
 
@@ -238,7 +265,9 @@ def test_a_chain_that_tells_more_stays_in_a_compact_picture(app: Application, ch
     elif change == "unknown chain":
         next(node for node in raw["nodes"] if node["id"] == chain)["formData"]["chain"] = "nowhere"
     else:
-        raw["edges"] = [edge for edge in raw["edges"] if chain not in (edge["source"], edge["target"])]
+        raw["edges"] = [
+            edge for edge in raw["edges"] if chain not in (edge["source"], edge["target"])
+        ]
 
     cards = compact_picture_of(app, raw).cards
 
@@ -282,7 +311,9 @@ def test_ids_used_twice_make_two_cards(app: Application) -> None:
 
 
 def test_a_huge_diagram_shows_its_first_steps_and_says_so(app: Application) -> None:
-    picture = picture_of(app, document(MOST_CARDS + 500, [(n, n + 1) for n in range(MOST_CARDS + 499)]))
+    picture = picture_of(
+        app, document(MOST_CARDS + 500, [(n, n + 1) for n in range(MOST_CARDS + 499)])
+    )
 
     assert len(picture.cards) == MOST_CARDS
     assert picture.left_out == 500
@@ -326,11 +357,32 @@ ATTACKS = [
 
 def with_text(text: str) -> dict[str, Any]:
     """Return a diagram that has *text* wherever it can have one."""
-    side = {"chain": text, "assetId": text, "address": text, "amount": text, "symbol": text, "target": text}
+    side = {
+        "chain": text,
+        "assetId": text,
+        "address": text,
+        "amount": text,
+        "symbol": text,
+        "target": text,
+    }
     forms: list[tuple[str, dict[str, Any]]] = [
-        ("chain", {"chain": text, "asset": {"symbol": text, "name": text}, "address": text, "amount": text}),
+        (
+            "chain",
+            {
+                "chain": text,
+                "asset": {"symbol": text, "name": text},
+                "address": text,
+                "amount": text,
+            },
+        ),
         *(
-            ("action", {"action": name, "actionData": {"source": side, "target": side, "minAmountOut": text}})
+            (
+                "action",
+                {
+                    "action": name,
+                    "actionData": {"source": side, "target": side, "minAmountOut": text},
+                },
+            )
             for name in ("xTransfer", "swap", "Remark", text)
         ),
         (
@@ -342,13 +394,18 @@ def with_text(text: str) -> dict[str, Any]:
                 "methodInput": text,
             },
         ),
-        ("chainTx", {"selectedChain": text, "selectedMethod": {"name": text}, "params": {text: text}}),
+        (
+            "chainTx",
+            {"selectedChain": text, "selectedMethod": {"name": text}, "params": {text: text}},
+        ),
         ("http", {"url": text, "method": text}),
         ("webhook", {"webhookName": text, "uuid": text}),
         ("delay", {"seconds": text}),
         (text, {}),
     ]
-    nodes = [{"id": f"{n}{text}", "type": kind, "formData": form} for n, (kind, form) in enumerate(forms)]
+    nodes = [
+        {"id": f"{n}{text}", "type": kind, "formData": form} for n, (kind, form) in enumerate(forms)
+    ]
     ids = [node["id"] for node in nodes] + [f"gone{text}"]
     edges = [{"source": a, "target": b, "label": text} for a, b in pairwise(ids)]
     return {"nodes": nodes, "edges": edges}
@@ -479,7 +536,9 @@ def test_a_picture_is_the_same_in_every_locale(app: Application) -> None:
 
 
 def test_a_width_scales_the_picture_and_nothing_in_it(app: Application) -> None:
-    picture = picture_of(app, {"nodes": [{"id": "a", "type": "chain", "formData": POLKADOT}], "edges": []})
+    picture = picture_of(
+        app, {"nodes": [{"id": "a", "type": "chain", "formData": POLKADOT}], "edges": []}
+    )
 
     plain, wide = write_svg(picture), write_svg(picture, width=800)
 

@@ -45,7 +45,8 @@ def encoded(draft: Draft) -> str:
 
 
 IN_THE_POOL = (
-    "without a route, the swap goes straight through the Omnipool: if it does not hold both 5 (DOT, Polkadot) and HDX "
+    "without a route, the swap goes straight through the Omnipool: if it does not hold "
+    "both 5 (DOT, Polkadot) and HDX "
     "(the native asset), the swap fails and you still pay the fee"
 )
 
@@ -122,7 +123,10 @@ def test_what_is_encoded_decodes_to_what_was_meant(
 
     table = bundled("hydraDx")
     assert table.decode_call(table.encode_call(draft.call)) == draft.call
-    assert ">".join(str(hop).partition(">")[2] for hop in parse_route(route, field="route")) == route[2:]
+    assert (
+        ">".join(str(hop).partition(">")[2] for hop in parse_route(route, field="route"))
+        == route[2:]
+    )
 
 
 def test_lrna_can_be_sold_with_a_warning() -> None:
@@ -131,7 +135,9 @@ def test_lrna_can_be_sold_with_a_warning() -> None:
     assert draft.warnings == (says("LRNA", "HubAssetTradability"),)
 
 
-NOT_FOR_SALE = "asset_out 1 (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)"
+NOT_FOR_SALE = (
+    "asset_out 1 (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)"
+)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +241,10 @@ def test_a_route_that_is_none_is_refused(route: object, sentence: Says) -> None:
 
 
 def test_hops_given_to_a_swap_are_judged_too() -> None:
-    hops = (RouteHop(pool="XYK", asset_in=5, asset_out=6), RouteHop(pool="XYK", asset_in=7, asset_out=0))
+    hops = (
+        RouteHop(pool="XYK", asset_in=5, asset_out=6),
+        RouteHop(pool="XYK", asset_in=7, asset_out=0),
+    )
     wanted = Swap(
         chain=DEX,
         asset_in=ASSETS.find(DEX, 5),

@@ -132,7 +132,9 @@ def steps(check: Trial) -> list[tuple[str, int]]:
     return [(step.what, step.amount.value) for step in check.findings.steps]
 
 
-def test_a_sale_in_the_omnipool_credits_what_the_quote_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sale_in_the_omnipool_credits_what_the_quote_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     check = run(monkeypatch, sell(NEXT - 5), quoted=NEXT)
 
     assert check.findings.verdict == "ok"
@@ -224,7 +226,10 @@ def test_a_limit_that_protects_nothing_has_to_be_confirmed(
     confirmed = run(monkeypatch, call, confirmed=True).findings
 
     assert refused.refusals == [error]
-    assert (confirmed.verdict, confirmed.warnings) == ("ok", [refused.refusals[0].partition("; pass")[0]])
+    assert (confirmed.verdict, confirmed.warnings) == (
+        "ok",
+        [refused.refusals[0].partition("; pass")[0]],
+    )
 
 
 def test_the_slippage_of_an_order_protects_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,7 +270,9 @@ def offer(least: int) -> Call:
     ],
     ids=["offer", "fill", "part", "batch"],
 )
-def test_an_offer_is_held_against_a_quote(monkeypatch: pytest.MonkeyPatch, call: Call, gets: int) -> None:
+def test_an_offer_is_held_against_a_quote(
+    monkeypatch: pytest.MonkeyPatch, call: Call, gets: int
+) -> None:
     """Its maker gives the asset out, and who fills it the asset in."""
     whole = TWO_DOT if gets == NOW else 2 * TWO_DOT
     stored = {
@@ -286,8 +293,12 @@ def test_an_offer_is_held_against_a_quote(monkeypatch: pytest.MonkeyPatch, call:
     assert unknown.findings.unknowns == [says("price")]
 
 
-def test_an_offer_for_nothing_or_of_which_nothing_is_known_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(monkeypatch, offer(1), quoted=NOW).findings.refusals == [says("2 DOT", "instead", "--yes")]
+def test_an_offer_for_nothing_or_of_which_nothing_is_known_is_not_ok(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert run(monkeypatch, offer(1), quoted=NOW).findings.refusals == [
+        says("2 DOT", "instead", "--yes")
+    ]
     filled = run(monkeypatch, order("fill_order", order_id=7), quoted=NOW)
     assert filled.findings.unknowns == [says("order 7", "price")]
 
@@ -295,7 +306,10 @@ def test_an_offer_for_nothing_or_of_which_nothing_is_known_is_not_ok(monkeypatch
 #: What goes in and out of a pool in the tests, and what the pool takes beside it.
 PAID, GOT, BESIDE = 10**10, 2 * 10**7, 3 * 10**7
 HUB = REGISTRY.find("assetHub")
-PATH = [{"parents": 1, "interior": "Here"}, {"parents": 0, "interior": {"X1": [{"GeneralIndex": 7}]}}]
+PATH = [
+    {"parents": 1, "interior": "Here"},
+    {"parents": 0, "interior": {"X1": [{"GeneralIndex": 7}]}},
+]
 
 
 def swapped(*fees: tuple[int, int]) -> Event:
@@ -309,10 +323,13 @@ def swapped(*fees: tuple[int, int]) -> Event:
 
 
 def exchanged(pallet: str, **fields: Any) -> Event:
-    return Event(pallet=pallet, name="Executed", fields={"amount_in": PAID, "amount_out": GOT, **fields})
+    return Event(
+        pallet=pallet, name="Executed", fields={"amount_in": PAID, "amount_out": GOT, **fields}
+    )
 
 
-#: Pallet, method, field of the amount, field of the limit, what else the call has, the event of its trade, what is paid.
+#: Pallet, method, field of the amount, field of the limit, what else the call has, the event of its
+#: trade, what is paid.
 OTHER_TRADES = [
     ("XYK", "sell", "amount", "max_limit", {"discount": False}, swapped((10, 5)), PAID),
     ("XYK", "buy", "amount", "max_limit", {"discount": False}, swapped((5, BESIDE)), PAID + BESIDE),
@@ -368,7 +385,9 @@ def test_a_trade_in_any_pool_is_judged_by_its_limit(
     for least in (U128_MAX, now * 2 + 2) if buys else (0, 1, now // 2 - 1):
         refused, confirmed = judge(least), judge(least, confirmed=True)
         assert (refused.verdict, confirmed.verdict) == ("refused", "ok")
-        assert [f"{said}; pass --yes (yes) if you mean it" for said in confirmed.warnings] == refused.refusals
+        assert [
+            f"{said}; pass --yes (yes) if you mean it" for said in confirmed.warnings
+        ] == refused.refusals
     # The price of a pool without fees or weights of its own follows trades alone.
     for least in (now, now * 10029 // 10000 if buys else now * 9971 // 10000):
         assert judge(least).verdict == ("ok" if pallet in ("XYK", "AssetConversion") else "unknown")
@@ -392,25 +411,41 @@ def test_a_trade_in_any_pool_is_judged_by_its_limit(
 def test_a_limit_that_the_next_block_may_meet_is_tried_without_it(
     now: int | None, least: int, near: bool, pallet: str, batched: bool
 ) -> None:
-    limit, more = ("min_buy_amount", {}) if pallet == "Omnipool" else ("max_limit", {"discount": False})
+    limit, more = (
+        ("min_buy_amount", {}) if pallet == "Omnipool" else ("max_limit", {"discount": False})
+    )
     call = Call(
-        pallet=pallet, method="sell", args={"asset_in": 5, "asset_out": 0, "amount": 7, limit: least, **more}
+        pallet=pallet,
+        method="sell",
+        args={"asset_in": 5, "asset_out": 0, "amount": 7, limit: least, **more},
     )
     tried = []
 
     async def trace(what: Call) -> list[DryRunResult]:
         tried.append(what)
-        (inner,) = [each.call for each in walk_calls(what, bundled("hydraDx")) if each.call.method == "sell"]
+        (inner,) = [
+            each.call for each in walk_calls(what, bundled("hydraDx")) if each.call.method == "sell"
+        ]
         fails = now is None or inner.args[limit] > now
-        fields = {"inputs": [{"asset": 5, "amount": 7}], "outputs": [{"asset": 0, "amount": now}], "fees": []}
+        fields = {
+            "inputs": [{"asset": 5, "amount": 7}],
+            "outputs": [{"asset": 0, "amount": now}],
+            "fees": [],
+        }
         if pallet == "Omnipool":
             fields = {"asset_in": 5, "asset_out": 0, "amount_in": 7, "amount_out": now}
         event = Event(pallet="Broadcast" if pallet == "XYK" else pallet, name="Done", fields=fields)
-        return [DryRunResult(chain=CHAIN, failure="no" if fails else "", events=() if fails else (event,))]
+        return [
+            DryRunResult(
+                chain=CHAIN, failure="no" if fails else "", events=() if fails else (event,)
+            )
+        ]
 
     whole = batch(call) if batched else call
     hops = finish(
-        swap_credit.try_trades(trace, whole, list(walk_calls(whole, bundled("hydraDx"))), bundled("hydraDx"))
+        swap_credit.try_trades(
+            trace, whole, list(walk_calls(whole, bundled("hydraDx"))), bundled("hydraDx")
+        )
     )
 
     met = least == now or (near and pallet == "Omnipool")
@@ -430,12 +465,19 @@ def test_a_whole_check_of_a_minimum_that_the_next_block_may_meet_is_unknown(
 
         def answer(asked: bytes) -> Any:
             (inner,) = [
-                each.call for each in walk_calls(call_tried(dex.table, asked), dex.table) if each.outer
+                each.call
+                for each in walk_calls(call_tried(dex.table, asked), dex.table)
+                if each.outer
             ]
             if inner.args["min_buy_amount"] == least:
                 error = {"Module": {"index": 59, "error": b"\4\0\0\0"}}
                 return call_effects(
-                    result={"Err": {"post_info": {"actual_weight": None, "pays_fee": "Yes"}, "error": error}}
+                    result={
+                        "Err": {
+                            "post_info": {"actual_weight": None, "pays_fee": "Yes"},
+                            "error": error,
+                        }
+                    }
                 )
             moved = [
                 {

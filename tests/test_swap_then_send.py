@@ -26,7 +26,8 @@ def little(value: int) -> str:
 
 
 SWAP_TX = "0xac043b05" + "05000000" + "00000000" + little(2 * 10**10) + little(LEAST)
-#: Balances.transfer_keep_alive (7, 3) to BOB; the amount is a compact number of 7 bytes (mode 3, 7 - 4 = 3).
+#: Balances.transfer_keep_alive (7, 3) to BOB; the amount is a compact number of 7 bytes (mode 3, 7
+#: - 4 = 3).
 SEND_TX = "0xac040703" + BOB_HEX.removeprefix("0x") + "0f" + LEAST.to_bytes(7, "little").hex()
 
 
@@ -38,7 +39,14 @@ def stage(tmp_path: Path) -> Any:
 
 
 def swap(**keys: Any) -> dict[str, Any]:
-    return {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2, "min_received": 900, **keys}
+    return {
+        "type": "swap",
+        "assetin": "DOT",
+        "assetout": "HDX",
+        "amount": 2,
+        "min_received": 900,
+        **keys,
+    }
 
 
 def send(amount: str = "{{ swap.min_received }}", **keys: Any) -> dict[str, Any]:
@@ -54,7 +62,9 @@ def send(amount: str = "{{ swap.min_received }}", **keys: Any) -> dict[str, Any]
 
 
 def flow(stage: Stage, *steps: dict[str, Any]) -> Diagram:
-    return read_diagram(draw_flow(stage.app, read_flow({"steps": list(steps)}, syntax="json")).document)
+    return read_diagram(
+        draw_flow(stage.app, read_flow({"steps": list(steps)}, syntax="json")).document
+    )
 
 
 def drafts(stage: Stage, diagram: Diagram) -> list[Any]:
@@ -73,7 +83,9 @@ def test_a_run_drafts_the_swap_and_then_the_transfer_of_its_minimum(stage: Stage
     ]
     assert running.drafts[1].human == "900 HDX"
     assert running.failure == ""
-    assert running.lines[-1].startswith("Warning: this transaction uses the minimum received of the swap in")
+    assert running.lines[-1].startswith(
+        "Warning: this transaction uses the minimum received of the swap in"
+    )
 
 
 def test_the_same_drafts_are_in_the_full_scenario(stage: Stage) -> None:
@@ -89,8 +101,17 @@ def test_the_same_drafts_are_in_the_full_scenario(stage: Stage) -> None:
 
 
 def test_the_last_of_three_alone_is_drafted_with_what_the_first_gives(stage: Stage) -> None:
-    back = {"assetin": "HDX", "assetout": "DOT", "min_received": 1, "amount": "{{ sold.min_received }}"}
-    steps = (swap(id="sold"), swap(id="back", **back), send("{{ back.min_received }}", assetid="DOT"))
+    back = {
+        "assetin": "HDX",
+        "assetout": "DOT",
+        "min_received": 1,
+        "amount": "{{ sold.min_received }}",
+    }
+    steps = (
+        swap(id="sold"),
+        swap(id="back", **back),
+        send("{{ back.min_received }}", assetid="DOT"),
+    )
 
     sent = finish(draft_first(stage.app, flow(stage, *steps), step=3))
 
@@ -125,7 +146,12 @@ def test_the_swap_before_the_latest_does_not_count_if_that_one_fails(stage: Stag
 
 
 def test_a_swap_of_what_a_swap_receives_needs_both(stage: Stage) -> None:
-    back = {"assetin": "HDX", "assetout": "DOT", "min_received": 1, "amount": "{{ swap.min_received }}"}
+    back = {
+        "assetin": "HDX",
+        "assetout": "DOT",
+        "min_received": 1,
+        "amount": "{{ swap.min_received }}",
+    }
     steps = (swap(), swap(**back), send(assetid="DOT"))
     first, second, sent = drafts(stage, flow(stage, *steps))
 
@@ -172,14 +198,22 @@ def test_the_same_symbol_on_another_chain_is_another_asset(stage: Stage) -> None
 
 
 def test_a_swap_of_another_asset_than_the_swap_brings_is_refused(stage: Stage) -> None:
-    back = {"assetin": "10", "assetout": "DOT", "min_received": 1, "amount": "{{ swap.min_received }}"}
+    back = {
+        "assetin": "10",
+        "assetout": "DOT",
+        "min_received": 1,
+        "amount": "{{ swap.min_received }}",
+    }
     first, refused = drafts(stage, flow(stage, swap(), swap(**back)))
 
     assert str(refused) == says("HDX", "USDT", swap=first.node)
 
 
 def test_a_field_that_a_swap_does_not_have_is_refused(stage: Stage) -> None:
-    found = [str(error) for _, error in unfillable_fields(flow(stage, swap(), send("{{ swap.received }}")))]
+    found = [
+        str(error)
+        for _, error in unfillable_fields(flow(stage, swap(), send("{{ swap.received }}")))
+    ]
 
     assert found == [says("source.amount", "swap.received", "min_received")]
 
@@ -194,7 +228,9 @@ def test_a_run_skips_the_transfer_of_a_swap_that_failed(stage: Stage) -> None:
     """Offline there is no quote, so that a swap without a minimum can't be drafted."""
     running = stage.run(flow(stage, swap(min_received=None), send(), send("5")))
 
-    assert [(draft.tx_type, draft.spec_version is None, draft.amount) for draft in running.drafts] == [
+    assert [
+        (draft.tx_type, draft.spec_version is None, draft.amount) for draft in running.drafts
+    ] == [
         ("swap", True, "20000000000"),
         ("xTransfer", False, "5000000000000"),
     ]
@@ -231,7 +267,9 @@ def test_a_batch_does_both_with_one_signature(stage: Stage) -> None:
     batch, _ = finish(draft_together(stage.app, flow(stage, swap(), send())))
 
     # Utility.batch_all (13, 2) of two calls.
-    assert batch.call_data.hex() == "0d0208" + SWAP_TX.removeprefix("0xac04") + SEND_TX.removeprefix("0xac04")
+    assert batch.call_data.hex() == "0d0208" + SWAP_TX.removeprefix(
+        "0xac04"
+    ) + SEND_TX.removeprefix("0xac04")
     assert not any("Submit it only after" in warning for warning in batch.warnings)
 
 

@@ -40,14 +40,28 @@ def test_the_program_prints_units_with_its_own_path(
     sockets = scenarioctl("daemon", "--print-socket-unit")
     both = scenarioctl("daemon", "--print-unit", "--print-socket-unit")
 
-    assert (service.out, service.err, service.code) == (service_unit(*program(), python=interpreter()), "", 0)
-    assert re.search(rf"^ExecStart={re.escape(' '.join(program()))} daemon$", service.out, re.MULTILINE)
+    assert (service.out, service.err, service.code) == (
+        service_unit(*program(), python=interpreter()),
+        "",
+        0,
+    )
+    assert re.search(
+        rf"^ExecStart={re.escape(' '.join(program()))} daemon$", service.out, re.MULTILINE
+    )
     assert (sockets.out, sockets.err, sockets.code) == (socket_unit(), "", 0)
     assert (both.out, both.code) == ("", 2)
 
 
 def test_the_unit_runs_the_daemon_that_was_asked_for(scenarioctl: Run) -> None:
-    asked = ("--role", "api", "--listen", "127.0.0.1:9000", "--listen", "unix:/run/$x/100%.sock", "--force")
+    asked = (
+        "--role",
+        "api",
+        "--listen",
+        "127.0.0.1:9000",
+        "--listen",
+        "unix:/run/$x/100%.sock",
+        "--force",
+    )
     service = scenarioctl("--offline", "daemon", *asked, "--print-unit")
     sockets = scenarioctl("daemon", "--listen", "127.0.0.1:9000", "--print-socket-unit")
     store = scenarioctl("daemon", "--print-unit", "--store", "/srv/s.db")
@@ -146,7 +160,11 @@ def test_a_comment_stands_above_every_setting_or_its_group(unit: str) -> None:
         if not line or line.startswith("["):
             before = ""
             continue
-        if not line.startswith("#") and not before and not line.startswith(("Description", "WantedBy")):
+        if (
+            not line.startswith("#")
+            and not before
+            and not line.startswith(("Description", "WantedBy"))
+        ):
             unexplained.append(line)
         before = line if line.startswith("#") or group or before else ""
 
@@ -158,7 +176,9 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     (tmp_path / "scenarioctl.service").write_text(service_unit(*program()))
     (tmp_path / "scenarioctl.socket").write_text(socket_unit())
 
-    checked = analyze("verify", str(tmp_path / "scenarioctl.service"), str(tmp_path / "scenarioctl.socket"))
+    checked = analyze(
+        "verify", str(tmp_path / "scenarioctl.service"), str(tmp_path / "scenarioctl.socket")
+    )
 
     assert (checked.stdout, checked.stderr, checked.returncode) == ("", "", 0)
 
@@ -181,13 +201,21 @@ def test_a_template_runs_a_daemon_of_its_role_on_the_port_that_is_its_instance(
     worker = scenarioctl("daemon", "--role", "worker", "--print-template-unit")
     refused = [
         scenarioctl("daemon", "--print-template-unit"),
-        scenarioctl("daemon", "--role", "api", "--listen", "127.0.0.1:9000", "--print-template-unit"),
+        scenarioctl(
+            "daemon", "--role", "api", "--listen", "127.0.0.1:9000", "--print-template-unit"
+        ),
     ]
 
-    assert (worker.out, worker.err) == (template_unit(*program(), role="worker", python=interpreter()), "")
+    assert (worker.out, worker.err) == (
+        template_unit(*program(), role="worker", python=interpreter()),
+        "",
+    )
     assert " daemon --role worker --worker-listen 127.0.0.1:%i\n" in worker.out
     lines = worker.out.splitlines()
-    assert {"LoadCredential=pgpass:/etc/scenarioctl/pgpass", "Environment=PGPASSFILE=%d/pgpass"} <= set(lines)
+    assert {
+        "LoadCredential=pgpass:/etc/scenarioctl/pgpass",
+        "Environment=PGPASSFILE=%d/pgpass",
+    } <= set(lines)
     assert {"DynamicUser=yes", "User=scenarioctl"} <= set(lines)
     assert [(each.out, each.code, each.err) for each in refused] == [
         ("", 2, says("--print-template-unit", "api, worker").printed),
@@ -201,7 +229,9 @@ def test_systemd_finds_nothing_wrong_with_the_unit_of_a_user(
 ) -> None:
     text = (ROOT / "docs/service.md").read_text(encoding="utf-8")
     unit = (
-        text.partition("```ini\n")[2].partition("```")[0].replace("%h/.local/bin/scenarioctl", program()[0])
+        text.partition("```ini\n")[2]
+        .partition("```")[0]
+        .replace("%h/.local/bin/scenarioctl", program()[0])
     )
     (tmp_path / "scenarioctl.service").write_text(unit)
 
@@ -230,19 +260,25 @@ def test_the_service_is_exposed_to_little(tmp_path: Path) -> None:
 
     checked = analyze("security", "--offline=true", str(tmp_path / "scenarioctl.service"))
 
-    found = re.search(r"Overall exposure level for scenarioctl\.service: ([0-9.]+) ", checked.stdout)
+    found = re.search(
+        r"Overall exposure level for scenarioctl\.service: ([0-9.]+) ", checked.stdout
+    )
     if found is None:
         pytest.skip(f"this systemd-analyze reviews no files: {checked.stderr.strip()}")
     assert float(found[1]) <= 1.5
 
 
 def test_the_service_has_no_power_over_its_settings() -> None:
-    """ConfigurationDirectory= gave the folder to the service's user, who could have put another file in its place."""
-    assert not re.search(r"^ConfigurationDirectory", service_unit("/usr/bin/scenarioctl"), re.MULTILINE)
+    """ConfigurationDirectory= gave the folder to the service's user, who could have put another
+    file in its place."""
+    assert not re.search(
+        r"^ConfigurationDirectory", service_unit("/usr/bin/scenarioctl"), re.MULTILINE
+    )
 
 
 def test_an_api_and_a_worker_with_units_of_their_own_share_user_and_folders() -> None:
-    """A dynamic user goes by the unit's name, unless told: the second unit took the store from the first."""
+    """A dynamic user goes by the unit's name, unless told: the second unit took the store from the
+    first."""
     unit = service_unit("/usr/bin/scenarioctl").splitlines()
 
     assert {"DynamicUser=yes", "User=scenarioctl", "RuntimeDirectoryPreserve=yes"} <= set(unit)
@@ -256,7 +292,8 @@ def test_homes_are_out_of_sight_unless_the_program_lives_there() -> None:
     )
 
 
-#: PR_SET_MDWE with PR_MDWE_REFUSE_EXEC_GAIN: what MemoryDenyWriteExecute=yes asks of the kernel, since Linux 6.3.
+#: PR_SET_MDWE with PR_MDWE_REFUSE_EXEC_GAIN: what MemoryDenyWriteExecute=yes asks of the kernel,
+#: since Linux 6.3.
 DENYING = """
 import ctypes, os, sys
 if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) != 0:

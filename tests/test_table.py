@@ -1,4 +1,5 @@
-"""Runtime tables: bundled, cached and dumped; what they answer about calls, storage, constants and types."""
+"""Runtime tables: bundled, cached and dumped; what they answer about calls, storage, constants and
+types."""
 
 import json
 import multiprocessing
@@ -78,7 +79,12 @@ def test_a_bundled_table_is_found_by_chain_and_by_spec_name(
     table = _bundled(literal)
 
     assert load_bundled(spec_name) is table
-    assert (table.spec_name, table.spec_version, table.transaction_version, table.metadata_version) == (
+    assert (
+        table.spec_name,
+        table.spec_version,
+        table.transaction_version,
+        table.metadata_version,
+    ) == (
         spec_name,
         spec_version,
         transaction_version,
@@ -258,7 +264,9 @@ def test_a_call_that_the_runtime_does_not_take_is_refused(
         ("0503050000", says('Balances.transfer_keep_alive', '0x05', 'MultiAddress<AccountId32')),
     ],
 )  # fmt: skip
-def test_bytes_that_are_no_call_are_refused(polkadot: RuntimeTable, data: str, sentence: Says) -> None:
+def test_bytes_that_are_no_call_are_refused(
+    polkadot: RuntimeTable, data: str, sentence: Says
+) -> None:
     with raises(InvalidRequest, sentence):
         polkadot.decode_call(bytes.fromhex(data))
 
@@ -275,11 +283,16 @@ def test_a_call_can_be_decoded_in_the_middle_of_other_bytes(polkadot: RuntimeTab
 def test_names_are_found_without_case_underscores_and_hyphens(polkadot: RuntimeTable) -> None:
     assert polkadot.find_pallet("xcm-pallet") == "XcmPallet"
     assert polkadot.find_pallet("XcmPallet") == "XcmPallet"
-    assert polkadot.find_call("balances", "transferKeepAlive") == ("Balances", "transfer_keep_alive")
+    assert polkadot.find_call("balances", "transferKeepAlive") == (
+        "Balances",
+        "transfer_keep_alive",
+    )
 
 
 @pytest.mark.parametrize("name", ["Nothing", "", 5, None, ["System"]])
-def test_an_unknown_pallet_is_refused_with_those_that_there_are(polkadot: RuntimeTable, name: object) -> None:
+def test_an_unknown_pallet_is_refused_with_those_that_there_are(
+    polkadot: RuntimeTable, name: object
+) -> None:
     with pytest.raises(InvalidRequest) as refused:
         polkadot.find_pallet(name)
 
@@ -309,7 +322,9 @@ def test_an_unknown_constant_is_refused_with_those_that_there_are(polkadot: Runt
         polkadot.constant("timestamp", "Maximum")
 
 
-def test_a_storage_entry_tells_how_its_key_is_made(polkadot: RuntimeTable, asset_hub: RuntimeTable) -> None:
+def test_a_storage_entry_tells_how_its_key_is_made(
+    polkadot: RuntimeTable, asset_hub: RuntimeTable
+) -> None:
     number = polkadot.storage_entry("system", "number")
     account = asset_hub.storage_entry("Assets", "Account")
 
@@ -324,7 +339,10 @@ def test_a_storage_entry_tells_how_its_key_is_made(polkadot: RuntimeTable, asset
         default=bytes(4),
     )
     assert polkadot.type_name(number.value_type) == "u32"
-    assert (account.modifier, account.hashers) == ("Optional", ("Blake2_128Concat", "Blake2_128Concat"))
+    assert (account.modifier, account.hashers) == (
+        "Optional",
+        ("Blake2_128Concat", "Blake2_128Concat"),
+    )
     assert [asset_hub.type_name(type_id) for type_id in account.key_types] == ["u32", "AccountId32"]
     assert asset_hub.type_name(account.value_type).startswith("AssetAccount<u128")
 
@@ -347,7 +365,9 @@ def test_a_runtime_api_tells_its_inputs_and_output(asset_hub: RuntimeTable) -> N
         ("call", "RuntimeCall"),
         ("result_xcms_version", "u32"),
     ]
-    assert asset_hub.type_name(method.output_type).startswith("Result<CallDryRunEffects<RuntimeEvent>, ")
+    assert asset_hub.type_name(method.output_type).startswith(
+        "Result<CallDryRunEffects<RuntimeEvent>, "
+    )
     assert method.inputs[2] == Field(name="result_xcms_version", type_id=method.inputs[2].type_id)
 
 
@@ -371,14 +391,19 @@ def test_a_runtime_api_tells_its_inputs_and_output(asset_hub: RuntimeTable) -> N
 def test_types_are_written_as_people_write_them(
     polkadot: RuntimeTable, pallet: str, method: str, names: list[str]
 ) -> None:
-    assert [polkadot.type_name(field.type_id) for field in polkadot.call_fields(pallet, method)] == names
+    assert [
+        polkadot.type_name(field.type_id) for field in polkadot.call_fields(pallet, method)
+    ] == names
 
 
 def test_extensions_tell_which_of_them_carry_bytes(asset_hub: RuntimeTable) -> None:
     carrying = [
         extension.identifier
         for extension in asset_hub.extensions
-        if not (asset_hub.is_empty(extension.type_id) and asset_hub.is_empty(extension.additional_type_id))
+        if not (
+            asset_hub.is_empty(extension.type_id)
+            and asset_hub.is_empty(extension.additional_type_id)
+        )
     ]
 
     assert carrying == [
@@ -475,14 +500,20 @@ def test_a_table_under_another_version_number_is_not_believed(tmp_path: Path) ->
 
 @pytest.mark.parametrize("genesis", ["", "0x", "0x1234", "../../etc/passwd", "0x" + "g" * 64])
 def test_only_a_block_hash_names_a_file(tmp_path: Path, genesis: str) -> None:
-    with pytest.raises(InvalidRequest, match="is not a block hash, expected 0x and 64 hexadecimal digits"):
+    with pytest.raises(
+        InvalidRequest, match="is not a block hash, expected 0x and 64 hexadecimal digits"
+    ):
         save_cached(_bundled("polkadot"), genesis, tmp_path)
-    with pytest.raises(InvalidRequest, match="is not a block hash, expected 0x and 64 hexadecimal digits"):
+    with pytest.raises(
+        InvalidRequest, match="is not a block hash, expected 0x and 64 hexadecimal digits"
+    ):
         load_cached(genesis, tmp_path)
     assert _names(tmp_path) == []
 
 
-def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_that_fails_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = _bundled("polkadot")
     path = save_cached(table, GENESIS, tmp_path)
     before = path.read_bytes()
@@ -530,7 +561,9 @@ def test_the_tool_names_what_is_stale_and_mends_it(
     monkeypatch.setattr(sys, "argv", source)
 
     assert bundle_runtimes.main() == 0
-    assert _names(tmp_path) == sorted([*(f"{literal}.json" for literal in BUNDLED), "manifest.json"])
+    assert _names(tmp_path) == sorted(
+        [*(f"{literal}.json" for literal in BUNDLED), "manifest.json"]
+    )
     (tmp_path / "kusama.json").write_bytes(b"{}")
     (tmp_path / "other.json").write_bytes(b"{}")
     monkeypatch.setattr(sys, "argv", [*source, "--check"])

@@ -1,4 +1,5 @@
-"""A node that lies about its runtime is believed only while it is asked: what one endpoint told is not used without it."""
+"""A node that lies about its runtime is believed only while it is asked: what one endpoint told is
+not used without it."""
 
 import asyncio
 import json
@@ -45,7 +46,9 @@ TRANSFER = (
 def runs(metadata: bytes, **more: Any) -> Node:
     told = {
         "state_getRuntimeVersion": {"specName": "polkadot", "specVersion": 3000000},
-        "state_call": lambda _, version, *__: opaque(metadata) if version == "0x0f000000" else "0x00",
+        "state_call": lambda _, version, *__: (
+            opaque(metadata) if version == "0x0f000000" else "0x00"
+        ),
     }
     return Node(answers("polkadot", **{**told, **more}))
 
@@ -64,27 +67,37 @@ def fetch(tmp_path: Path, *endpoints: str) -> RuntimeTable:
 
 def configure(folder: Path, *endpoints: str, **chains: Any) -> str:
     path = folder / "config.toml"
-    table = {"cache": str(folder / "cache"), "chains": {"polkadot": {"endpoints": list(endpoints)}, **chains}}
+    table = {
+        "cache": str(folder / "cache"),
+        "chains": {"polkadot": {"endpoints": list(endpoints)}, **chains},
+    }
     path.write_text(tomli_w.dumps(table))
     return str(path)
 
 
-def test_a_runtime_that_one_node_claims_is_not_built_with_offline(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_runtime_that_one_node_claims_is_not_built_with_offline(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     with runs(SWAPPED) as liar:
         config = configure(tmp_path, liar.url)
         connected = scenarioctl("--config", config, "query", "polkadot", "System", "Number")
     offline = scenarioctl("--config", config, "--json", "--offline", *TRANSFER)
-    decoded = scenarioctl("--config", config, "--offline", "tx", "decode", json.loads(offline.out)["txdata"], "--chain", "polkadot")  # fmt: skip
+    decoded = scenarioctl("--config", config, "--offline", "tx", "decode", json.loads(offline.out)[
+        "txdata"], "--chain", "polkadot")  # fmt: skip
     listed = scenarioctl("--config", config, "--json", "chain", "list", "--role", "relay")
 
     warning = (
-        "This uses polkadot 2000000, but an endpoint of Polkadot reported version 3000000, which is not "
+        "This uses polkadot 2000000, but an endpoint of Polkadot reported version 3000000, "
+        "which is not "
         "confirmed. Run `scenarioctl chain refresh polkadot` to fetch and confirm it."
     )
     assert (connected.out, connected.code) == ("0\n", 0)
     assert json.loads(offline.out)["spec_version"] == 2000000
     assert json.loads(offline.out)["txdata"][6:10] == "0503"
-    assert (json.loads(offline.said), decoded.err) == ({"warning": warning}, f"Warning: {warning}\n")
+    assert (json.loads(offline.said), decoded.err) == (
+        {"warning": warning},
+        f"Warning: {warning}\n",
+    )
     (row,) = [row for row in json.loads(listed.out)["chains"] if row["name"] == "polkadot"]
     assert (row["spec_version"], row["source"]) == (2000000, "bundled")
 
@@ -107,14 +120,17 @@ def test_two_endpoints_that_contradict_each_other_are_not_built_with(tmp_path: P
         runs(NEWER) as one,
         runs(SWAPPED) as two,
         raises(
-            ChainUnreachable, says("3000000", "chains.polkadot.endpoints", url=one.url, second_url=two.url)
+            ChainUnreachable,
+            says("3000000", "chains.polkadot.endpoints", url=one.url, second_url=two.url),
         ),
     ):
         fetch(tmp_path, one.url, two.url)
     assert load_cached(GENESIS["polkadot"], tmp_path, endpoint=one.url) is None
 
 
-@pytest.mark.parametrize("other", ["none that answers", "one of another runtime", "one without metadata"])
+@pytest.mark.parametrize(
+    "other", ["none that answers", "one of another runtime", "one without metadata"]
+)
 def test_where_the_second_endpoint_says_nothing_of_it_it_is_said(
     scenarioctl: Run, tmp_path: Path, other: str
 ) -> None:
@@ -167,10 +183,14 @@ def test_a_chain_without_a_bundled_table_takes_what_there_is_and_says_so(
     with runs(NEWER) as one:
         config = configure(tmp_path, mine=mine | {"endpoints": [one.url]})
         fetched = scenarioctl("--config", config, "query", "mine", "System", "Number")
-        unsure = scenarioctl("--config", config, "--offline", "tx", "decode", "0x000000", "--chain", "mine")
+        unsure = scenarioctl(
+            "--config", config, "--offline", "tx", "decode", "0x000000", "--chain", "mine"
+        )
         listed = scenarioctl("--config", config, "--json", "chain", "list", "--role", "relay")
         refreshed = scenarioctl("--config", config, "--json", "chain", "refresh", "mine")
-    sure = scenarioctl("--config", config, "--offline", "tx", "decode", "0x000000", "--chain", "mine")
+    sure = scenarioctl(
+        "--config", config, "--offline", "tx", "decode", "0x000000", "--chain", "mine"
+    )
 
     assert (fetched.out, fetched.code) == ("0\n", 0)
     assert unsure.err == says("3000000", "scenarioctl")

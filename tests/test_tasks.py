@@ -1,4 +1,5 @@
-"""Tasks of people who know the help alone: each is done by one line of words that the help shows, at the first try."""
+"""Tasks of people who know the help alone: each is done by one line of words that the help shows,
+at the first try."""
 
 import re
 import shlex
@@ -14,7 +15,8 @@ TASKS = tomllib.loads((DATA / "tasks.toml").read_text())["task"]
 
 
 def unseen(scenarioctl: Run, line: list[str]) -> list[str]:
-    """Return the words of *line* that no help shows on the way to its command: names of commands, and options."""
+    """Return the words of *line* that no help shows on the way to its command: names of commands,
+    and options."""
     path: list[str] = []
     missing: list[str] = []
     help = scenarioctl("--help").out
@@ -26,7 +28,9 @@ def unseen(scenarioctl: Run, line: list[str]) -> list[str]:
         help = scenarioctl(*path, "--help").out
     options = [each.partition("=")[0] for each in line if each.startswith("--")]
     everywhere = scenarioctl("--help").out
-    return missing + [each for each in options if f"{each} " not in help and f"{each} " not in everywhere]
+    return missing + [
+        each for each in options if f"{each} " not in help and f"{each} " not in everywhere
+    ]
 
 
 def test_forty_tasks_are_done_by_lines_that_the_help_shows(

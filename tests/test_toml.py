@@ -110,7 +110,9 @@ def test_what_is_parsed_is_what_tomllib_gives(text: str) -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize("number", ["1" * 1001, "1." + "1" * 1001, "0x" + "f" * 5000, "_".join("1" * 600)])
+@pytest.mark.parametrize(
+    "number", ["1" * 1001, "1." + "1" * 1001, "0x" + "f" * 5000, "_".join("1" * 600)]
+)
 def test_a_number_as_long_as_a_book_is_refused_before_it_is_parsed(number: str) -> None:
     """The parser lets no other thread run meanwhile; as hex it was a bug."""
     with raises(InvalidRequest, says("flow", "1000", "line 3")):

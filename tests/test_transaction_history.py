@@ -42,7 +42,8 @@ def held(account: str, value: int, chain: str = "assetHub", **more: Any) -> dict
 
 
 def arrived(*received: Any, state: str = "arrived") -> dict[str, Any]:
-    return {"chain": "assetHub", "state": state, "block_number": 7, "settled": True, "reason": "", "received": list(received)}  # fmt: skip
+    return {"chain": "assetHub", "state": state, "block_number": 7, "settled": True, "reason": "",
+        "received": list(received)}  # fmt: skip
 
 
 #: 1 DOT is sent to Bob on Asset Hub, of which 0.98 arrive.
@@ -59,7 +60,9 @@ TRANSFER: dict[str, Any] = {
 SWAP: dict[str, Any] = {
     **TRANSFER,
     "left": [dot(10_160_000_000)],
-    "received": [{**held(ALICE, 1, "polkadot"), "value": "6120000", "asset": "USDT", "human": "6.12 USDT"}],
+    "received": [
+        {**held(ALICE, 1, "polkadot"), "value": "6120000", "asset": "USDT", "human": "6.12 USDT"}
+    ],
     "delivery": [],
     "arrivals": [],
 }
@@ -77,7 +80,9 @@ def listed(world: World, **fields: Any) -> Any:
 
 def store(world: World, **fields: Any) -> SentTransaction:
     effects = fields.pop("effects", {})
-    known = replace(SENT, signer=f"0x{dev_key().public_key.hex()}", state=SentState.FINALIZED, block="0xbb")
+    known = replace(
+        SENT, signer=f"0x{dev_key().public_key.hex()}", state=SentState.FINALIZED, block="0xbb"
+    )
     transaction = replace(known, block_number=1002, effects=json.dumps(effects), **fields)
     finish(world.app.store.sent().add(transaction))
     return transaction
@@ -97,7 +102,8 @@ def test_what_was_sent_is_listed_with_what_became_of_it(world: World) -> None:
     world.status()
     (after,) = listed(world)["transactions"]
 
-    assert (before["state"], before["outcome"], before["cost"], before["left"]) == ("sent", says("in no block"), [], None)  # fmt: skip
+    assert (before["state"], before["outcome"], before["cost"], before["left"]) == ("sent", says(
+        "in no block"), [], None)  # fmt: skip
     assert before["says"] == after["says"] == world.status()["says"] != ""
     assert (before["account"], before["hash"], before["explorer"]) == (ALICE, HASH, None)
     assert (after["state"], after["block_number"]) == ("in-block", NUMBER + 1)
@@ -120,7 +126,8 @@ def test_what_the_signer_and_a_named_account_get_is_told(world: World) -> None:
     status = world.status()
 
     # The remark names nobody.
-    assert status["received"] == [{"chain": "polkadot", "account": ALICE, "value": "30", "asset": "DOT", "human": "0.000000003 DOT", "role": None, "system": False}]  # fmt: skip
+    assert status["received"] == [{"chain": "polkadot", "account": ALICE, "value": "30",
+        "asset": "DOT", "human": "0.000000003 DOT", "role": None, "system": False}]  # fmt: skip
     assert [each["what"] for each in status["costs"]] == ["transaction fee"]
     assert f"received: 0.000000003 DOT for {ALICE}" in world.show("tx", "status", "polkadot", HASH)
 
@@ -152,7 +159,9 @@ def test_they_come_in_pages(world: World) -> None:
         ({"since": "2020-01-01"}, 1),
     ],
 )
-def test_only_those_that_are_asked_for_are_listed(world: World, fields: dict[str, str], count: int) -> None:
+def test_only_those_that_are_asked_for_are_listed(
+    world: World, fields: dict[str, str], count: int
+) -> None:
     store(world)
 
     assert listed(world, **fields)["total"] == count
@@ -190,7 +199,9 @@ def test_a_search_finds_what_the_list_shows(world: World, search: str, count: in
 
 
 def test_a_search_finds_the_name_that_the_scenario_has_now(world: World) -> None:
-    made = finish(create_remark(world.app, CreateRemark(chain="polkadot", text="hello", name="First")))
+    made = finish(
+        create_remark(world.app, CreateRemark(chain="polkadot", text="hello", name="First"))
+    )
     id = made.answer["result"]
     store(world, scenario=id, name="First")
     assert [listed(world, search=name)["total"] for name in ("first", "second")] == [1, 0]
@@ -222,7 +233,9 @@ def test_a_search_finds_what_became_of_it_since(world: World) -> None:
         ({"after": "x"}, ("after", "x")),
     ],
 )
-def test_a_filter_that_cannot_be_is_refused(world: World, fields: dict[str, Any], words: Any) -> None:
+def test_a_filter_that_cannot_be_is_refused(
+    world: World, fields: dict[str, Any], words: Any
+) -> None:
     store(world)
 
     with raises(InvalidRequest, says(*words)):
@@ -230,11 +243,14 @@ def test_a_filter_that_cannot_be_is_refused(world: World, fields: dict[str, Any]
 
 
 def test_a_row_of_an_older_version_says_what_is_known(world: World) -> None:
-    store(world, says="", name="", effects={"success": True, "fee": "160000000", "fee_paid_in": None})
+    store(
+        world, says="", name="", effects={"success": True, "fee": "160000000", "fee_paid_in": None}
+    )
 
     (row,) = listed(world)["transactions"]
 
-    assert (row["says"], row["name"], row["left"], row["received"], row["block_time"]) == ("", "", None, [], None)  # fmt: skip
+    assert (row["says"], row["name"], row["left"], row["received"], row["block_time"]) == ("", "",
+        None, [], None)  # fmt: skip
     assert [each["human"] for each in row["cost"]] == ["0.016 DOT"]
 
 
@@ -243,7 +259,8 @@ def test_a_chain_that_config_toml_has_no_more_is_listed(world: World) -> None:
 
     (row,) = listed(world)["transactions"]
 
-    assert (row["chain"], row["account"], row["cost"], row["explorer"]) == ("gone", f"0x{dev_key().public_key.hex()}", [], None)  # fmt: skip
+    assert (row["chain"], row["account"], row["cost"], row["explorer"]) == ("gone",
+        f"0x{dev_key().public_key.hex()}", [], None)  # fmt: skip
     assert listed(world, csv=True)["csv"].count("\r\n") == 2
 
 
@@ -278,7 +295,10 @@ def test_what_the_way_kept_is_a_whole_number_whatever_the_decimals_there() -> No
 
 def test_costs_of_one_kind_in_several_assets_are_all_told(world: World) -> None:
     usdt = {"value": "12", "asset": "USDT", "human": "0.000012 USDT"}
-    store(world, effects={**TRANSFER, "events": [], "arrivals": [], "delivery": [dot(300_000_000), usdt]})
+    store(
+        world,
+        effects={**TRANSFER, "events": [], "arrivals": [], "delivery": [dot(300_000_000), usdt]},
+    )
 
     assert "0.03 DOT, 0.000012 USDT" in world.show("tx", "status", "polkadot", SENT.hash)
 
@@ -290,7 +310,8 @@ def test_what_was_sold_beside_a_transfer_is_no_cost_of_its_way() -> None:
 
 
 def test_what_a_swap_sold_is_no_cost() -> None:
-    assert [(each["what"], each["human"]) for each in costs_of(SWAP, DOT)] == [("transaction fee", "0.016 DOT")]  # fmt: skip
+    assert [(each["what"], each["human"]) for each in costs_of(SWAP, DOT)] == [("transaction fee",
+        "0.016 DOT")]  # fmt: skip
 
 
 def test_a_fee_in_another_asset_is_told_in_it() -> None:
@@ -313,20 +334,25 @@ def test_a_transfer_is_a_line_with_its_fee(world: World) -> None:
 
     assert listed(world, csv=True)["csv"] == (
         "time,account,asset,amount,fee,fee asset,counterparty,block,hash,memo,state,chain,sent\r\n"
-        f"2025-11-20 19:30:00,{ALICE},DOT,-1.03,0.016,DOT,bob,1002,{transaction.hash},Rent,finalized,polkadot,2025-11-20 19:29:18\r\n"
+        f"2025-11-20 19:30:00,{ALICE},DOT,-1.03,0.016,DOT,bob,1002,{transaction.hash},Rent,"
+        "finalized,polkadot,2025-11-20 19:29:18\r\n"
     )
 
 
 def test_what_arrives_on_another_chain_for_its_sender_is_a_line(world: World) -> None:
     # Kusama writes the account otherwise.
     mine = format_account(dev_key().public_key, 2)
-    arrival = {**arrived(held(mine, 9_800_000_000, "kusama"), held("bob", 5, "kusama")), "chain": "kusama"}
+    arrival = {
+        **arrived(held(mine, 9_800_000_000, "kusama"), held("bob", 5, "kusama")),
+        "chain": "kusama",
+    }
     store(world, effects={**TRANSFER, "arrivals": [arrival]})
 
     rows = table(world)
 
     assert [
-        (each["amount"], each["fee"], each["counterparty"], each["block"], each["chain"]) for each in rows
+        (each["amount"], each["fee"], each["counterparty"], each["block"], each["chain"])
+        for each in rows
     ] == [
         ("-1.03", "0.016", "bob", "1002", "polkadot"),
         ("0.98", "", "", "", "kusama"),
@@ -345,12 +371,18 @@ def test_a_swap_is_two_lines_and_its_fee_counts_once(world: World) -> None:
 
 
 def test_what_moved_nothing_or_is_not_known_is_a_line_without_an_amount(world: World) -> None:
-    store(world, hash="0x01", effects={"success": False, "fee": "160000000", "left": [dot(160_000_000)]})
+    store(
+        world,
+        hash="0x01",
+        effects={"success": False, "fee": "160000000", "left": [dot(160_000_000)]},
+    )
     store(world, hash="0x02", sent=SENT.sent + 1, says="", name="")
 
     rows = table(world)
 
-    assert [(row["asset"], row["amount"], row["fee"], row["state"], row["time"]) for row in rows] == [
+    assert [
+        (row["asset"], row["amount"], row["fee"], row["state"], row["time"]) for row in rows
+    ] == [
         ("", "", "", "finalized", ""),
         ("", "", "0.016", "failed", ""),
     ]
@@ -380,7 +412,9 @@ def test_an_amount_of_unknown_decimals_is_as_the_chain_counts_it(world: World) -
     left = [{"value": "77", "asset": "asset 5", "human": None}]
     store(world, effects={"success": True, "fee": "1", "left": left})
 
-    assert [(row["asset"], row["amount"]) for row in table(world)] == [("asset 5 (smallest unit)", "-77")]
+    assert [(row["asset"], row["amount"]) for row in table(world)] == [
+        ("asset 5 (smallest unit)", "-77")
+    ]
 
 
 # The command
@@ -396,4 +430,6 @@ def test_the_command_lists_and_writes_the_table(world: World, scenarioctl: Run) 
 
     assert (lines.code, lines.out) == (0, history.out)
     assert "0.066 DOT" in lines.out
-    assert written.out.splitlines()[1].startswith(f"2025-11-20 19:30:00,{ALICE},DOT,-1.03,0.016,DOT,bob,")
+    assert written.out.splitlines()[1].startswith(
+        f"2025-11-20 19:30:00,{ALICE},DOT,-1.03,0.016,DOT,bob,"
+    )

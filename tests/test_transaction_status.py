@@ -1,4 +1,5 @@
-"""What becomes of a sent transaction: the store remembers it, the chain is asked, and nothing is sent twice."""
+"""What becomes of a sent transaction: the store remembers it, the chain is asked, and nothing is
+sent twice."""
 
 import re
 import sqlite3
@@ -13,13 +14,24 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
-from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, NotFound, StoreFailed
+from scenarioctl.errors import (
+    ChainRefused,
+    ChainUnreachable,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    StoreFailed,
+)
 from scenarioctl.model.jobs import SentTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.jobs import JobMempool, RunJob, job_mempool, run_job
-from scenarioctl.operations.transaction_status import TransactionState, TransactionStatus, transaction_status
+from scenarioctl.operations.transaction_status import (
+    TransactionState,
+    TransactionStatus,
+    transaction_status,
+)
 from scenarioctl.transactions.submission import tracking
 from tests.blocks import block_hash, block_of, header_of, number_of
 from tests.canned import ALICE_KEY
@@ -127,10 +139,14 @@ class World:
         return finish(broadcast(self.app, Broadcast(chain="polkadot", tx=tx, **more)))
 
     def status(self, hash: str = HASH) -> TransactionState:
-        return finish(transaction_status(self.app, TransactionStatus(chain="polkadot", hash=hash))).answer
+        return finish(
+            transaction_status(self.app, TransactionStatus(chain="polkadot", hash=hash))
+        ).answer
 
     def warnings(self, hash: str = HASH) -> tuple[str, ...]:
-        return finish(transaction_status(self.app, TransactionStatus(chain="polkadot", hash=hash))).warnings
+        return finish(
+            transaction_status(self.app, TransactionStatus(chain="polkadot", hash=hash))
+        ).warnings
 
     def stored(self, hash: str = HASH) -> SentTransaction | None:
         return finish(self.app.store.sent().get("polkadot", hash))
@@ -162,7 +178,12 @@ def test_a_sent_transaction_is_followed_into_its_block_until_it_is_final(world: 
     world.chain.finalized = NUMBER + 2
     final = world.status()
 
-    assert (sent["state"], sent["block"], sent["success"], sent["events"]) == ("sent", None, None, [])
+    assert (sent["state"], sent["block"], sent["success"], sent["events"]) == (
+        "sent",
+        None,
+        None,
+        [],
+    )
     assert sent["summary"] == says("Polkadot", "isn't in a block")
     assert sent["sent"] == "2025-11-20T19:29:18.000000000Z"
     assert (sent["signer"], sent["nonce"], sent["valid_until_block"]) == (
@@ -193,10 +214,13 @@ def test_a_header_of_another_block_does_not_make_a_transaction_final(world: Worl
     world.node.answers["chain_getHeader"] = lambda *_: header_of(world.chain.hash(NUMBER + 1))
 
     assert world.status()["state"] == "sent"
-    assert world.warnings() == (says("Polkadot", "another block's header", world.chain.hash(NUMBER - 3), url=world.node.url),)  # fmt: skip
+    assert world.warnings() == (says("Polkadot", "another block's header", world.chain.hash(
+        NUMBER - 3), url=world.node.url),)  # fmt: skip
 
 
-def test_a_block_is_not_believed_to_have_a_transaction_that_is_not_under_its_root(world: World) -> None:
+def test_a_block_is_not_believed_to_have_a_transaction_that_is_not_under_its_root(
+    world: World,
+) -> None:
     world.broadcast()
     world.chain.best = NUMBER + 1
     held = ["0x00", GOOD]
@@ -299,11 +323,19 @@ def test_what_fails_inside_a_call_that_succeeds_is_told(world: World) -> None:
 
     status = world.status()
 
-    assert (status["success"], status["notes"]) == (True, ["Utility.ItemFailed: Token.FundsUnavailable"])
+    assert (status["success"], status["notes"]) == (
+        True,
+        ["Utility.ItemFailed: Token.FundsUnavailable"],
+    )
 
 
 def test_the_account_that_a_transaction_made_is_told(world: World) -> None:
-    made = {"pure": bytes([7] * 32), "who": ALICE_KEY, "proxy_type": "NonTransfer", "disambiguation_index": 3}
+    made = {
+        "pure": bytes([7] * 32),
+        "who": ALICE_KEY,
+        "proxy_type": "NonTransfer",
+        "disambiguation_index": 3,
+    }
     world.chain.events = events((1, {"Proxy": {"PureCreated": made}}), (1, SUCCESS))
     world.broadcast()
     world.chain.include(NUMBER + 1)
@@ -313,8 +345,17 @@ def test_the_account_that_a_transaction_made_is_told(world: World) -> None:
 
     address, proxy = (format_account(each, 0) for each in (bytes([7] * 32), ALICE_KEY))
     at = f"{NUMBER + 1}-1"
-    assert created == {"address": address, "proxy": proxy, "type": "NonTransfer", "index": 3, "at": at}
-    assert f"created: {address}, of which {proxy} is a proxy of the type NonTransfer, made at {at}" in shown
+    assert created == {
+        "address": address,
+        "proxy": proxy,
+        "type": "NonTransfer",
+        "index": 3,
+        "at": at,
+    }
+    assert (
+        f"created: {address}, of which {proxy} is a proxy of the type NonTransfer, made at {at}"
+        in shown
+    )
 
 
 def test_what_a_broadcast_waited_for_is_remembered(world: World) -> None:
@@ -328,7 +369,11 @@ def test_what_a_broadcast_waited_for_is_remembered(world: World) -> None:
     asked = len(world.node.asked)
 
     status = world.status()
-    assert (status["state"], status["block_number"], status["success"]) == ("finalized", NUMBER + 1, True)
+    assert (status["state"], status["block_number"], status["success"]) == (
+        "finalized",
+        NUMBER + 1,
+        True,
+    )
     assert len(world.node.asked) == asked
 
 
@@ -339,7 +384,11 @@ def test_it_expires_only_once_no_final_block_can_have_it(world: World) -> None:
     world.chain.finalized = 1055
     after = world.status(hash)
 
-    assert (before["state"], before["valid_until_block"], before["searched_block"]) == ("sent", 1055, 1054)
+    assert (before["state"], before["valid_until_block"], before["searched_block"]) == (
+        "sent",
+        1055,
+        1054,
+    )
     assert before["summary"] == says("1055")
     assert (after["state"], after["settled"]) == ("expired", True)
     assert after["summary"] == says("expired", "1055", "Polkadot")
@@ -378,7 +427,11 @@ def test_one_that_was_not_sent_from_here_is_looked_for_in_the_newest_blocks(worl
 
     status = world.status()
 
-    assert (status["state"], status["block_number"], status["success"]) == ("finalized", NUMBER - 10, True)
+    assert (status["state"], status["block_number"], status["success"]) == (
+        "finalized",
+        NUMBER - 10,
+        True,
+    )
     assert (status["sent"], status["searched_block"]) == (None, None)
     assert world.stored() is None
     assert world.chain.read[0] == NUMBER
@@ -407,7 +460,9 @@ def test_another_chain_s_transaction_is_another_one(world: World) -> None:
     finish(offline.close())
 
 
-@pytest.mark.parametrize("hash", ["", "0x12", "11" * 32, "0x" + "11" * 33, "0x" + "zz" * 32, "0x" + " " * 64])
+@pytest.mark.parametrize(
+    "hash", ["", "0x12", "11" * 32, "0x" + "11" * 33, "0x" + "zz" * 32, "0x" + " " * 64]
+)
 def test_what_is_no_hash_is_refused(world: World, hash: str) -> None:
     with raises(InvalidRequest, says("hash", "64 hex digits")):
         world.status(hash)
@@ -490,7 +545,9 @@ def test_it_is_written_down_before_it_is_sent(world: World) -> None:
 
     def submit(_: str) -> str:
         with closing(sqlite3.connect(world.folder / "s.db")) as database:
-            seen.extend(database.execute("SELECT hash, state, at_block, sent FROM sent_transactions"))
+            seen.extend(
+                database.execute("SELECT hash, state, at_block, sent FROM sent_transactions")
+            )
         return HASH
 
     world.node.answers["author_submitExtrinsic"] = submit
@@ -508,7 +565,12 @@ def test_the_same_bytes_are_sent_once(world: World) -> None:
         world.broadcast()
 
     assert str(refused.value) == says("polkadot", "again", hash=HASH)
-    assert refused.value.details == {"hash": HASH, "state": "sent", "block": None, "block_number": None}
+    assert refused.value.details == {
+        "hash": HASH,
+        "state": "sent",
+        "block": None,
+        "block_number": None,
+    }
     assert world.submissions() == 1
 
 
@@ -550,7 +612,9 @@ def test_again_believes_blocks_and_not_a_free_nonce(world: World) -> None:
     assert world.submissions() == 1
 
 
-def test_again_waits_until_all_blocks_are_searched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_again_waits_until_all_blocks_are_searched(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tracking, "AT_ONCE", 50)
     world.broadcast()
     world.chain.best = world.chain.finalized = NUMBER + 90
@@ -636,7 +700,10 @@ def test_a_lost_answer_leaves_that_it_may_have_been_sent(world: World) -> None:
         world.broadcast()
     world.chain.include(NUMBER + 1)
 
-    assert (status["state"], status["summary"]) == ("uncertain", says("may have been sent", "Polkadot"))
+    assert (status["state"], status["summary"]) == (
+        "uncertain",
+        says("may have been sent", "Polkadot"),
+    )
     assert str(refused.value) == says("may already have been sent", hash=HASH)
     assert refused.value.details["state"] == "uncertain"
     assert world.status()["state"] == "in-block"
@@ -646,7 +713,9 @@ def test_one_whose_state_is_asked_for_while_it_is_sent_is_still_confirmed(world:
     def submit(_: str) -> str:
         # As another tab does that follows it: it has searched some blocks meanwhile.
         with closing(sqlite3.connect(world.folder / "s.db")) as database:
-            database.execute("UPDATE sent_transactions SET searched = searched + 1, revision = revision + 1")
+            database.execute(
+                "UPDATE sent_transactions SET searched = searched + 1, revision = revision + 1"
+            )
             database.commit()
         return HASH
 
@@ -685,7 +754,9 @@ def test_a_store_that_fails_after_it_was_sent_hides_no_hash(
 def draft(world: World) -> tuple[str, int]:
     """Return the job and the number of a draft whose call is GOOD's."""
     with_offline = Application(replace(world.app.settings, offline=True))
-    created = finish(create_remark(with_offline, CreateRemark(chain="polkadot", text="hello"))).answer
+    created = finish(
+        create_remark(with_offline, CreateRemark(chain="polkadot", text="hello"))
+    ).answer
     job = str(created["result"])
     finish(run_job(with_offline, RunJob(id=job)))
     (row,) = finish(job_mempool(with_offline, JobMempool(id=job))).answer["mempool"]
@@ -721,7 +792,9 @@ def test_a_draft_is_marked_as_sent(world: World, draft: tuple[str, int]) -> None
     }
 
 
-def test_the_mark_of_a_draft_tells_that_it_failed_in_its_block(world: World, draft: tuple[str, int]) -> None:
+def test_the_mark_of_a_draft_tells_that_it_failed_in_its_block(
+    world: World, draft: tuple[str, int]
+) -> None:
     job, seq = draft
     tx = sign_draft(world, job)
     world.chain.events = events((1, PAID), (1, failed({"Token": "FundsUnavailable"})))
@@ -731,7 +804,11 @@ def test_the_mark_of_a_draft_tells_that_it_failed_in_its_block(world: World, dra
     shown = world.show("job", "mempool", job)
 
     mark = mempool(world, job)["sent"]
-    assert (mark["state"], mark["block_number"], mark["success"]) == ("finalized", NUMBER + 1, False)
+    assert (mark["state"], mark["block_number"], mark["success"]) == (
+        "finalized",
+        NUMBER + 1,
+        False,
+    )
     assert f"failed {NUMBER + 1}" in shown
 
 
@@ -779,9 +856,9 @@ def test_a_terminal_shows_how_far_a_draft_has_come(world: World, draft: tuple[st
     assert " sent 0x" in sent
     assert status.startswith("It is in block 1001 of Polkadot, not finalized yet.")
     assert (
-        f"block_number {NUMBER + 1} transaction fee 0.0161154943 DOT events 2, shown by -v job {job} draft {seq}"
-        in status
-    )
+        f"block_number {NUMBER + 1} transaction fee 0.0161154943 DOT events 2, shown by -v "
+        f"job {job} draft {seq}"
+    ) in status
     assert "TransactionFeePaid" not in status
     assert "TransactionFeePaid" in world.show("-v", "tx", "status", "polkadot", hash)
     assert "in-block 1001" in included

@@ -163,7 +163,9 @@ def test_the_same_bytes_twice_are_a_conflict_with_the_state(desk: Desk) -> None:
 def test_the_drafts_of_a_stream_are_marked(desk: Desk) -> None:
     served = desk.served
     # Drafted without a node: the fake one has no runtime API.
-    job = str(served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"])
+    job = str(
+        served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
+    )
     assert served.post("/job/run", {"id": job}).status == 200
     (row,) = served.post("/scenario/tx", {"id": job}, port=served.worker).json()["mempool"]
     drafted = bytes.fromhex(row["tx"][2:])
@@ -173,4 +175,9 @@ def test_the_drafts_of_a_stream_are_marked(desk: Desk) -> None:
         while (found := stream.event())[0] != "mempool":
             pass
 
-    assert found[2]["sent"] == {"hash": reply["hash"], "state": "sent", "block_number": None, "success": None}
+    assert found[2]["sent"] == {
+        "hash": reply["hash"],
+        "state": "sent",
+        "block_number": None,
+        "success": None,
+    }

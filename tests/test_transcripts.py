@@ -1,4 +1,5 @@
-"""Exact output: whole answers, what is answered to typos, lines of shell scripts, and the first ten minutes of a new user."""
+"""Exact output: whole answers, what is answered to typos, lines of shell scripts, and the first ten
+minutes of a new user."""
 
 import json
 import os
@@ -92,7 +93,9 @@ def on_terminal(home: Path, command: Command) -> Ended:
 
 
 @pytest.fixture
-def within(scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Command], Ended]:
+def within(
+    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[Command], Ended]:
     """Run a command in this process, offline."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SCENARIOCTL_OFFLINE", "1")

@@ -27,7 +27,9 @@ _VECTOR_ASSETS: dict[str, dict[str, object]] = {
 DOT = 10**10
 
 
-def transfer(source: str, destination: str, asset: object, amount: int, beneficiary: bytes = BOB) -> Transfer:
+def transfer(
+    source: str, destination: str, asset: object, amount: int, beneficiary: bytes = BOB
+) -> Transfer:
     chain, to = REGISTRY.find(source), REGISTRY.find(destination)
     return Transfer(
         source=chain,
@@ -112,7 +114,9 @@ def test_in_xcm_3_x1_is_bare_and_an_asset_id_concrete() -> None:
             "V3": {"parents": 0, "interior": {"X1": {"AccountId32": {"network": None, "id": BOB}}}}
         },
         "assets": {
-            "V3": [{"id": {"Concrete": {"parents": 0, "interior": "Here"}}, "fun": {"Fungible": DOT}}]
+            "V3": [
+                {"id": {"Concrete": {"parents": 0, "interior": "Here"}}, "fun": {"Fungible": DOT}}
+            ]
         },
         "fee_asset_item": 0,
         "weight_limit": "Unlimited",
@@ -143,7 +147,9 @@ def test_the_one_signature_route_in_xcm_3() -> None:
                                 "assets": {"Wild": {"AllCounted": 1}},
                                 "beneficiary": {
                                     "parents": 0,
-                                    "interior": {"X1": {"AccountId32": {"network": None, "id": BOB}}},
+                                    "interior": {
+                                        "X1": {"AccountId32": {"network": None, "id": BOB}}
+                                    },
                                 },
                             }
                         },
@@ -245,7 +251,11 @@ def test_a_foreign_asset_goes_by_its_location() -> None:
 
 
 def test_hydration_takes_a_bare_account_where_others_take_a_multiaddress() -> None:
-    assert build("hydraDx", "hydraDx", 5, DOT).call.args == {"dest": BOB, "currency_id": 5, "amount": DOT}
+    assert build("hydraDx", "hydraDx", 5, DOT).call.args == {
+        "dest": BOB,
+        "currency_id": 5,
+        "amount": DOT,
+    }
     assert build("polkadot", "polkadot", 0, DOT).call.args == {"dest": {"Id": BOB}, "value": DOT}
 
 
@@ -258,7 +268,13 @@ HALF = ("half of the amount (0.5 DOT)", "last hop")
     [
         ("polkadot", "assetHub", "DOT", DOT, ()),
         ("polkadot", "polkadot", "DOT", DOT, ()),
-        ("polkadot", "polkadot", "DOT", DOT - 1, (("below the existential deposit of 1 DOT", "polkadot"),)),
+        (
+            "polkadot",
+            "polkadot",
+            "DOT",
+            DOT - 1,
+            (("below the existential deposit of 1 DOT", "polkadot"),),
+        ),
         ("assetHub", "polkadot", "DOT", 2 * DOT, (DELIVERY,)),
         (
             "assetHub",
@@ -301,7 +317,13 @@ HALF = ("half of the amount (0.5 DOT)", "last hop")
                 ("righub", "delivery", "a little KSM", "FeesNotMet"),
             ),
         ),
-        ("hydraDx", "assetHub", 10, 10**6, (("Polkadot Asset Hub takes its fee", "USDT", "trapped"),)),
+        (
+            "hydraDx",
+            "assetHub",
+            10,
+            10**6,
+            (("Polkadot Asset Hub takes its fee", "USDT", "trapped"),),
+        ),
         ("polkadot", "hydraDx", "DOT", DOT, ((*HALF, "Polkadot to Hydration"),)),
         (
             "hydraDx",
@@ -313,7 +335,13 @@ HALF = ("half of the amount (0.5 DOT)", "last hop")
                 ("fees", "can be below the existential deposit of 1 DOT", "polkadot"),
             ),
         ),
-        ("righub", "rigrelay", "KSM", 10**12, (("righub", "delivery", "a little KSM", "FeesNotMet"),)),
+        (
+            "righub",
+            "rigrelay",
+            "KSM",
+            10**12,
+            (("righub", "delivery", "a little KSM", "FeesNotMet"),),
+        ),
         ("hydraDx", "hydraDx", 222, 10**18, (("HOLLAR", "Currencies.transfer", "HDX for fees"),)),
         ("hydraDx", "assetHub", 5, 10 * DOT, ()),
     ],
@@ -370,9 +398,24 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
         ("hydraDx", "assetHub", 15, ("vDOT", "bifrost")),
         ("hydraDx", "assetHub", 1000771, ("KSM", "only paraspell", "two", "dry run")),
         ("hydraDx", "polkadot", 34, ("ETH", "Polkadot holds only DOT")),
-        ("assetHub", "hydraDx", "2/GlobalConsensus(Kusama)", ("KSM", "only paraspell", "two", "dry run")),
-        ("assetHub", "hydraDx", 31337, ("WUD", "1000085", "fees", "trap", "--remote-fee-asset DOT")),
-        ("hydraDx", "assetHub", 1000085, ("WUD", "31337", "fees", "trap", "--remote-fee-asset DOT")),
+        (
+            "assetHub",
+            "hydraDx",
+            "2/GlobalConsensus(Kusama)",
+            ("KSM", "only paraspell", "two", "dry run"),
+        ),
+        (
+            "assetHub",
+            "hydraDx",
+            31337,
+            ("WUD", "1000085", "fees", "trap", "--remote-fee-asset DOT"),
+        ),
+        (
+            "hydraDx",
+            "assetHub",
+            1000085,
+            ("WUD", "31337", "fees", "trap", "--remote-fee-asset DOT"),
+        ),
         ("kusama", "hydraDx", "KSM", ("KSM", "kusama", "bridge", "assetHub_kusama")),
         ("kusama", "assetHub", "KSM", ("KSM", "kusama", "connection", "assetHub_kusama")),
         ("assetHub", "mythos", "DOT", ("DOT", "holds only MYTH")),
@@ -402,7 +445,9 @@ def test_the_gate_refuses_and_says_why(
 def test_less_than_one_token_over_the_asset_hub_needs_a_chain(
     source: str, destination: str, asset: object, name: str
 ) -> None:
-    with raises(InvalidRequest, says("amount", f"0.9999999999 {name}", source, destination, f"1 {name}")):
+    with raises(
+        InvalidRequest, says("amount", f"0.9999999999 {name}", source, destination, f"1 {name}")
+    ):
         build(source, destination, asset, DOT - 1)
 
 
@@ -442,7 +487,13 @@ def test_an_asset_of_another_chain_is_not_sent() -> None:
 
 
 def test_a_second_asset_hub_under_one_relay_is_refused() -> None:
-    hub = {"role": "asset_hub", "relay": "rigrelay", "para_id": 1001, "symbol": "KSM", "decimals": 12}
+    hub = {
+        "role": "asset_hub",
+        "relay": "rigrelay",
+        "para_id": 1001,
+        "symbol": "KSM",
+        "decimals": 12,
+    }
     registry = Registry(RIG | {"second": hub})
     assets = Assets(registry)
     source = registry.find("rigrelay")
@@ -461,7 +512,13 @@ def test_a_second_asset_hub_under_one_relay_is_refused() -> None:
 def test_a_relay_without_an_asset_hub_has_no_routes() -> None:
     tables = {
         "lone": {"role": "relay", "symbol": "ABC", "decimals": 12},
-        "exchange": {"role": "dex", "relay": "lone", "para_id": 2034, "symbol": "XYZ", "decimals": 12},
+        "exchange": {
+            "role": "dex",
+            "relay": "lone",
+            "para_id": 2034,
+            "symbol": "XYZ",
+            "decimals": 12,
+        },
     }
     registry = Registry(tables)
     assets = Assets(registry)
@@ -496,7 +553,9 @@ def test_a_runtime_without_the_call_is_named(monkeypatch: pytest.MonkeyPatch) ->
     assert str(within.value) == says(
         "USDt", "Polkadot Asset Hub", "polkadot 2000000", "Assets.transfer_keep_alive"
     )
-    assert str(across.value) == says("DOT", "polkadot 2000000", "transfer_assets_using_type_and_then")
+    assert str(across.value) == says(
+        "DOT", "polkadot 2000000", "transfer_assets_using_type_and_then"
+    )
     assert str(speechless.value) == says("DOT", "Polkadot", "Hydration", "XCM", "3, 4 and 5")
 
 
@@ -514,12 +573,15 @@ def test_no_call_is_built_that_the_chain_would_resolve_to_a_reserve_of_its_own_c
     }
     if draft.call.method == "transfer_assets_using_type_and_then":
         role = REGISTRY.find(source).role
-        expected = {"relay": "Teleport", "asset_hub": "LocalReserve", "dex": "DestinationReserve"}[role]
+        expected = {"relay": "Teleport", "asset_hub": "LocalReserve", "dex": "DestinationReserve"}[
+            role
+        ]
         assert draft.call.args["assets_transfer_type"] == expected
         assert draft.call.args["fees_transfer_type"] == expected
 
 
-#: Route, and the smallest amount of which nothing is said: what is taken on the way and the existential deposit there.
+#: Route, and the smallest amount of which nothing is said: what is taken on the way and the
+#: existential deposit there.
 LEAST: tuple[tuple[str, str, object, int], ...] = (
     ("polkadot", "assetHub", "DOT", 30_980_000 + 10**8),
     ("assetHub", "polkadot", "DOT", 11765674 + 10**10),

@@ -1,4 +1,5 @@
-"""Fields of a transfer that every edge takes alike: the version of XCM, an asset by number, chains of config.toml."""
+"""Fields of a transfer that every edge takes alike: the version of XCM, an asset by number, chains
+of config.toml."""
 
 import json
 from collections.abc import Iterator
@@ -49,16 +50,24 @@ def test_a_version_of_xcm_is_written_from_every_edge(
     step = {**STORED, "source_chain": "polkadot", "dest_chain": "assetHub", "xcm_version": version}
     flow.write_text(json.dumps({"steps": [{"type": "xTransfer", **step}]}))
 
-    built = scenarioctl("--offline", "xcm", "asset-transfer", *options(BUILT), "--xcm-version", str(version))
-    created = [scenarioctl("create", "scenario", *options(step)), scenarioctl("create", "--file", str(flow))]
+    built = scenarioctl(
+        "--offline", "xcm", "asset-transfer", *options(BUILT), "--xcm-version", str(version)
+    )
+    created = [
+        scenarioctl("create", "scenario", *options(step)),
+        scenarioctl("create", "--file", str(flow)),
+    ]
     answers = [
         built.out,
         *(
             scenarioctl("--offline", "scenario", "full", each.out.strip(), "--field", "tx").out
             for each in created
         ),
-        served.post("/api/xcm/asset-transfer", {**BUILT, "xcm_version": version}).json()["txdata"] + "\n",
-        served.post("/api/xcm/asset-transfer", {**BUILT, "xcm_version": str(version)}).json()["txdata"]
+        served.post("/api/xcm/asset-transfer", {**BUILT, "xcm_version": version}).json()["txdata"]
+        + "\n",
+        served.post("/api/xcm/asset-transfer", {**BUILT, "xcm_version": str(version)}).json()[
+            "txdata"
+        ]
         + "\n",
     ]
 
@@ -184,8 +193,10 @@ def test_a_parachain_of_the_config_is_refused_in_both_directions(
 ) -> None:
     config = tmp_path / "config.toml"
     config.write_text(
-        '[chains.mine]\nrole = "parachain"\nrelay = "polkadot"\npara_id = 2222\nsymbol = "MINE"\ndecimals = 10\n'
-        'endpoints = ["ws://127.0.0.1:1"]\n[[chains.mine.assets]]\nid = 7\nsymbol = "DOT"\ndecimals = 10\nlocation = "1/Here"\n'
+        '[chains.mine]\nrole = "parachain"\nrelay = "polkadot"\npara_id = 2222\nsymbol = '
+        '"MINE"\ndecimals = 10\n'
+        'endpoints = ["ws://127.0.0.1:1"]\n[[chains.mine.assets]]\nid = 7\nsymbol = '
+        '"DOT"\ndecimals = 10\nlocation = "1/Here"\n'
     )
     base = ("--config", str(config), *(["--offline"] if offline else []))
     route = (
@@ -216,7 +227,8 @@ def test_a_parachain_of_the_config_is_refused_in_both_directions(
 def test_a_receiver_has_the_account_format_of_its_chain(scenarioctl: Run, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(
-        '[chains.keys]\nrole = "dex"\nrelay = "polkadot"\npara_id = 3333\nspec_name = "hydradx"\nsymbol = "KEY"\ndecimals = 18\naccount_bytes = 20\n'
+        '[chains.keys]\nrole = "dex"\nrelay = "polkadot"\npara_id = 3333\nspec_name = '
+        '"hydradx"\nsymbol = "KEY"\ndecimals = 18\naccount_bytes = 20\n'
     )
     account = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
     line = (
@@ -253,7 +265,8 @@ def test_a_parachain_of_config_toml_is_refused_by_the_same_gate(
 ) -> None:
     config = tmp_path / "config.toml"
     config.write_text(
-        '[chains.para]\nrole = "parachain"\nrelay = "polkadot"\npara_id = 2035\nsymbol = "PHA"\ndecimals = 12\n'
+        '[chains.para]\nrole = "parachain"\nrelay = "polkadot"\npara_id = 2035\nsymbol = '
+        '"PHA"\ndecimals = 12\n'
         '[[chains.para.assets]]\nid = 1\nsymbol = "DOT"\ndecimals = 10\nlocation = "1/Here"\n'
     )
     ways = [
@@ -264,9 +277,25 @@ def test_a_parachain_of_config_toml_is_refused_by_the_same_gate(
     ]
 
     for source, destination, asset in ways:
-        line = ("--sourchain", source, "--destchain", destination, "--assetid", asset, "--amount", "5000000")
+        line = (
+            "--sourchain",
+            source,
+            "--destchain",
+            destination,
+            "--assetid",
+            asset,
+            "--amount",
+            "5000000",
+        )
         ended = scenarioctl(
-            "--config", str(config), "xcm", "asset-transfer", *line, "--destinationaddress", BOB, *check
+            "--config",
+            str(config),
+            "xcm",
+            "asset-transfer",
+            *line,
+            "--destinationaddress",
+            BOB,
+            *check,
         )
 
         assert (ended.code, ended.out) == (2, "")
@@ -286,7 +315,8 @@ def test_a_diagram_that_names_no_remote_fee_asset_says_so(
     scenarioctl: Run, tmp_path: Path, given: object, words: tuple[object, ...]
 ) -> None:
     created = scenarioctl(
-        "--offline", "create", "scenario", "--from", "assetHub", "--to", "hydraDx", "--asset", "31337", "--amount", "10",
+        "--offline", "create", "scenario", "--from", "assetHub", "--to", "hydraDx", "--asset",
+            "31337", "--amount", "10",
         "--destination-address", BOB, "--remote-fee-asset", "1984",
     )  # fmt: skip
     diagram = scenarioctl("scenario", "export", created.out.strip(), "--as", "json").out
@@ -305,6 +335,10 @@ def test_a_diagram_that_names_no_remote_fee_asset_says_so(
     said = drafted.err.strip().removeprefix("Error: ")
     assert said == sentence
     assert said in flow.err
-    told = "remoteFeeAsset needs 'fee', which no earlier step provides" if given == "{{ fee }}" else said
+    told = (
+        "remoteFeeAsset needs 'fee', which no earlier step provides"
+        if given == "{{ fee }}"
+        else said
+    )
     assert [each["problem"] for each in shown["problems"]] == [told]
     assert (flow.code, drafted.code) == (2, 2)

@@ -1,4 +1,5 @@
-"""Quotes of transfers, by the prices that nodes on loopback tell. `tests/live/test_transfer_quotes.py` plays them."""
+"""Quotes of transfers, by the prices that nodes on loopback tell.
+`tests/live/test_transfer_quotes.py` plays them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,10 @@ def app(tmp_path: Path) -> Iterator[Application]:
 
 @pytest.mark.parametrize(
     ("amount", "received", "reasons"),
-    [("0.01", "0.01 DOT", []), ("0.0099", None, [says("less than 0.01 DOT", "Polkadot Asset Hub")])],
+    [
+        ("0.01", "0.01 DOT", []),
+        ("0.0099", None, [says("less than 0.01 DOT", "Polkadot Asset Hub")]),
+    ],
 )
 def test_what_keeps_no_account_is_not_told_to_arrive(
     app: Application, amount: str, received: str | None, reasons: list[str]

@@ -40,7 +40,11 @@ MANY = ",".join(format_account(bytes([1, number] * 16), 0) for number in range(1
         ((f"{ALICE[:20]} {ALICE[20:]}", "--proxy-of", VAULT), 2, ("name", "in between")),
         ((f"{ALICE[:20]}-{ALICE[20:]}", "--proxy-of", VAULT), 2, ("name", "in between")),
         ((f"{ALICE[:6]}…{ALICE[-6:]}", "--proxy-of", VAULT), 2, ("name", "looks like an address")),
-        ((f"{ALICE[:5]}...{ALICE[-5:]}", "--proxy-of", VAULT), 2, ("name", "looks like an address")),
+        (
+            (f"{ALICE[:5]}...{ALICE[-5:]}", "--proxy-of", VAULT),
+            2,
+            ("name", "looks like an address"),
+        ),
         (("new", "--proxy-of", VAULT[:-2]), 2, ("proxy_of", "31 bytes")),
         (("new", "--proxy-of", "0x" + "66" * 32, "--type", "An\ny"), 2, ("type", "NonTransfer")),
         (("new", "--proxy-of", "0x" + "66" * 32, "--type", "x" * 100), 2, ("type", "NonTransfer")),
@@ -100,7 +104,16 @@ def test_who_may_not_act_makes_nothing(
 
 @pytest.mark.parametrize("action", ["approve", "execute", "cancel"])
 def test_who_is_no_signatory_is_told_so_before_a_chain_is_asked(book: Run, action: str) -> None:
-    line = ("multisig", action, "council", "0x" + "11" * 32, "--chain", "assetHub", "--sender", VAULT)
+    line = (
+        "multisig",
+        action,
+        "council",
+        "0x" + "11" * 32,
+        "--chain",
+        "assetHub",
+        "--sender",
+        VAULT,
+    )
     ended = book("--offline", *line)
 
     assert (ended.code, ended.err) == (2, says("sender", "no signatory"))
@@ -116,7 +129,18 @@ def test_a_type_that_no_runtime_knows_is_refused_by_the_chain_that_it_is_for(boo
 
 def test_the_signer_of_a_payload_is_one_who_may_sign(book: Run) -> None:
     note = book("--offline", "tx", "call", "assetHub", "System", "remark", "hi").out.strip()
-    line = ("--offline", "tx", "payload", note, "--chain", "assetHub", "--as", "council", "--nonce", "0")
+    line = (
+        "--offline",
+        "tx",
+        "payload",
+        note,
+        "--chain",
+        "assetHub",
+        "--as",
+        "council",
+        "--nonce",
+        "0",
+    )
 
     mine, theirs = (book(*line, "--sender", who) for who in ("Bob", VAULT))
 

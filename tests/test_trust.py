@@ -44,7 +44,8 @@ DOT, USDT, HDX, ETH = (
     "Parachain(2034)/GeneralIndex(0)",
     "../GlobalConsensus(Ethereum:1)",
 )
-#: (receiver, asset seen from the relay chain, sender) that the runtimes' sources accept, of all pairs below.
+#: (receiver, asset seen from the relay chain, sender) that the runtimes' sources accept, of all
+#: pairs below.
 RESERVES = {
     ("hydraDx", DOT, "assetHub"),
     ("hydraDx", USDT, "assetHub"),
@@ -52,10 +53,14 @@ RESERVES = {
     ("hydraDx", "Parachain(1000)", "assetHub"),
 }
 _SYSTEM = ("polkadot", "assetHub", "people")
-TELEPORTS = {(receiver, DOT, sender) for receiver in _SYSTEM for sender in _SYSTEM if receiver != sender}
+TELEPORTS = {
+    (receiver, DOT, sender) for receiver in _SYSTEM for sender in _SYSTEM if receiver != sender
+}
 
 
-def transfer(source: str, destination: str, asset: object, registry: Registry = REGISTRY) -> Transfer:
+def transfer(
+    source: str, destination: str, asset: object, registry: Registry = REGISTRY
+) -> Transfer:
     chain = registry.find(source)
     assets = ASSETS if registry is REGISTRY else Assets(registry)
     return Transfer(
@@ -68,7 +73,10 @@ def transfer(source: str, destination: str, asset: object, registry: Registry = 
 
 
 def accepted(accepts: Any) -> set[tuple[str, str, str]]:
-    chains = [REGISTRY.find(name) for name in ("polkadot", "assetHub", "hydraDx", "people", "rigcontracts")]
+    chains = [
+        REGISTRY.find(name)
+        for name in ("polkadot", "assetHub", "hydraDx", "people", "rigcontracts")
+    ]
     return {
         (receiver.name, asset, sender.name)
         for receiver in chains
@@ -87,12 +95,16 @@ def test_networks_with_the_same_runtimes_have_the_same_facts() -> None:
     for name in ("kusama", "paseo"):
         assert replace(TRUST[name], source="") == replace(TRUST["polkadot"], source="")
         # What comes over a bridge differs from network to network.
-        hub = replace(TRUST[f"assetHub_{name}"], foreign_reserves=TRUST["assetHub"].foreign_reserves)
+        hub = replace(
+            TRUST[f"assetHub_{name}"], foreign_reserves=TRUST["assetHub"].foreign_reserves
+        )
         assert replace(hub, source="") == replace(TRUST["assetHub"], source="")
 
 
 def test_every_fact_says_where_it_was_read() -> None:
-    chains = {chain.name for chain in CHAINS if chain.role in ("relay", "asset_hub", "system", "dex")}
+    chains = {
+        chain.name for chain in CHAINS if chain.role in ("relay", "asset_hub", "system", "dex")
+    }
 
     assert chains <= set(TRUST) == {chain.name for chain in CHAINS}
     assert all(facts.source and facts.read for facts in (*TRUST.values(), *TRUST_BY_PLACE.values()))
@@ -126,7 +138,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(
-    ("chain", "row"), REFUSED, ids=[f"{chain.name} {row.asset} {row.sender.name}" for chain, row in REFUSED]
+    ("chain", "row"),
+    REFUSED,
+    ids=[f"{chain.name} {row.asset} {row.sender.name}" for chain, row in REFUSED],
 )
 def test_what_would_be_lost_on_a_chain_is_refused_with_its_reason(
     monkeypatch: pytest.MonkeyPatch, chain: Chain, row: trust.Refused
@@ -135,7 +149,9 @@ def test_what_would_be_lost_on_a_chain_is_refused_with_its_reason(
     hub = DECLARED.asset_hub(chain)
     assert hub is not None
     sender = DECLARED.find(senders.get(row.sender, hub.name))
-    one = {"*": "1/Here", "1/Parachain(*": "1/Parachain(2034)"}.get(row.asset, row.asset.replace("*", "Here"))
+    one = {"*": "1/Here", "1/Parachain(*": "1/Parachain(2034)"}.get(
+        row.asset, row.asset.replace("*", "Here")
+    )
     identity = absolute(one, chain.para_id)
 
     def reason() -> str:
@@ -165,7 +181,9 @@ def test_no_check_opens_what_would_be_lost(destination: str, asset: object, word
 
 
 def test_what_a_chain_without_a_genesis_accepts_is_unknown_until_it_has_one() -> None:
-    with raises(InvalidRequest, says("not all that JAMTON accepts", "set genesis in [chains.jamton]")):
+    with raises(
+        InvalidRequest, says("not all that JAMTON accepts", "set genesis in [chains.jamton]")
+    ):
         find_route(transfer("assetHub", "jamton", "DOT"), ASSETS, fee_settled=True)
     known = Registry({"jamton": {"genesis": "0x" + "22" * 32}})
 
@@ -182,7 +200,9 @@ def test_what_a_chain_without_a_genesis_accepts_is_unknown_until_it_has_one() ->
         ("robonomics", "DOT", "Robonomics holds only XRT"),
     ],
 )
-def test_what_a_chain_cannot_hold_is_not_sent_there(destination: str, asset: object, words: str) -> None:
+def test_what_a_chain_cannot_hold_is_not_sent_there(
+    destination: str, asset: object, words: str
+) -> None:
     wanted = transfer("assetHub", destination, asset)
 
     with raises(InvalidRequest, says(words)):
@@ -239,7 +259,11 @@ FLIPPED: list[tuple[str, dict[str, Any], tuple[str, str, object]]] = [
         ("assetHub", "hydraDx", "2/GlobalConsensus(Ethereum:1)"),
     ),
     ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[::2]}, ("hydraDx", "assetHub", 34)),
-    ("assetHub", {"foreign_reserves": ()}, ("assetHub", "hydraDx", "2/GlobalConsensus(Ethereum:1)")),
+    (
+        "assetHub",
+        {"foreign_reserves": ()},
+        ("assetHub", "hydraDx", "2/GlobalConsensus(Ethereum:1)"),
+    ),
     ("assetHub", {"foreign_reserves": ()}, ("hydraDx", "assetHub", 34)),
     ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[:2]}, ("assetHub", "hydraDx", 1984)),
     ("hydraDx", {"reserves": TRUST["hydraDx"].reserves[:2]}, ("hydraDx", "assetHub", 10)),
@@ -248,7 +272,10 @@ FLIPPED: list[tuple[str, dict[str, Any], tuple[str, str, object]]] = [
 
 @pytest.mark.parametrize(("chain", "change", "wanted"), FLIPPED)
 def test_without_a_fact_its_transfers_are_refused(
-    monkeypatch: pytest.MonkeyPatch, chain: str, change: dict[str, Any], wanted: tuple[str, str, object]
+    monkeypatch: pytest.MonkeyPatch,
+    chain: str,
+    change: dict[str, Any],
+    wanted: tuple[str, str, object],
 ) -> None:
     find_route(transfer(*wanted), ASSETS, fee_settled=False)
     monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: replace(TRUST[chain], **change)})
@@ -343,7 +370,9 @@ def test_a_row_opens_always_only_with_a_proof_and_enough_sources() -> None:
             assert len(row.sources) > (identity_of(of_row(row)) != ""), row
 
 
-def without(monkeypatch: pytest.MonkeyPatch, row: AssetRoute, instead: AssetRoute | None = None) -> None:
+def without(
+    monkeypatch: pytest.MonkeyPatch, row: AssetRoute, instead: AssetRoute | None = None
+) -> None:
     kept = dict(routes_from(row.source))
     if instead is None:
         del kept[row.destination, row.asset]
@@ -353,7 +382,9 @@ def without(monkeypatch: pytest.MonkeyPatch, row: AssetRoute, instead: AssetRout
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, row: AssetRoute) -> None:
+def test_without_its_row_a_transfer_is_refused(
+    monkeypatch: pytest.MonkeyPatch, row: AssetRoute
+) -> None:
     without(monkeypatch, row)
 
     with pytest.raises(InvalidRequest) as refused:
@@ -368,7 +399,9 @@ def test_without_its_row_a_transfer_is_refused(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_row_that_names_another_way_opens_nothing(monkeypatch: pytest.MonkeyPatch, row: AssetRoute) -> None:
+def test_a_row_that_names_another_way_opens_nothing(
+    monkeypatch: pytest.MonkeyPatch, row: AssetRoute
+) -> None:
     other = "LocalReserve" if row.way == "Teleport" else "Teleport"
     without(monkeypatch, row, replace(row, way=other))
     wanted = of_row(row)
@@ -376,7 +409,9 @@ def test_a_row_that_names_another_way_opens_nothing(monkeypatch: pytest.MonkeyPa
     with pytest.raises(InvalidRequest) as refused:
         find_route(wanted, ASSETS, fee_settled=True)
 
-    assert str(refused.value).endswith(f"its route is {other}, but what the runtimes accept is {row.way}")
+    assert str(refused.value).endswith(
+        f"its route is {other}, but what the runtimes accept is {row.way}"
+    )
     assert routes.candidate_routes(wanted, ASSETS) == ()
 
 
@@ -384,7 +419,10 @@ ETHER = {"symbol": "ETH", "decimals": 18, "location": "2/GlobalConsensus(Ethereu
 WITH_ETHER = Registry(
     {
         **RIG,
-        "righub": {**RIG["righub"], "assets": [{**ETHER, "id": ETHER["location"], "kind": "foreign"}]},
+        "righub": {
+            **RIG["righub"],
+            "assets": [{**ETHER, "id": ETHER["location"], "kind": "foreign"}],
+        },
         "rigdex": {**RIG["rigdex"], "assets": [*RIG["rigdex"]["assets"], {**ETHER, "id": 34}]},
     }
 )
@@ -415,7 +453,8 @@ def test_chains_of_config_toml_have_the_routes_of_their_kind(
 
 
 def test_what_the_facts_allow_is_still_not_proven() -> None:
-    """Hydration takes Asset Hub's pool tokens from it, as anything that is issued there; nobody sent one yet."""
+    """Hydration takes Asset Hub's pool tokens from it, as anything that is issued there; nobody
+    sent one yet."""
     hub = {
         "id": "pool",
         "symbol": "LP",
@@ -430,7 +469,9 @@ def test_what_the_facts_allow_is_still_not_proven() -> None:
     with pytest.raises(InvalidRequest) as refused:
         find_route(wanted, assets, fee_settled=False)
 
-    assert "Hydration is not known to list it, and would trap it if it doesn't" in str(refused.value)
+    assert "Hydration is not known to list it, and would trap it if it doesn't" in str(
+        refused.value
+    )
     assert routes.candidate_routes(wanted, assets) == (Route(first="LocalReserve"),)
 
 
@@ -479,10 +520,14 @@ class TestOverTheAssetHubBetweenTwoParachains:
             first="DestinationReserve", via=hub, onward="LocalReserve", row=row, fees_as=row.name
         )
         assert not route.needs_last_hop_fee
-        remote = {"RemoteReserve": {"V4": {"parents": 1, "interior": {"X1": [{"Parachain": 1000}]}}}}
+        remote = {
+            "RemoteReserve": {"V4": {"parents": 1, "interior": {"X1": [{"Parachain": 1000}]}}}
+        }
         arguments = draft.call.args
         assert draft.call.method == "transfer_assets_using_type_and_then"
-        assert arguments["dest"] == {"V4": {"parents": 1, "interior": {"X1": [{"Parachain": 2099}]}}}
+        assert arguments["dest"] == {
+            "V4": {"parents": 1, "interior": {"X1": [{"Parachain": 2099}]}}
+        }
         assert arguments["assets_transfer_type"] == arguments["fees_transfer_type"] == remote
         (deposit,) = arguments["custom_xcm_on_dest"]["V4"]
         assert list(deposit) == ["DepositAsset"]
@@ -512,7 +557,8 @@ def test_an_asset_that_pays_no_fees_is_sent_once_something_else_pays() -> None:
 
 
 def test_only_a_chain_that_takes_fees_by_pools_refuses_an_asset_without_one() -> None:
-    """Hydration prices assets itself: that Asset Hub has no pool for one says nothing of it there."""
+    """Hydration prices assets itself: that Asset Hub has no pool for one says nothing of it
+    there."""
     usdt = {"id": 1984, "symbol": "USDT", "decimals": 6, "pays_fees": False}
     registry = Registry({"assetHub": {"assets": [usdt]}})
     assets = Assets(registry)
@@ -524,6 +570,7 @@ def test_only_a_chain_that_takes_fees_by_pools_refuses_an_asset_without_one() ->
 
 def test_what_no_price_is_known_of_is_refused_there_too() -> None:
     with raises(
-        InvalidRequest, says("WUD", "Hydration is not known to accept fees", "--remote-fee-asset DOT")
+        InvalidRequest,
+        says("WUD", "Hydration is not known to accept fees", "--remote-fee-asset DOT"),
     ):
         find_route(transfer("assetHub", "hydraDx", 31337), ASSETS, fee_settled=False)

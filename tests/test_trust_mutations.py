@@ -1,6 +1,7 @@
 """Any single trust fact that is removed, added or changed shows in what follows from the facts.
 
-`make soak` changes each fact in each way; else every fourth change is tried, of each chain other ones.
+`make soak` changes each fact in each way; else every fourth change is tried, of each chain other
+ones.
 """
 
 import json
@@ -12,7 +13,14 @@ from typing import Any, TypeVar
 import pytest
 
 from scenarioctl.chains import trust
-from scenarioctl.chains.trust import TRUST, Accepted, ExecutionFees, ForeignReserve, Sender, TrustFacts
+from scenarioctl.chains.trust import (
+    TRUST,
+    Accepted,
+    ExecutionFees,
+    ForeignReserve,
+    Sender,
+    TrustFacts,
+)
 from tests.trust_reach import PATH, reach, reach_of, receivers
 
 pytestmark = pytest.mark.one_python
@@ -35,7 +43,8 @@ def test_what_follows_from_the_facts_is_as_before() -> None:
 
 
 def shows(*changed: str) -> bool:
-    """Tell whether what follows is not as before.  It begins with the chains *changed*, where most changes show."""
+    """Tell whether what follows is not as before.  It begins with the chains *changed*, where most
+    changes show."""
     return any(
         reach_of(receiver) != [line for line in BEFORE if line.startswith(f"{receiver.name} ")]
         for receiver in sorted(receivers(), key=lambda receiver: receiver.name not in changed)
@@ -70,7 +79,10 @@ def mutants(facts: TrustFacts) -> Iterator[tuple[str, TrustFacts]]:
         others = (*kept[:index], *kept[index + 1 :])
         yield f"foreign reserves: without {row.asset}", replace(facts, foreign_reserves=others)
         moved = replace(row, reserve="1/Parachain(2034)")
-        yield f"foreign reserves: {row.asset} moved", replace(facts, foreign_reserves=(moved, *others))
+        yield (
+            f"foreign reserves: {row.asset} moved",
+            replace(facts, foreign_reserves=(moved, *others)),
+        )
     more = ForeignReserve(asset="*", reserve="2/GlobalConsensus(Ethereum:1)")
     yield "foreign reserves: everything", replace(facts, foreign_reserves=(*kept, more))
     yield "partial", replace(facts, partial=not facts.partial)
@@ -84,7 +96,8 @@ def mutants(facts: TrustFacts) -> Iterator[tuple[str, TrustFacts]]:
 
 
 def says_nothing(chain: str, name: str) -> bool:
-    """Tell whether a change adds nothing: only bridges lead to Ethereum, and they join few chains."""
+    """Tell whether a change adds nothing: only bridges lead to Ethereum, and they join few
+    chains."""
     if chain == "ethereum":
         return "everything from" in name and not name.endswith("from BEYOND_BRIDGE")
     if name.endswith("from ETHEREUM"):
@@ -94,7 +107,9 @@ def says_nothing(chain: str, name: str) -> bool:
 
 @in_strides
 @pytest.mark.parametrize("chain", TRUST)
-def test_every_change_of_a_fact_shows(monkeypatch: pytest.MonkeyPatch, chain: str, stride: int) -> None:
+def test_every_change_of_a_fact_shows(
+    monkeypatch: pytest.MonkeyPatch, chain: str, stride: int
+) -> None:
     unseen = []
     for name, facts in some(mutants(TRUST[chain]), stride, list(TRUST).index(chain)):
         monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: facts})
@@ -115,11 +130,15 @@ def test_every_change_of_what_crosses_a_bridge_shows(
         if not shows("assetHub", "assetHub_kusama"):
             unseen.append(name)
 
-    assert [name for name in unseen if network == "Polkadot" or not name.endswith("from ETHEREUM")] == []
+    assert [
+        name for name in unseen if network == "Polkadot" or not name.endswith("from ETHEREUM")
+    ] == []
 
 
 @in_strides
-def test_every_change_of_what_comes_from_ethereum_shows(monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
+def test_every_change_of_what_comes_from_ethereum_shows(
+    monkeypatch: pytest.MonkeyPatch, stride: int
+) -> None:
     unseen = []
     for name, rows in some(changed_rows(trust._FROM_ETHEREUM), stride, 0):
         with monkeypatch.context() as patch:

@@ -1,4 +1,5 @@
-"""The judge of checks: its cases can be encoded and stay the same, and it calls wrong what is wrong."""
+"""The judge of checks: its cases can be encoded and stay the same, and it calls wrong what is
+wrong."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -77,7 +78,8 @@ def test_the_same_seed_composes_the_same() -> None:
     cast = actors()
 
     first, again, other = (
-        [each.call(cast) for each in composed] for composed in (compose(20), compose(20), compose(20, seed=1))
+        [each.call(cast) for each in composed]
+        for composed in (compose(20), compose(20), compose(20, seed=1))
     )
 
     assert first == again
@@ -88,7 +90,8 @@ def test_the_same_seed_composes_the_same() -> None:
 def world(tmp_path: Path) -> World:
     path = tmp_path / "config.toml"
     path.write_text(
-        '[chains.liveHub]\nrole = "asset_hub"\nrelay = "kusama"\npara_id = 1000\nsymbol = "KSM"\ndecimals = 12\n'
+        '[chains.liveHub]\nrole = "asset_hub"\nrelay = "kusama"\npara_id = 1000\nsymbol = '
+        '"KSM"\ndecimals = 12\n'
         f'ss58_prefix = 2\ngenesis = "0x{"45" * 32}"\nendpoints = ["ws://127.0.0.1:1/"]\n'
     )
     app = Application(load_settings({"config": str(path)}, {}))
@@ -100,9 +103,13 @@ Tried = Callable[..., Trial]
 
 @pytest.fixture
 def tried(world: World) -> Tried:
-    """Return a transfer of 1 KSM to `a`, of which all is said and done as it should be, but for what a test changes."""
+    """Return a transfer of 1 KSM to `a`, of which all is said and done as it should be, but for
+    what a test changes."""
     cast = actors()
-    before = {(H, cast.sender, "KSM"): Balance(free=100 * KSM), (H, cast.a, "KSM"): Balance(free=KSM)}
+    before = {
+        (H, cast.sender, "KSM"): Balance(free=100 * KSM),
+        (H, cast.a, "KSM"): Balance(free=KSM),
+    }
 
     def build(
         verdict: Any = "ok",
@@ -118,7 +125,11 @@ def tried(world: World) -> Tried:
 
         steps = (Step(chain=H, what="transaction fee", amount=amount(FEE)),)
         check = Check(
-            verdict=verdict, steps=steps, credits=(holding(cast.a),), leaves=(holding(cast.sender),), **said
+            verdict=verdict,
+            steps=steps,
+            credits=(holding(cast.a),),
+            leaves=(holding(cast.sender),),
+            **said,
         )
         after = {
             (H, cast.sender, "KSM"): Balance(free=100 * KSM - lost - FEE),

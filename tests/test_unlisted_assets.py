@@ -1,4 +1,5 @@
-"""Assets that are named by their location alone, and what shows that an unknown id on the destination is one of them."""
+"""Assets that are named by their location alone, and what shows that an unknown id on the
+destination is one of them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -55,7 +56,12 @@ def transfer(source: str, destination: str, asset: object) -> Transfer:
 def test_a_location_names_an_asset_that_is_not_listed() -> None:
     asset = find_sent_asset(ASSETS, REGISTRY.find("astar"), USDT, field="assetid")
 
-    assert (asset.kind, asset.id, asset.location, asset.reserve) == (UNLISTED, USDT, USDT, "assetHub")
+    assert (asset.kind, asset.id, asset.location, asset.reserve) == (
+        UNLISTED,
+        USDT,
+        USDT,
+        "assetHub",
+    )
     assert (asset.symbol, asset.decimals) == ("", None)
     arriving = ASSETS.counterpart(asset, REGISTRY.find("hydraDx"))
     assert arriving is not None
@@ -167,7 +173,12 @@ def test_the_one_credit_is_what_the_message_brings() -> None:
     )
 
     assert asset is not None
-    assert (asset.chain, asset.kind, asset.id, asset.location) == ("astar", "assets", str(NUMBER), USDT)
+    assert (asset.chain, asset.kind, asset.id, asset.location) == (
+        "astar",
+        "assets",
+        str(NUMBER),
+        USDT,
+    )
     assert (asset.symbol, asset.decimals) == ("USDT", 6)
 
 
@@ -179,7 +190,9 @@ def test_an_id_may_be_of_any_type() -> None:
         for pallet in ("Tokens", "Currencies")
     ]
 
-    asset = recognize_credit([last_hop("bifrost", *events)], transfer("hydraDx", "bifrost", 10), ASSETS)
+    asset = recognize_credit(
+        [last_hop("bifrost", *events)], transfer("hydraDx", "bifrost", 10), ASSETS
+    )
 
     assert asset is not None
     assert (asset.kind, asset.id) == ("tokens", "{'Token2': 2}")
@@ -201,8 +214,12 @@ TWICE = (brings((USDT, SENT)), brings((USDT, SENT)), *_END)
             last_hop("astar", event("Balances", "Minted", who=BOB, amount=5)), id="the native asset"
         ),
         pytest.param(last_hop("astar", issued(NUMBER), sent=TWO), id="a message that brings two"),
-        pytest.param(last_hop("astar", issued(NUMBER), sent=TWICE), id="a message that brings it twice"),
-        pytest.param(last_hop("astar", issued(NUMBER), sent=OTHER), id="a message that brings another"),
+        pytest.param(
+            last_hop("astar", issued(NUMBER), sent=TWICE), id="a message that brings it twice"
+        ),
+        pytest.param(
+            last_hop("astar", issued(NUMBER), sent=OTHER), id="a message that brings another"
+        ),
         pytest.param(last_hop("astar", issued(NUMBER), sent=TRADES), id="a message that does more"),
         pytest.param(replace(last_hop("astar", issued(NUMBER)), failure="no"), id="a failure"),
         pytest.param(replace(last_hop("astar", issued(NUMBER)), message=None), id="no message"),
@@ -228,30 +245,47 @@ def test_an_asset_listed_without_location_has_to_be_like_the_one_that_is_sent(
 ) -> None:
     assets = listed_on_astar(symbol, decimals)
 
-    asset = recognize_credit([last_hop("astar", issued(NUMBER))], transfer("hydraDx", "astar", 10), assets)
+    asset = recognize_credit(
+        [last_hop("astar", issued(NUMBER))], transfer("hydraDx", "astar", 10), assets
+    )
 
     assert (asset is not None) == recognized
     if asset is not None:
-        assert (asset.id, asset.symbol, asset.decimals, asset.location) == (str(NUMBER), symbol, 6, USDT)
+        assert (asset.id, asset.symbol, asset.decimals, asset.location) == (
+            str(NUMBER),
+            symbol,
+            6,
+            USDT,
+        )
 
 
 def test_two_look_alikes_are_not_taken_for_each_other() -> None:
     """Neither has a symbol of its own: that says nothing."""
     assets = listed_on_astar("ASTR", 10)
     wanted = transfer("hydraDx", "astar", 10)
-    wanted = replace(wanted, asset=replace(wanted.asset, mark="not the canonical USDT 10", decimals=10))
+    wanted = replace(
+        wanted, asset=replace(wanted.asset, mark="not the canonical USDT 10", decimals=10)
+    )
 
     assert recognize_credit([last_hop("astar", issued(NUMBER))], wanted, assets) is None
 
 
 def test_a_native_asset_without_location_is_not_what_is_sent() -> None:
-    own = {"role": "parachain", "relay": "polkadot", "para_id": 2222, "symbol": "USDT", "decimals": 6}
+    own = {
+        "role": "parachain",
+        "relay": "polkadot",
+        "para_id": 2222,
+        "symbol": "USDT",
+        "decimals": 6,
+    }
     registry = Registry({"own": own})
     minted = event("Balances", "Minted", who=BOB, amount=SENT - 7)
     hop = replace(
         last_hop("astar", minted),
         chain=registry.find("own"),
-        message=replace(message("astar", brings((USDT, SENT)), *_END), destination=registry.find("own")),
+        message=replace(
+            message("astar", brings((USDT, SENT)), *_END), destination=registry.find("own")
+        ),
     )
     wanted = replace(transfer("hydraDx", "astar", 10), destination=registry.find("own"))
 
@@ -263,7 +297,10 @@ def test_a_foreign_asset_whose_location_cannot_be_written_is_not_what_is_sent() 
     abroad = {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Rococo"}]}}
     credit = event("ForeignAssets", "Issued", asset_id=abroad, owner=BOB, amount=SENT - 7)
 
-    assert recognize_credit([last_hop("astar", credit)], transfer("hydraDx", "astar", 10), ASSETS) is None
+    assert (
+        recognize_credit([last_hop("astar", credit)], transfer("hydraDx", "astar", 10), ASSETS)
+        is None
+    )
 
 
 def test_an_asset_that_is_listed_is_known_by_its_id() -> None:
@@ -314,7 +351,10 @@ def test_only_the_computed_amount_proves_it(
 
 def test_a_credit_that_is_not_recognized_proves_nothing() -> None:
     wanted = transfer("hydraDx", "astar", 10)
-    hops = [DryRunResult(chain=wanted.source), last_hop("astar", issued(NUMBER), issued(NUMBER + 1))]
+    hops = [
+        DryRunResult(chain=wanted.source),
+        last_hop("astar", issued(NUMBER), issued(NUMBER + 1)),
+    ]
     tried = transfer_trial(hops, None)
 
     finish(credits.check_transfer(tried, wanted))
@@ -375,7 +415,8 @@ def test_a_source_that_takes_the_asset_from_another_reserve_is_refused(
 
 
 class Hub:
-    """An Asset Hub that takes 100 for execution and 3 of its own asset for delivery, and parachains that take 7."""
+    """An Asset Hub that takes 100 for execution and 3 of its own asset for delivery, and parachains
+    that take 7."""
 
     def __init__(self, chain: Chain, price: int | None) -> None:
         self.chain = chain
@@ -397,19 +438,26 @@ class Hub:
 
 
 def over_hub(left: int) -> list[DryRunResult]:
-    """Return the hops of USDT from Hydration over the Asset Hub, of which the Asset Hub sends *left* on."""
+    """Return the hops of USDT from Hydration over the Asset Hub, of which the Asset Hub sends
+    *left* on."""
     here = "0/PalletInstance(50)/GeneralIndex(1984)"
     buys = [
         (
             "BuyExecution",
-            {"fees": {"id": read_location(place), "fun": {"Fungible": 1}}, "weight_limit": "Unlimited"},
+            {
+                "fees": {"id": read_location(place), "fun": {"Fungible": 1}},
+                "weight_limit": "Unlimited",
+            },
         )
         for place in (here, USDT)
     ]
     withdraws = ("WithdrawAsset", brings((here, SENT))[1])
-    first = replace(message("assetHub", withdraws, buys[0]), origin=REGISTRY.find("hydraDx"), data=b"1")
+    first = replace(
+        message("assetHub", withdraws, buys[0]), origin=REGISTRY.find("hydraDx"), data=b"1"
+    )
     last = replace(
-        message("astar", brings((USDT, left)), buys[1]), location={"V5": read_location("1/Parachain(2006)")}
+        message("astar", brings((USDT, left)), buys[1]),
+        location={"V5": read_location("1/Parachain(2006)")},
     )
     return [
         DryRunResult(chain=REGISTRY.find("hydraDx"), sent=(first,)),
@@ -436,7 +484,9 @@ async def arrival_over_hub(left: int, price: int | None) -> ComputedArrival:
         (5000, 1000),
     ],
 )
-def test_what_is_exchanged_for_delivery_is_taken_from_what_arrives(taken: int, counted: int) -> None:
+def test_what_is_exchanged_for_delivery_is_taken_from_what_arrives(
+    taken: int, counted: int
+) -> None:
     arrival = finish(arrival_over_hub(SENT - 100 - taken, 1000))
 
     assert arrival.assets == {USDT.removeprefix("1/"): SENT - 100 - counted - 7}

@@ -1,4 +1,5 @@
-"""`tx payload` of a scenario and of a job's draft: whose chain nobody retypes, and what may not be signed."""
+"""`tx payload` of a scenario and of a job's draft: whose chain nobody retypes, and what may not be
+signed."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +32,9 @@ LINE = ("--sender", BOB, "--nonce", "0", "--block", "64", "--block-hash", "0x" +
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Application]:
     made = Application(
-        Settings(config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True)
+        Settings(
+            config=tmp_path / "c", store=str(tmp_path / "s"), cache=tmp_path / "r", offline=True
+        )
     )
     yield made
     finish(made.close())
@@ -107,7 +110,11 @@ def refusal(app: Application, **fields: Any) -> tuple[object, str]:
             InvalidRequest,
             ("Could not generate",),
         ),
-        ({"tx": "{}", "tx_type": "ChainQuery", "spec_version": None}, InvalidRequest, ("ChainQuery",)),
+        (
+            {"tx": "{}", "tx_type": "ChainQuery", "spec_version": None},
+            InvalidRequest,
+            ("ChainQuery",),
+        ),
         ({"spec_version": 1999999}, Conflict, ("must not be signed", "1999999")),
     ],
 )
@@ -125,7 +132,10 @@ def test_a_flagged_draft_is_refused_with_the_reason(app: Application) -> None:
     finish(run_job(app, RunJob(id=id)))
     finish(app.store.flag_drafts({1: "polkadot 3000000 has no such call"}, now=1, lines={}))
 
-    assert refusal(app, job=id) == (Conflict, says("draft 1", "must not be signed", "no such call", id=id))
+    assert refusal(app, job=id) == (
+        Conflict,
+        says("draft 1", "must not be signed", "no such call", id=id),
+    )
 
 
 def test_an_expired_draft_is_a_warning(app: Application) -> None:
@@ -178,7 +188,10 @@ def test_a_line_takes_hex_a_scenario_or_a_job(scenarioctl: Run) -> None:
         ("--job", id, "--draft", "1"),
     )
 
-    ended = [scenarioctl("--offline", "tx", "payload", *line, *LINE, "--field", "payload") for line in lines]
+    ended = [
+        scenarioctl("--offline", "tx", "payload", *line, *LINE, "--field", "payload")
+        for line in lines
+    ]
 
     assert {each.out for each in ended} == {ended[0].out}
     assert {each.code for each in ended} == {0}

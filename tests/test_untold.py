@@ -29,7 +29,14 @@ from scenarioctl.transactions.transfer_prices import receiver_deposit
 from tests.messages import says
 from tests.runner import finish
 from tests.runtimes import ASSETS, REGISTRY, bundled
-from tests.test_check import ALICE_KEY, BOB_KEY, RELAY_TO_HUB, call_effects, message, message_effects
+from tests.test_check import (
+    ALICE_KEY,
+    BOB_KEY,
+    RELAY_TO_HUB,
+    call_effects,
+    message,
+    message_effects,
+)
 
 HYDRATION = REGISTRY.find("hydraDx")
 DOT = ASSETS.find(HYDRATION, 5)
@@ -52,7 +59,8 @@ UNKNOWN = TransferBuilder(
 
 @dataclass
 class Told:
-    """A chain that gives one answer to each call of its runtime, and has one value in all of its storage."""
+    """A chain that gives one answer to each call of its runtime, and has one value in all of its
+    storage."""
 
     chain: Chain = HYDRATION
     answers: dict[str, Any] = field(default_factory=dict)
@@ -100,7 +108,9 @@ WEIGHT = ("XcmPaymentApi", "query_xcm_weight")
             ("Core_version", "2 bytes are left"),
         ),
         (
-            lambda: query_runtime_api_result(told(Core_version={"spec_version": 1}), "Core", "version"),
+            lambda: query_runtime_api_result(
+                told(Core_version={"spec_version": 1}), "Core", "version"
+            ),
             ("Core_version", "Result"),
         ),
         (lambda: read_constant(told(), "Balances", "Nothing"), ("Balances.Nothing", "hydraDx")),
@@ -112,12 +122,21 @@ WEIGHT = ("XcmPaymentApi", "query_xcm_weight")
             ("Hydration has no asset 5",),
         ),
         (
-            lambda: refused_export(lambda _: told(), REGISTRY, REGISTRY.find("assetHub_paseo"), b"", 5),
+            lambda: refused_export(
+                lambda _: told(), REGISTRY, REGISTRY.find("assetHub_paseo"), b"", 5
+            ),
             ("Bridge Hub of paseo",),
         ),
     ],
     ids=[
-        *("other parameters", "not decoded", "no Result", "no constant", "no balance", "no deposit"),
+        *(
+            "other parameters",
+            "not decoded",
+            "no Result",
+            "no constant",
+            "no balance",
+            "no deposit",
+        ),
         *("no asset", "no asset to receive", "no Bridge Hub"),
     ],
 )

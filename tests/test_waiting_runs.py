@@ -1,4 +1,5 @@
-"""Runs on PostgreSQL that wait for a webhook need no worker: their events are answered by whichever there is later."""
+"""Runs on PostgreSQL that wait for a webhook need no worker: their events are answered by whichever
+there is later."""
 
 import asyncio
 import time
@@ -22,12 +23,17 @@ MOST = 20
 
 def test_waiting_runs_need_no_worker_and_each_event_is_answered_once(tmp_path: Path) -> None:
     server, name = postgres.shared_server(), f"waits{time.time_ns()}"
-    asyncio.run(initialize(ServerSettings(url=server.create_database(name)), grant=postgres.RUNTIME))
+    asyncio.run(
+        initialize(ServerSettings(url=server.create_database(name)), grant=postgres.RUNTIME)
+    )
     store = server.url(name, user=postgres.RUNTIME)
     postgres_waits.prepare(server, name, WAITS)
 
     def held() -> list[Any]:
-        rows = "SELECT id FROM jobs WHERE owner <> '' OR rung <> 0 UNION ALL SELECT id::text FROM procrastinate_jobs"
+        rows = (
+            "SELECT id FROM jobs WHERE owner <> '' OR rung <> 0 UNION ALL SELECT id::text FROM "
+            "procrastinate_jobs"
+        )
         return server.execute(f"SET search_path = scenarioctl; {rows}", database=name)
 
     with worker(tmp_path / "first", store) as killed:

@@ -1,4 +1,5 @@
-"""What is to be signed, as wallets take it: beside polkadot.js's own (`tools/golden/wallets.mjs`), and read back from QR codes."""
+"""What is to be signed, as wallets take it: beside polkadot.js's own (`tools/golden/wallets.mjs`),
+and read back from QR codes."""
 
 import io
 import json
@@ -33,8 +34,13 @@ from tests.runtimes import metadata_table, unhex
 from tests.test_golden import VECTORS, assert_is, asset_id_of
 
 REMARK = "0x00071468656c6c6f"
-PAYLOAD = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--nonce", "0", "--sender", BOB, "--era", "immortal")  # fmt: skip
-TWO_FRAMES = (*PAYLOAD[:3], "0x0007" + (4 * 1500 + 1).to_bytes(2, "little").hex() + "61" * 1500, *PAYLOAD[4:])
+PAYLOAD = ("--offline", "tx", "payload", REMARK, "--chain", "polkadot", "--nonce", "0", "--sender",
+    BOB, "--era", "immortal")  # fmt: skip
+TWO_FRAMES = (
+    *PAYLOAD[:3],
+    "0x0007" + (4 * 1500 + 1).to_bytes(2, "little").hex() + "61" * 1500,
+    *PAYLOAD[4:],
+)
 
 
 def vectors(kind: str) -> list[Any]:
@@ -90,7 +96,10 @@ def test_what_vault_scans_is_what_polkadot_js_shows(vector: dict[str, Any]) -> N
     payload = signing_payload(table_of(vector), unhex(vector["call_hex"]), options)
 
     vault = vault_payload(
-        payload, account=unhex(vector["sender"]), crypto="sr25519", genesis_hash=options.genesis_hash
+        payload,
+        account=unhex(vector["sender"]),
+        crypto="sr25519",
+        genesis_hash=options.genesis_hash,
     )
     frames = vault_frames(vault)
 
@@ -104,7 +113,9 @@ def test_a_digest_is_that_of_another_implementation(vector: dict[str, Any]) -> N
     table = table_of(vector)
     prefix = table.constant("System", "SS58Prefix")
 
-    digest = metadata_digest(table, ss58_prefix=prefix, decimals=vector["decimals"], symbol=vector["symbol"])
+    digest = metadata_digest(
+        table, ss58_prefix=prefix, decimals=vector["decimals"], symbol=vector["symbol"]
+    )
 
     assert "0x" + digest.hex() == vector["digest"]
 
@@ -114,7 +125,8 @@ def test_frames_join_to_what_they_were_cut_from(data: bytes) -> None:
     frames = vault_frames(data)
 
     heads = [
-        b"\0" + len(frames).to_bytes(2, "big") + index.to_bytes(2, "big") for index in range(len(frames))
+        b"\0" + len(frames).to_bytes(2, "big") + index.to_bytes(2, "big")
+        for index in range(len(frames))
     ]
     assert [frame[:5] for frame in frames] == heads
     assert b"".join(frame[5:] for frame in frames) == data
@@ -150,7 +162,9 @@ def test_a_drawing_is_read_back_byte_for_byte(size: int) -> None:
     data = bytes((7 * place + size) % 256 for place in range(size))
     (code,) = make_codes([data])
 
-    assert read_code(picture_of("\n".join(draw_code(code, colored=False)), paints_black=False)) == data
+    assert (
+        read_code(picture_of("\n".join(draw_code(code, colored=False)), paints_black=False)) == data
+    )
 
 
 def test_a_drawing_in_colours_is_black_on_white() -> None:
@@ -261,12 +275,16 @@ def test_several_qr_codes_are_numbered(scenarioctl: Run) -> None:
 
 
 @pytest.mark.parametrize("form", [("--json",), ("--field", "payload")])
-def test_an_answer_for_a_script_stays_alone_on_stdout(scenarioctl: Run, form: tuple[str, ...]) -> None:
+def test_an_answer_for_a_script_stays_alone_on_stdout(
+    scenarioctl: Run, form: tuple[str, ...]
+) -> None:
     plain = scenarioctl(*PAYLOAD, *form)
 
     ended = scenarioctl(*PAYLOAD, *form, "--qr")
 
     assert (ended.out, ended.code) == (plain.out, 0)
     words = ("What it does: ", "Signed with the call: ", "Warning: ", '{"warning": ')
-    picture = "".join(line for line in ended.err.splitlines(keepends=True) if not line.startswith(words))
+    picture = "".join(
+        line for line in ended.err.splitlines(keepends=True) if not line.startswith(words)
+    )
     assert read_code(picture_of(picture, paints_black=False)).startswith(b"\0\0\1\0\0\x53\1\2")

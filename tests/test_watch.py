@@ -1,4 +1,5 @@
-"""`query --watch` where its node is lost: it goes on at another one, says so, and neither repeats nor passes over a change."""
+"""`query --watch` where its node is lost: it goes on at another one, says so, and neither repeats
+nor passes over a change."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -38,11 +39,14 @@ def node(
     pruned: Iterable[int] = (),
     until: int = 0,
 ) -> Node:
-    """Return a node at block *head*; each subscription to its blocks tells of the next of *feeds*, and is cut where that is None.
+    """Return a node at block *head*; each subscription to its blocks tells of the next of *feeds*,
+    and is cut where that is None.
 
     It goes away when it has answered for block *until*.
     """
-    left = [Feed([Gone] if feed is None else ({"number": hex(each)} for each in feed)) for feed in feeds]
+    left = [
+        Feed([Gone] if feed is None else ({"number": hex(each)} for each in feed)) for feed in feeds
+    ]
     hashes = {number: hash_of(number, (forks or {}).get(number, 0)) for number in values}
     numbers = {block: number for number, block in hashes.items()}
     thrown_away = set(pruned)
@@ -71,10 +75,13 @@ def watch(scenarioctl: Run, tmp_path: Path, *endpoints: str, lines: int = 0) -> 
     path = tmp_path / "config.toml"
     listed = ", ".join(f'"{each}"' for each in endpoints)
     path.write_text(
-        f'cache = "{tmp_path / "cache"}"\n[chains.polkadot]\nendpoints = [{listed}]\n', encoding="utf-8"
+        f'cache = "{tmp_path / "cache"}"\n[chains.polkadot]\nendpoints = [{listed}]\n',
+        encoding="utf-8",
     )
     count = ("--count", str(lines)) if lines else ()
-    return scenarioctl("--config", str(path), "query", "polkadot", "System", "Number", "--watch", *count)
+    return scenarioctl(
+        "--config", str(path), "query", "polkadot", "System", "Number", "--watch", *count
+    )
 
 
 def told(ended: Ended, url: str, block: int, seconds: str = "300") -> list[str]:
@@ -99,11 +106,15 @@ def test_it_goes_on_at_another_endpoint_with_what_happened_meanwhile(
     assert second.asked.count("state_getStorage") == 4
 
 
-def test_it_goes_on_at_the_same_endpoint_when_that_is_back(scenarioctl: Run, tmp_path: Path) -> None:
+def test_it_goes_on_at_the_same_endpoint_when_that_is_back(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     with node(VALUES, [20, 21], None, [20, 21, 22, 23], until=21) as only:
         ended = watch(scenarioctl, tmp_path, only.url, lines=3)
 
-    again = f"following Polkadot again at {only.url}, block 20, which is behind; waiting for block 21"
+    again = (
+        f"following Polkadot again at {only.url}, block 20, which is behind; waiting for block 21"
+    )
     assert (ended.out, ended.code) == ("20\t1\n21\t2\n23\t3\n", 0)
     assert told(ended, only.url, 21) == [again, again]
 
@@ -120,7 +131,9 @@ def test_a_node_that_is_behind_repeats_nothing(scenarioctl: Run, tmp_path: Path)
     assert told(ended, first.url, 21) == [says("18", "21", url=second.url)]
 
 
-def test_a_block_that_the_chain_gave_up_meanwhile_is_read_again(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_block_that_the_chain_gave_up_meanwhile_is_read_again(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     other = {**VALUES, 21: 7}
     with (
         node(VALUES, [20, 21], until=21) as first,
@@ -148,7 +161,9 @@ def test_blocks_whose_state_is_gone_are_told(scenarioctl: Run, tmp_path: Path) -
         ended = watch(scenarioctl, tmp_path, first.url, second.url, lines=3)
 
     assert ended.out == "20\t1\n24\t3\n25\t4\n"
-    assert told(ended, first.url, 20)[1:] == [says("21", "23", "state_getStorage", "4003", url=second.url)]
+    assert told(ended, first.url, 20)[1:] == [
+        says("21", "23", "state_getStorage", "4003", url=second.url)
+    ]
 
 
 def test_more_blocks_than_can_be_read_are_told(
@@ -179,11 +194,16 @@ def test_it_ends_where_nothing_new_comes_for_as_long_as_it_is_patient(
     assert passed < 60
 
 
-def test_a_node_that_is_not_there_at_first_is_not_waited_for(scenarioctl: Run, tmp_path: Path) -> None:
+def test_a_node_that_is_not_there_at_first_is_not_waited_for(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
     ended = watch(scenarioctl, tmp_path, "ws://127.0.0.1:1/")
 
     assert ended == Ended(
         out="",
-        err="Error: Polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection refused)\n",
+        err=(
+            "Error: Polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection "
+            "refused)\n"
+        ),
         code=5,
     )

@@ -23,12 +23,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 
 
 @pytest.mark.parametrize("path", ["/", "/web/main.js", "/web/page.css", "/web/icon.svg"])
-def test_the_page_loads_nothing_from_elsewhere_and_stands_in_no_frame(served: Serving, path: str) -> None:
+def test_the_page_loads_nothing_from_elsewhere_and_stands_in_no_frame(
+    served: Serving, path: str
+) -> None:
     reply = served.get(path)
 
     assert reply.status == 200
     assert reply.headers["content-security-policy"] == (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     assert reply.headers["x-frame-options"] == "DENY"
@@ -61,7 +64,9 @@ def test_a_payload_becomes_a_code_for_each_frame(served: Serving) -> None:
         ),
     ],
 )
-def test_a_payload_that_is_none_is_refused(served: Serving, fields: Any, status: int, error: Says) -> None:
+def test_a_payload_that_is_none_is_refused(
+    served: Serving, fields: Any, status: int, error: Says
+) -> None:
     reply = served.post("/web/vault", fields)
 
     assert (reply.status, reply.json()["error"]) == (status, error)
@@ -108,11 +113,13 @@ def test_codes_of_several_clients_are_drawn_one_after_the_other(
 
 
 def test_the_reader_of_codes_is_the_one_that_was_built(served: Serving) -> None:
-    """Nobody reads minified code in a review, so its hash stands here: `tools/bundle_qr.py --check` builds it again."""
+    """Nobody reads minified code in a review, so its hash stands here: `tools/bundle_qr.py --check`
+    builds it again."""
     reply = served.get("/web/qr.js")
 
     assert (
-        sha256(reply.body).hexdigest() == "df25645d568a911bd1e458cad71d803a902287c4a74b95315d348decb10ef08f"
+        sha256(reply.body).hexdigest()
+        == "df25645d568a911bd1e458cad71d803a902287c4a74b95315d348decb10ef08f"
     )
     assert len(reply.body) < 40_000
     assert "MIT License" in served.get("/web/qr.LICENSE.txt").body.decode()
@@ -121,7 +128,9 @@ def test_the_reader_of_codes_is_the_one_that_was_built(served: Serving) -> None:
 def test_the_files_of_the_page_are_those_of_the_package() -> None:
     folder = Path(pages.__file__).parents[1] / "web"
 
-    assert sorted(row.path for row, _ in pages.page_file_routes(cast(ServerContext, None))) == sorted(
+    assert sorted(
+        row.path for row, _ in pages.page_file_routes(cast(ServerContext, None))
+    ) == sorted(
         [
             "/",
             "/web/vault",

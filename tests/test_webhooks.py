@@ -37,7 +37,9 @@ class Inbox:
         self.now = NOON
         variables = {f"SCENARIOCTL_{name.upper()}": str(value) for name, value in settings.items()}
         self.app = Application(
-            load_settings({"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}, variables),
+            load_settings(
+                {"offline": True, "store": tmp_path / "s.db", "cache": tmp_path}, variables
+            ),
             clock=lambda: self.now,
         )
 

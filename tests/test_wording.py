@@ -35,9 +35,21 @@ ACCOUNT = BOB_HEX[2:]
 @pytest.mark.parametrize(
     ("chain", "call_data", "sentence"),
     [
-        ("polkadot", f"050300{ACCOUNT}07341cdcdf02", f"transfers 1.23456789 DOT to {BOB} on Polkadot"),
-        ("assetHub", f"3209011f00{ACCOUNT}02093d00", f"transfers 1 USDt to {BOB} on Polkadot Asset Hub"),
-        ("hydraDx", f"4d02{ACCOUNT}0500000007341cdcdf02", f"transfers 1.23456789 DOT to {BOB} on Hydration"),
+        (
+            "polkadot",
+            f"050300{ACCOUNT}07341cdcdf02",
+            f"transfers 1.23456789 DOT to {BOB} on Polkadot",
+        ),
+        (
+            "assetHub",
+            f"3209011f00{ACCOUNT}02093d00",
+            f"transfers 1 USDt to {BOB} on Polkadot Asset Hub",
+        ),
+        (
+            "hydraDx",
+            f"4d02{ACCOUNT}0500000007341cdcdf02",
+            f"transfers 1.23456789 DOT to {BOB} on Hydration",
+        ),
         (
             "polkadot",
             f"630905000100a10f0500010100{ACCOUNT}050400000007341cdcdf020000000000",
@@ -60,12 +72,18 @@ ACCOUNT = BOB_HEX[2:]
         ),
         (
             "hydraDx",
-            f"6b0d05010100a10f050401000007341cdcdf02020501000205041101020401000813000000071a0eee6f01000d01020400010100{ACCOUNT}00",
+            (
+                "6b0d05010100a10f050401000007341cdcdf02020501000205041101020401000813000000071"
+                f"a0eee6f01000d01020400010100{ACCOUNT}00"
+            ),
             says("1.23456789", "DOT", "from Hydration to Polkadot Asset Hub", BOB),
         ),
         (
             "polkadot",
-            f"630d05000100a10f050400000007341cdcdf02000500000005040e010204010100c91f0813010000071a0eee6f01000d01020400010100{ACCOUNT}00",
+            (
+                "630d05000100a10f050400000007341cdcdf02000500000005040e010204010100c91f0813010"
+                f"000071a0eee6f01000d01020400010100{ACCOUNT}00"
+            ),
             says("1.23456789", "DOT", "from Polkadot to Polkadot Asset Hub", "Hydration", BOB),
         ),
         (
@@ -75,7 +93,10 @@ ACCOUNT = BOB_HEX[2:]
         ),
         (
             "hydraDx",
-            "4300050000000a00000000e40b5402000000000000000000000060f5900000000000000000000000000000",
+            (
+                "4300050000000a00000000e40b5402000000000000000000000060f59000000000000000000000"
+                "00000000"
+            ),
             says("1", "DOT", "9.5", "USDT", "Hydration"),
         ),
         ("polkadot", "00071468656c6c6f", says("writes", "hello")),
@@ -87,7 +108,9 @@ ACCOUNT = BOB_HEX[2:]
         ),
     ],
 )
-def test_what_a_call_does_is_said_in_one_sentence(chain: str, call_data: str, sentence: Says) -> None:
+def test_what_a_call_does_is_said_in_one_sentence(
+    chain: str, call_data: str, sentence: Says
+) -> None:
     assert say(chain, call_data) == sentence
 
 
@@ -146,7 +169,10 @@ def _deposit(**changes: Any) -> dict[str, Any]:
             {"assets": {"V5": []}},
             says("from Polkadot Asset Hub to Hydration", "DOT", _DEPOSITS),
         ),
-        ({"assets": None}, says("PolkadotXcm.transfer_assets_using_type_and_then", "Polkadot Asset Hub")),
+        (
+            {"assets": None},
+            says("PolkadotXcm.transfer_assets_using_type_and_then", "Polkadot Asset Hub"),
+        ),
     ],
 )
 def test_an_unusual_transfer_is_told_with_all_that_its_program_does(
@@ -164,7 +190,9 @@ def said(chain: str, pallet: str, method: str, **args: Any) -> str:
 
 
 RAW_BOB = bytes.fromhex(ACCOUNT)
-PAY: dict[str, Any] = {"Balances": {"transfer_keep_alive": {"dest": {"Id": RAW_BOB}, "value": 10**10}}}
+PAY: dict[str, Any] = {
+    "Balances": {"transfer_keep_alive": {"dest": {"Id": RAW_BOB}, "value": 10**10}}
+}
 NOTE: dict[str, Any] = {"System": {"remark": {"remark": b"hi"}}}
 PAYS, NOTES = f"transfers 1 DOT to {BOB} on Polkadot", "writes 'hi' to the history of Polkadot"
 WEIGHT = {"ref_time": 1, "proof_size": 1}
@@ -205,7 +233,12 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
             {"as_origin": {"system": {"Signed": RAW_BOB}}, "call": PAY},
             f"as {BOB}: [{PAYS}]",
         ),
-        ("Utility", "dispatch_as", {"as_origin": {"system": "Root"}, "call": NOTE}, f"as root: [{NOTES}]"),
+        (
+            "Utility",
+            "dispatch_as",
+            {"as_origin": {"system": "Root"}, "call": NOTE},
+            f"as root: [{NOTES}]",
+        ),
         (
             "Utility",
             "dispatch_as",
@@ -227,7 +260,12 @@ WEIGHT = {"ref_time": 1, "proof_size": 1}
         (
             "Proxy",
             "proxy_announced",
-            {"delegate": {"Id": RAW_BOB}, "real": {"Id": RAW_BOB}, "force_proxy_type": "Any", "call": PAY},
+            {
+                "delegate": {"Id": RAW_BOB},
+                "real": {"Id": RAW_BOB},
+                "force_proxy_type": "Any",
+                "call": PAY,
+            },
             says("as", BOB, PAYS),
         ),
         (
@@ -305,7 +343,10 @@ def test_batches_in_batches_are_told_within_bounds() -> None:
 
 DOT_5 = {"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 5 * 10**10}}
 HERE_BOB = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": RAW_BOB}}]}}
-ETHER_BOB = {"parents": 0, "interior": {"X1": [{"AccountKey20": {"network": None, "key": b"\x11" * 20}}]}}
+ETHER_BOB = {
+    "parents": 0,
+    "interior": {"X1": [{"AccountKey20": {"network": None, "key": b"\x11" * 20}}]},
+}
 HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
 
 
@@ -332,17 +373,21 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
                         "dest": HYDRATION,
                         "xcm": [
                             {"BuyExecution": {"fees": DOT_5, "weight_limit": "Unlimited"}},
-                            _deposit(assets={"Wild": {"AllOf": {"id": DOT_5["id"], "fun": "Fungible"}}}),
+                            _deposit(
+                                assets={"Wild": {"AllOf": {"id": DOT_5["id"], "fun": "Fungible"}}}
+                            ),
                         ],
                     }
                 }
             ],
-            "sends 5 DOT to Hydration over the reserve here, which does [pays up to 5 DOT for execution; then deposits all "
+            "sends 5 DOT to Hydration over the reserve here, which does [pays up to 5 DOT "
+            "for execution; then deposits all "
             f"that is left of DOT for {BOB}]",
         ),
         (
             [{"SetAppendix": [_deposit(beneficiary=ETHER_BOB)]}, {"ClearError": None}, {"Trap": 5}],
-            f"at its end does [deposits everything that is left, of at most 1 asset for 0x{'11' * 20}]; "
+            "at its end does [deposits everything that is left, of at most 1 asset for "
+            f"0x{'11' * 20}]; "
             "then runs ClearError; then runs Trap",
         ),
         (
@@ -355,7 +400,10 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
                     }
                 }
             ],
-            "runs on Polkadot Asset Hub as SovereignAccount (Transact) the call [2 bytes that are not a call of statemint 2003001]",
+            (
+                "runs on Polkadot Asset Hub as SovereignAccount (Transact) the call [2 bytes "
+                "that are not a call of statemint 2003001]"
+            ),
         ),
         (
             [
@@ -369,7 +417,8 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
                     }
                 }
             ],
-            "sends everything that is left (Teleport) and 5 DOT for fees (ReserveDeposit) to Hydration, which does "
+            "sends everything that is left (Teleport) and 5 DOT for fees (ReserveDeposit) "
+            "to Hydration, which does "
             "[runs RefundSurplus]",
         ),
         (
@@ -394,21 +443,32 @@ HYDRATION = {"parents": 1, "interior": {"X1": [{"Parachain": 2034}]}}
         ),
     ],
 )
-def test_an_xcm_program_is_told_instruction_by_instruction(instructions: list[Any], told: str) -> None:
-    executed = said("assetHub", "PolkadotXcm", "execute", message={"V5": instructions}, max_weight=WEIGHT)
+def test_an_xcm_program_is_told_instruction_by_instruction(
+    instructions: list[Any], told: str
+) -> None:
+    executed = said(
+        "assetHub", "PolkadotXcm", "execute", message={"V5": instructions}, max_weight=WEIGHT
+    )
 
     assert executed == says("XCM", "Polkadot Asset Hub", told)
 
 
 def test_the_other_forms_of_xcm_calls_are_told() -> None:
     beneficiary, assets = {"V5": HERE_BOB}, {"V5": [DOT_5]}
-    fields = {"dest": {"V5": HYDRATION}, "beneficiary": beneficiary, "assets": assets, "fee_asset_item": 0}
+    fields = {
+        "dest": {"V5": HYDRATION},
+        "beneficiary": beneficiary,
+        "assets": assets,
+        "fee_asset_item": 0,
+    }
 
     assert [
         said("assetHub", "PolkadotXcm", "transfer_assets", **fields, weight_limit="Unlimited"),
         said("assetHub", "PolkadotXcm", "reserve_transfer_assets", **fields),
         said("assetHub", "PolkadotXcm", "claim_assets", assets=assets, beneficiary=beneficiary),
-        said("assetHub", "PolkadotXcm", "send", dest={"V5": HYDRATION}, message={"V5": [{"Trap": 1}]}),
+        said(
+            "assetHub", "PolkadotXcm", "send", dest={"V5": HYDRATION}, message={"V5": [{"Trap": 1}]}
+        ),
     ] == [
         f"sends 5 DOT from Polkadot Asset Hub to Hydration for {BOB}",
         says("5", "DOT", "from Polkadot Asset Hub to Hydration", BOB),
@@ -488,7 +548,8 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
                 },
                 "start_execution_block": None,
             },
-            f"every 600 blocks, for {BOB}: sells 1 DOT for at least 5 USDT on Hydration, over the route that the chain "
+            f"every 600 blocks, for {BOB}: sells 1 DOT for at least 5 USDT on Hydration, "
+            "over the route that the chain "
             "chooses, within 1.5 % of the price of the block before, up to 10 DOT in all",
         ),
         (
@@ -500,12 +561,20 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
                     "total_amount": 0,
                     "slippage": None,
                     "order": {
-                        "Buy": {**ORDER, "route": [HOP], "amount_out": 10**6, "max_amount_in": 2**128 - 1}
+                        "Buy": {
+                            **ORDER,
+                            "route": [HOP],
+                            "amount_out": 10**6,
+                            "max_amount_in": 2**128 - 1,
+                        }
                     },
                 },
                 "start_execution_block": None,
             },
-            f"every 600 blocks, for {BOB}: buys 1 USDT at any price on Hydration, through 1 pool, until it is stopped",
+            (
+                f"every 600 blocks, for {BOB}: buys 1 USDT at any price on Hydration, through "
+                "1 pool, until it is stopped"
+            ),
         ),
         (
             "hydraDx",
@@ -517,7 +586,10 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
             "hydraDx",
             *("DCA", "unlock_reserves"),
             {"who": RAW_BOB, "asset_id": 5},
-            f"frees what DCA still keeps of DOT of {BOB}, once none of its orders runs, on Hydration",
+            (
+                f"frees what DCA still keeps of DOT of {BOB}, once none of its orders runs, on "
+                "Hydration"
+            ),
         ),
         (
             "hydraDx",
@@ -532,7 +604,10 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
                 "dest": RAW_BOB,
                 "schedule": {"start": 7, "period": 10, "period_count": 3, "per_period": 10**12},
             },
-            f"transfers 3 HDX to {BOB} on Hydration, released from block 7 on by 1 HDX every 10 blocks",
+            (
+                f"transfers 3 HDX to {BOB} on Hydration, released from block 7 on by 1 HDX "
+                "every 10 blocks"
+            ),
         ),
         (
             "polkadot",
@@ -542,7 +617,10 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
                 "target": {"Id": RAW_BOB},
                 "schedule": {"locked": 10**11, "per_block": 10**9, "starting_block": 7},
             },
-            f"transfers 10 DOT from {BOB} to {BOB} on Polkadot, released from block 7 on by 0.1 DOT a block",
+            (
+                f"transfers 10 DOT from {BOB} to {BOB} on Polkadot, released from block 7 on "
+                "by 0.1 DOT a block"
+            ),
         ),
         (
             "assetHub",
@@ -560,7 +638,10 @@ ITEM = {"collection": 1, "item": 2, "delegate": {"Id": RAW_BOB}}
             "assetHub",
             *("Assets", "approve_transfer"),
             {"id": 1984, "delegate": {"Id": RAW_BOB}, "amount": 5 * 10**6},
-            f"lets {BOB} transfer up to 5 USDt of the signer to anyone from now on, beside what it already may, on Polkadot Asset Hub",
+            (
+                f"lets {BOB} transfer up to 5 USDt of the signer to anyone from now on, beside "
+                "what it already may, on Polkadot Asset Hub"
+            ),
         ),
         (
             "assetHub",

@@ -101,7 +101,9 @@ Play = Callable[["FakeRun"], Awaitable[Wait | None]]
 async def draft(run: "FakeRun") -> None:
     run.lines.append("drafted")
     run.drafts.append(
-        MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=run.app.clock(), tx="0x00")
+        MempoolDraft(
+            chain="polkadot", amount="0", tx_type="Remark", date=run.app.clock(), tx="0x00"
+        )
     )
 
 
@@ -156,7 +158,8 @@ class FakeRun:
 
 
 class PromptStore(SqliteStore):
-    """One that answers at once, without threads: what happens is a matter of the bench's time alone."""
+    """One that answers at once, without threads: what happens is a matter of the bench's time
+    alone."""
 
     async def _read(self, action: Action[T], *, long: bool = False) -> T:
         return action(self._database)
@@ -225,7 +228,8 @@ class Bench:
         return [line.text for line in await self.store.read_log(id)]
 
     async def written(self, id: str) -> list[tuple[int, str]]:
-        """Return the log with the second, from the start of the test, in which each line was written."""
+        """Return the log with the second, from the start of the test, in which each line was
+        written."""
         lines: list[LogLine] = await self.store.read_log(id)
         return [((line.written - START) // SECOND, line.text) for line in lines]
 
@@ -328,7 +332,8 @@ async def test_a_slow_job_does_not_delay_the_others(bench: Bench) -> None:
 
 
 async def test_a_run_that_has_ended_is_freed_at_once(bench: Bench) -> None:
-    """A worker that has many to do kept a thousand of them, and their diagrams, until garbage was collected."""
+    """A worker that has many to do kept a thousand of them, and their diagrams, until garbage was
+    collected."""
     runs: list[weakref.ref[FakeRun]] = []
 
     async def draws_on(run: FakeRun) -> None:
@@ -437,12 +442,16 @@ async def test_a_bug_in_one_job_does_not_stop_the_others(
         async with play(bench, worker):
             await story()
     assert worker.counts.bugs == 2
-    record = next(record for record in caplog.records if "a bug showed in job broken" in record.getMessage())
+    record = next(
+        record for record in caplog.records if "a bug showed in job broken" in record.getMessage()
+    )
     assert record.exc_info
     assert record.exc_info[0] is KeyError
 
 
-async def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(bench: Bench) -> None:
+async def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(
+    bench: Bench,
+) -> None:
     async def cut(run: FakeRun) -> None:
         # As does a result that others wait for too, when it is given up.
         raise asyncio.CancelledError
@@ -453,7 +462,9 @@ async def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_
         await bench.start("cut", every="10s")
         await bench.time.let_pass(15)
 
-        said = "this is a bug in scenarioctl (CancelledError: ''); the daemon's log has the traceback"
+        said = (
+            "this is a bug in scenarioctl (CancelledError: ''); the daemon's log has the traceback"
+        )
         run = [f"run failed: {said}", "workload executed", "Sleeping"]
         assert await bench.log("cut") == ["Starting worker", *run, *run]
 
@@ -503,7 +514,12 @@ async def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Benc
             says("Paused", "2"),
         ]
         job = await bench.job("one")
-        assert (job.state, job.failures, job.reason, job.due) == (JobState.PAUSED, 2, "no route", None)
+        assert (job.state, job.failures, job.reason, job.due) == (
+            JobState.PAUSED,
+            2,
+            "no route",
+            None,
+        )
 
 
 async def test_a_run_that_takes_too_long_has_failed_and_keeps_what_it_drafted(bench: Bench) -> None:
@@ -588,7 +604,12 @@ async def test_a_first_run_comes_however_late_a_worker_does(bench: Bench) -> Non
     async with play(bench, bench.worker()):
         await bench.time.let_pass(1)
 
-        assert await bench.log("one") == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+        assert await bench.log("one") == [
+            "Starting worker",
+            "drafted",
+            "workload executed",
+            "Sleeping",
+        ]
         assert (await bench.job("one")).due == START + 12 * HOUR
 
 
@@ -686,7 +707,9 @@ async def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> Non
         ]
 
 
-async def test_a_stopped_job_keeps_nothing_of_a_leg_in_progress_and_runs_no_more(bench: Bench) -> None:
+async def test_a_stopped_job_keeps_nothing_of_a_leg_in_progress_and_runs_no_more(
+    bench: Bench,
+) -> None:
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(5)
         run.lines.append("ended")
@@ -786,7 +809,9 @@ async def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
         assert await bench.runs("one") == 1
 
 
-async def test_a_leg_whose_beginning_was_never_answered_is_freed_at_the_second_renewal(bench: Bench) -> None:
+async def test_a_leg_whose_beginning_was_never_answered_is_freed_at_the_second_renewal(
+    bench: Bench,
+) -> None:
     worker = bench.worker()
     await bench.start("one")
     await bench.begin("one", worker.owner)
@@ -838,7 +863,9 @@ async def test_a_worker_is_seen_also_after_its_legs_have_ended(bench: Bench) -> 
     await bench.app.close()
 
 
-async def test_who_is_silent_is_not_judged_for_a_lease_after_the_store_was_away(bench: Bench) -> None:
+async def test_who_is_silent_is_not_judged_for_a_lease_after_the_store_was_away(
+    bench: Bench,
+) -> None:
     worker = bench.worker()
     await bench.start("one")
     await bench.begin("one", "another")
@@ -882,7 +909,9 @@ async def test_a_clock_that_is_set_back_does_not_stop_the_jobs(bench: Bench) -> 
         assert await bench.runs("cron") == 2
 
 
-async def test_a_clock_that_was_set_back_while_no_worker_ran_does_not_stop_the_jobs(bench: Bench) -> None:
+async def test_a_clock_that_was_set_back_while_no_worker_ran_does_not_stop_the_jobs(
+    bench: Bench,
+) -> None:
     async def story() -> None:
         await bench.time.let_pass(25)
 
@@ -896,7 +925,9 @@ async def test_a_clock_that_was_set_back_while_no_worker_ran_does_not_stop_the_j
         await story()
 
 
-async def test_a_time_that_comes_again_after_the_clock_was_set_back_is_left_out(bench: Bench) -> None:
+async def test_a_time_that_comes_again_after_the_clock_was_set_back_is_left_out(
+    bench: Bench,
+) -> None:
     await bench.start("one", every="1h")
     leg = await bench.begin("one", "me")
     ended = FinishedRun(
@@ -974,7 +1005,12 @@ async def test_a_run_is_kept_as_soon_as_the_store_takes_it(
         trouble = None
         await bench.time.let_pass(20)
 
-        assert (await bench.log("slow")) == ["Starting worker", "drafted", "workload executed", "Sleeping"]
+        assert (await bench.log("slow")) == [
+            "Starting worker",
+            "drafted",
+            "workload executed",
+            "Sleeping",
+        ]
         assert await bench.runs("later") == 1
 
     with caplog.at_level(logging.ERROR, "scenarioctl.worker"):
@@ -1125,7 +1161,11 @@ async def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench)
         await bench.start("one", every="12h")
         await bench.time.let_pass(10)
 
-        assert await bench.written("one") == [(0, "Starting worker"), (0, "drafted"), (0, "Waiting")]
+        assert await bench.written("one") == [
+            (0, "Starting worker"),
+            (0, "drafted"),
+            (0, "Waiting"),
+        ]
         await bench.time.let_pass(50)
         assert (await bench.written("one"))[3:] == [
             (50, "went on"),
@@ -1190,7 +1230,9 @@ async def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: 
         says("1", "skipped"),
         "Sleeping",
     ]
-    assert [run.planned for run in await bench.store.last_runs("one", limit=5)] == [START + 20 * MINUTE]
+    assert [run.planned for run in await bench.store.last_runs("one", limit=5)] == [
+        START + 20 * MINUTE
+    ]
     await bench.app.close()
 
 
@@ -1242,7 +1284,11 @@ async def test_a_run_that_waits_is_over_at_its_timeout(bench: Bench) -> None:
         assert (await bench.job("one")).waiting == 1
         await bench.time.let_pass(2)
 
-        assert (await bench.log("one"))[1:] == [says("longer", "30s"), "workload executed", "Sleeping"]
+        assert (await bench.log("one"))[1:] == [
+            says("longer", "30s"),
+            "workload executed",
+            "Sleeping",
+        ]
 
 
 async def test_a_stop_does_not_wait_for_ever(bench: Bench) -> None:
@@ -1268,7 +1314,14 @@ async def test_a_schedule_whose_time_zone_is_gone_pauses_its_job(bench: Bench) -
         await bench.scenario("one")
         schedule = Schedule(every=0, cron="* * * * *", timezone="Atlantis/Poseidonis")
         await bench.store.start_job(
-            Job(id="one", state=JobState.RUNNING, schedule=schedule, changed=START, due=START, planned=START)
+            Job(
+                id="one",
+                state=JobState.RUNNING,
+                schedule=schedule,
+                changed=START,
+                due=START,
+                planned=START,
+            )
         )
         await bench.start("other", every="10s")
         await bench.time.let_pass(11)
@@ -1327,7 +1380,9 @@ async def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
         assert asked == [("polkadot", 1, 2)]
 
 
-async def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_more(bench: Bench) -> None:
+async def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_more(
+    bench: Bench,
+) -> None:
     bench.app.settings = replace(bench.app.settings, log_days=1, mempool_days=2, webhook_days=3)
     webhook = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 
@@ -1340,12 +1395,18 @@ async def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_
         await bench.time.let_pass(1)
         await create_flow(
             bench.app,
-            CreateFlow(flow={"steps": [{"type": "webhook", "name": "hook", "uuid": webhook}]}, syntax="json"),
+            CreateFlow(
+                flow={"steps": [{"type": "webhook", "name": "hook", "uuid": webhook}]},
+                syntax="json",
+            ),
         )
-        await bench.store.put_event(webhook, {"a": 1}, now=bench.time.clock(), retention=Retention())
+        await bench.store.put_event(
+            webhook, {"a": 1}, now=bench.time.clock(), retention=Retention()
+        )
         seen = [await kept()]
         for _ in range(3):
-            # The clock alone: stepping the worker through each second of a day took most of this file's time.
+            # The clock alone: stepping the worker through each second of a day took most of this
+            # file's time.
             bench.time.now += DAY
             await bench.time.let_pass(300)
             seen.append(await kept())
@@ -1440,6 +1501,6 @@ async def test_a_worker_tells_the_store_by_what_scenarios_are_found(bench: Bench
         while await bench.store.find_without_words(after=0, limit=9):
             await asyncio.sleep(0.01)
 
-        assert [row.id for row in (await bench.store.list_scenarios(search="hello the-one")).items] == [
-            "the-one"
-        ]
+        assert [
+            row.id for row in (await bench.store.list_scenarios(search="hello the-one")).items
+        ] == ["the-one"]

@@ -10,7 +10,8 @@ from tests.network import table_of
 
 
 def instructions(chain: str) -> dict[str, list[str | None]]:
-    """Return the instructions of XCM 5 that the runtime of *chain* knows, with the names of their fields."""
+    """Return the instructions of XCM 5 that the runtime of *chain* knows, with the names of their
+    fields."""
     types = table_of(chain).types
     for number in range(len(types)):
         path, _, kind, definition = types[number]
@@ -23,7 +24,10 @@ def instructions(chain: str) -> dict[str, list[str | None]]:
 @pytest.mark.parametrize("name", sorted(INSTRUCTIONS))
 def test_a_row_names_fields_that_the_instruction_has(chain: str, name: str) -> None:
     kind, fields = INSTRUCTIONS[name], instructions(chain)[name]
-    named = {*re.findall(r"[:,](\w+)", kind.words), kind.pays, kind.onward, kind.program} - {"", "*"}
+    named = {*re.findall(r"[:,](\w+)", kind.words), kind.pays, kind.onward, kind.program} - {
+        "",
+        "*",
+    }
 
     assert named <= {*fields}
 
@@ -32,7 +36,14 @@ def test_an_instruction_without_a_row_is_never_followed() -> None:
     known: dict[str, Any] = instructions("assetHub")
 
     assert {name for name in known if not kind_of(name).followed} == {
-        *("Transact", "ExchangeAsset", "UniversalOrigin", "ExportMessage", "ReportHolding", "ReportError"),
+        *(
+            "Transact",
+            "ExchangeAsset",
+            "UniversalOrigin",
+            "ExportMessage",
+            "ReportHolding",
+            "ReportError",
+        ),
         *("HrmpNewChannelOpenRequest", "HrmpChannelAccepted", "HrmpChannelClosing", "QueryPallet"),
         *("QueryResponse", "SubscribeVersion", "UnsubscribeVersion", "ReportTransactStatus"),
         *("LockAsset", "UnlockAsset", "NoteUnlockable", "RequestUnlock"),

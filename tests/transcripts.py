@@ -1,4 +1,5 @@
-"""Recorded sessions: command lines with their exact output and exit code, in files that read as prose.
+"""Recorded sessions: command lines with their exact output and exit code, in files that read as
+prose.
 
 A file in `tests/data/transcripts` has entries. An entry is a title, remarks, and commands:
 
@@ -10,9 +11,9 @@ A file in `tests/data/transcripts` has entries. An entry is a title, remarks, an
     ! Error: unknown chain 'asethub', …       a line of stderr
     = 3                                       the exit code; none means 0
 
-`bash$` is a command of bash instead. The files and scenarios that a command leaves are there for the next one of its entry.
-What differs between runs has a name: `<id 1>` is the first id that the entry shows, also in a later command. A line of
-output that ends without a line break ends with `⏎`.
+`bash$` is a command of bash instead. The files and scenarios that a command leaves are there for
+the next one of its entry. What differs between runs has a name: `<id 1>` is the first id that the
+entry shows, also in a later command. A line of output that ends without a line break ends with `⏎`.
 
 `pytest --update-messages` writes what the commands print now; read the diff as prose.
 """
@@ -43,7 +44,10 @@ _MASKS = (
     (re.compile(r"(?<= took )\d+\.\d+(?= s)"), "<some>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "hh:mm:ss"),
-    (re.compile(r"\b(action|chain|chainQuery|chainTx|http|webhook|delay)_[0-9a-f]{6}\b"), r"\1_<node>"),
+    (
+        re.compile(r"\b(action|chain|chainQuery|chainTx|http|webhook|delay)_[0-9a-f]{6}\b"),
+        r"\1_<node>",
+    ),
     (re.compile(r'"(revision)": "[0-9a-f]{16}"'), r'"\1": "<revision>"'),
     (re.compile(rf"\b{re.escape(__version__)}\b"), "<version>"),
     (re.compile(r"\bPython 3\.[0-9.]+[0-9](, .*)?"), "Python <version>"),
@@ -101,7 +105,9 @@ def _entry(text: str) -> Entry:
     for line in rest.splitlines():
         prompt = re.match(r"(bash)?\$ (.*)", line)
         if prompt:
-            commands.append(Command(shell=prompt[1] or "sh", line=prompt[2], remarks=tuple(remarks)))
+            commands.append(
+                Command(shell=prompt[1] or "sh", line=prompt[2], remarks=tuple(remarks))
+            )
             remarks = []
         elif line.startswith("#"):
             remarks.append(line)
@@ -109,7 +115,9 @@ def _entry(text: str) -> Entry:
             commands[-1] = replace(commands[-1], line=f"{commands[-1].line}\n{line[2:]}")
         elif line.startswith(("| ", "! ")) or line in ("|", "!"):
             part = "out" if line[0] == "|" else "err"
-            commands[-1] = replace(commands[-1], **{part: getattr(commands[-1], part) + line[2:] + "\n"})
+            commands[-1] = replace(
+                commands[-1], **{part: getattr(commands[-1], part) + line[2:] + "\n"}
+            )
         elif line.startswith("= "):
             commands[-1] = replace(commands[-1], code=int(line[2:]))
         elif line:
@@ -164,7 +172,9 @@ def play(entry: Entry, folder: Path, run: Callable[[Command], Ended]) -> Entry:
         # First what says of a word that it is an id.
         err, out = (names.mask(text) for text in (ended.err, ended.out))
         # As the file has it.
-        played.append(replace(command, out=_settled("|", out), err=_settled("!", err), code=ended.code))
+        played.append(
+            replace(command, out=_settled("|", out), err=_settled("!", err), code=ended.code)
+        )
     return replace(entry, commands=tuple(played))
 
 

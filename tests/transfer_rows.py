@@ -2,9 +2,9 @@
 
     .venv/bin/python -m tests.transfer_rows
 
-writes `tests/data/vectors/transfers.json` anew.  Its first rows were made by the builder that chose routes by the roles
-of chains, before it chose them by reserves.  A row that changes sends somebody's tokens in another way: change none
-without new proof.
+writes `tests/data/vectors/transfers.json` anew.  Its first rows were made by the builder that chose
+routes by the roles of chains, before it chose them by reserves.  A row that changes sends
+somebody's tokens in another way: change none without new proof.
 """
 
 import json
@@ -19,7 +19,8 @@ from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 
 PATH = Path(__file__).parent / "data" / "vectors" / "transfers.json"
-#: By relay chain, runtimes for chains that have none in the bundle: what is encoded there has the same form.
+#: By relay chain, runtimes for chains that have none in the bundle: what is encoded there has the
+#: same form.
 _STAND_INS = {"polkadot": "assetHub", "kusama": "assetHub_kusama", "paseo": "polkadot"}
 _RECEIVER = bytes(range(32))
 

@@ -1,9 +1,10 @@
-"""What follows from the trust facts: which chain takes which asset from which other one, and what pays there.
+"""What follows from the trust facts: which chain takes which asset from which other one, and what
+pays there.
 
     .venv/bin/python -m tests.trust_reach
 
-writes `tests/data/vectors/trust.json` anew.  A line that appears lets tokens go where they went never before: add none
-without a source for the fact.
+writes `tests/data/vectors/trust.json` anew.  A line that appears lets tokens go where they went
+never before: add none without a source for the fact.
 """
 
 import json
@@ -104,7 +105,10 @@ def _stated(chain: Chain) -> list[str]:
         for row in facts.refused
     ]
     return [
-        f"{chain.name} is of the kind {facts.kind}, sees its asset at {facts.native}, takes fees in {facts.execution_fees} and {sends} teleports{more}",
+        (
+            f"{chain.name} is of the kind {facts.kind}, sees its asset at {facts.native}, "
+            f"takes fees in {facts.execution_fees} and {sends} teleports{more}"
+        ),
         *asked,
         *refused,
     ]

@@ -35,14 +35,17 @@ class Visit:
             self._writer.write(part if isinstance(part, bytes) else part.encode())
         await self._writer.drain()
 
-    async def answer(self, body: str | bytes = b"", *, status: str = "200 OK", headers: str = "") -> None:
+    async def answer(
+        self, body: str | bytes = b"", *, status: str = "200 OK", headers: str = ""
+    ) -> None:
         data = body if isinstance(body, bytes) else body.encode()
         await self.say(f"HTTP/1.1 {status}\r\nContent-Length: {len(data)}\r\n{headers}\r\n", data)
 
 
 @asynccontextmanager
 async def serving(talk: Talk, *, host: str = "127.0.0.1", **options: Any) -> AsyncIterator[int]:
-    """Serve on a free port of *host*, which is given; *talk* is called for each connection once its request has come."""
+    """Serve on a free port of *host*, which is given; *talk* is called for each connection once its
+    request has come."""
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         visit = Visit(reader, writer)

@@ -1,4 +1,5 @@
-"""The build step of the package that copies the guides from docs/ into it, where `scenarioctl help` finds them."""
+"""The build step of the package that copies the guides from docs/ into it, where `scenarioctl help`
+finds them."""
 
 from pathlib import Path
 

@@ -1,15 +1,18 @@
-"""Build scenarioctl/render/fonts from two npm packages: the fonts that previews are drawn and measured with.
+"""Build scenarioctl/render/fonts from two npm packages: the fonts that previews are drawn and
+measured with.
 
     pip install fonttools brotli
     python tools/bundle_fonts.py
 
-`npm pack` downloads the packages into a temporary folder.  None of their code is run.  The tool keeps the Latin, Greek and Cyrillic
-characters of Inter, in two weights, and from DejaVu Sans Hebrew, Arabic, Armenian, Georgian and symbols that Inter lacks.  It also
-writes the licenses, `advances.json` with the width of each character in thousandths of the font size, an `.outlines` file for
-each weight of Inter, and `manifest.json` with sources and hashes.
+`npm pack` downloads the packages into a temporary folder.  None of their code is run.  The tool
+keeps the Latin, Greek and Cyrillic characters of Inter, in two weights, and from DejaVu Sans
+Hebrew, Arabic, Armenian, Georgian and symbols that Inter lacks.  It also writes the licenses,
+`advances.json` with the width of each character in thousandths of the font size, an `.outlines`
+file for each weight of Inter, and `manifest.json` with sources and hashes.
 
-An outline is one line: the character's code in hexadecimal, its advance width, and the commands of its path, all relative, in
-font units with y upwards.  The first line has the number of units per font size.
+An outline is one line: the character's code in hexadecimal, its advance width, and the commands of
+its path, all relative, in font units with y upwards.  The first line has the number of units per
+font size.
 """
 
 import hashlib
@@ -29,7 +32,13 @@ INTER = "inter-ui@4.1.1"
 DEJAVU = "dejavu-fonts-ttf@2.37.3"
 
 _INTER_LETTERS = (
-    *(range(0x20, 0x7F), range(0xA0, 0x180), range(0x18F, 0x193), range(0x1A0, 0x1B1), range(0x1CD, 0x1DD)),
+    *(
+        range(0x20, 0x7F),
+        range(0xA0, 0x180),
+        range(0x18F, 0x193),
+        range(0x1A0, 0x1B1),
+        range(0x1CD, 0x1DD),
+    ),
     *(
         range(0x1E6, 0x1E8),
         range(0x1F4, 0x1F6),
@@ -113,8 +122,11 @@ def fetch(package: str, folder: Path) -> Path:
     return target
 
 
-def cut(source: Path, target: Path, letters: Iterable[int], features: Iterable[str]) -> dict[int, int]:
-    """Write the part of the font *source* that has *letters* to *target*, and return their widths."""
+def cut(
+    source: Path, target: Path, letters: Iterable[int], features: Iterable[str]
+) -> dict[int, int]:
+    """Write the part of the font *source* that has *letters* to *target*, and return their
+    widths."""
     from fontTools import subset  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     options = subset.Options()
@@ -136,7 +148,7 @@ def cut(source: Path, target: Path, letters: Iterable[int], features: Iterable[s
 
 def outlines(source: Path) -> str:
     """Return the letters of the font *source*, a line each."""
-    from fontTools.ttLib import TTFont  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from fontTools.ttLib import TTFont  # type: ignore[import,unused-ignore]
 
     font = TTFont(source)
     glyphs = font.getGlyphSet()
@@ -148,7 +160,7 @@ def outlines(source: Path) -> str:
 
 def relative_path(glyphs: Any, name: str) -> str:
     """Return a letter's path, which is the same wherever the letter stands."""
-    from fontTools.pens.basePen import BasePen  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from fontTools.pens.basePen import BasePen  # type: ignore[import,unused-ignore]
 
     class Relative(BasePen):  # type: ignore[misc,unused-ignore]
         def __init__(self) -> None:
@@ -168,7 +180,10 @@ def relative_path(glyphs: Any, name: str) -> str:
         def _lineTo(self, point: tuple[float, float]) -> None:  # noqa: N802 - the library's name
             self._add("l", point)
 
-        def _qCurveToOne(self, beside: tuple[float, float], point: tuple[float, float]) -> None:  # noqa: N802 - the library's name
+        # The library's name.
+        def _qCurveToOne(  # noqa: N802
+            self, beside: tuple[float, float], point: tuple[float, float]
+        ) -> None:
             self._add("q", beside, point)
 
         def _closePath(self) -> None:  # noqa: N802 - the library's name

@@ -1,11 +1,12 @@
-"""Build scenarioctl/web/qr.js, which reads QR codes from a camera's pictures, from the npm package qr.
+"""Build scenarioctl/web/qr.js, which reads QR codes from a camera's pictures, from the npm package
+qr.
 
     python tools/bundle_qr.py            write it and its license
     python tools/bundle_qr.py --check    change nothing; exit 1 if a committed file differs
 
-`npm` downloads the package and esbuild into a temporary folder and compares both with the hashes below. esbuild joins the modules
-of the package, leaves out what `decodeQR` doesn't need, and minifies the rest. To update, change the versions and the hashes, and the
-hash in tests/test_web.py.
+`npm` downloads the package and esbuild into a temporary folder and compares both with the hashes
+below. esbuild joins the modules of the package, leaves out what `decodeQR` doesn't need, and
+minifies the rest. To update, change the versions and the hashes, and the hash in tests/test_web.py.
 """
 
 import json
@@ -16,8 +17,18 @@ from pathlib import Path
 
 TARGET = Path(__file__).resolve().parent.parent / "scenarioctl" / "web"
 
-QR = ("qr", "0.7.0", "sha512-/VrrACmOAwZVipuRITwfEwOL5oAMEHH5PTmBWaGtlTom2Thxaa+rhmna4zU9PRN2uLw2wdccbkHOLGZb1Q9SdA==")  # fmt: skip
-ESBUILD = ("esbuild", "0.28.2", "sha512-HKVLS8dvII+xoKW9kmqxbRKrnWEXfJJr/FZhhJmiqIB0e053QNYFqOBouTMO/k5sID4MvCiUCvv8b9M4h32wIA==")  # fmt: skip
+QR = (
+    "qr",
+    "0.7.0",
+    "sha512-/VrrACmOAwZVipuRITwfEwOL5oAMEHH5PTmBWaGtlTom2Thxaa+rhmna4zU9"
+    "PRN2uLw2wdccbkHOLGZb1Q9SdA==",
+)
+ESBUILD = (
+    "esbuild",
+    "0.28.2",
+    "sha512-HKVLS8dvII+xoKW9kmqxbRKrnWEXfJJr/FZhhJmiqIB0e053QNYFqOBouTMO"
+    "/k5sID4MvCiUCvv8b9M4h32wIA==",
+)
 
 HEAD = (
     f"/* qr {QR[1]} by Paul Miller, MIT License (qr.LICENSE.txt). "

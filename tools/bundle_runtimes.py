@@ -1,8 +1,10 @@
-"""Build the runtime tables in `scenarioctl/runtime/bundled/`, byte for byte the same on every machine.
+"""Build the runtime tables in `scenarioctl/runtime/bundled/`, byte for byte the same on every
+machine.
 
-    python tools/bundle_runtimes.py                 from the npm packages, with the ordinary npm client
-    python tools/bundle_runtimes.py --from DIR      from metadata files in DIR, named as in `SOURCES`
-    python tools/bundle_runtimes.py --check [...]   change nothing; exit 1 if a committed file differs
+    python tools/bundle_runtimes.py                 from the npm packages, with the ordinary npm
+    client python tools/bundle_runtimes.py --from DIR      from metadata files in DIR, named as in
+    `SOURCES` python tools/bundle_runtimes.py --check [...]   change nothing; exit 1 if a committed
+    file differs
 
 To bundle another runtime, add a row to `SOURCES` and its names to `scenarioctl/runtime/table.py`.
 """
@@ -102,7 +104,10 @@ def build(read: Callable[[Source], bytes]) -> dict[str, bytes]:
         table = read_metadata(metadata)
         expected = (BUNDLED[source.literal], source.spec_version)
         if (table.spec_name, table.spec_version) != expected:
-            sys.exit(f"{source.file} of {source.package} holds {table}, expected {expected[0]} {expected[1]}")
+            sys.exit(
+                f"{source.file} of {source.package} holds {table}, expected {expected[0]} "
+                f"{expected[1]}"
+            )
         files[f"{source.literal}.json"] = table.dump()
         manifest[source.literal] = {
             "spec_name": table.spec_name,
@@ -123,13 +128,16 @@ def read_module(text: str) -> bytes:
     """Return the metadata in a JavaScript module: the longest text in it, hexadecimal or base64."""
     longest = max(re.findall(r"""["']([0-9A-Za-z+/=]+)["']""", text), key=len)
     return (
-        bytes.fromhex(longest[2:]) if longest.startswith("0x") else base64.b64decode(longest, validate=True)
+        bytes.fromhex(longest[2:])
+        if longest.startswith("0x")
+        else base64.b64decode(longest, validate=True)
     )
 
 
 @contextmanager
 def packages() -> Iterator[Callable[[Source], bytes]]:
-    """Give a function that reads sources from npm packages, downloaded into a folder that is then removed."""
+    """Give a function that reads sources from npm packages, downloaded into a folder that is then
+    removed."""
     with tempfile.TemporaryDirectory() as folder:
         tarballs: dict[str, Path] = {}
 
@@ -154,8 +162,12 @@ def packages() -> Iterator[Callable[[Source], bytes]]:
 def main() -> int:
     """Write or compare the bundled files."""
     parser = argparse.ArgumentParser(description="Make the bundled runtime tables.")
-    parser.add_argument("--from", dest="folder", type=Path, help="take metadata files from this folder")
-    parser.add_argument("--check", action="store_true", help="change nothing, fail if a file would change")
+    parser.add_argument(
+        "--from", dest="folder", type=Path, help="take metadata files from this folder"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing, fail if a file would change"
+    )
     options = parser.parse_args()
     if options.folder is not None:
         files = build(lambda source: (options.folder / source.name).read_bytes())

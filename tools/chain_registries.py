@@ -1,4 +1,5 @@
-"""What other people's registries say of chains: endpoints of polkadot.js, identities of SubWallet, read from their npm packages.
+"""What other people's registries say of chains: endpoints of polkadot.js, identities of SubWallet,
+read from their npm packages.
 
 Only facts are read: none of the packages' code is run or kept.
 """
@@ -15,10 +16,12 @@ from tools.npm_packages import unpack
 
 POLKADOT_JS = "@polkadot/apps-config"
 SUBWALLET = "@subwallet/chain-list"
-#: Hosts that polkadot.js still lists, and that don't answer or leave out what we ask: read in issue 16, 2026-11-22.
+#: Hosts that polkadot.js still lists, and that don't answer or leave out what we ask: read in issue
+#: 16, 2026-11-22.
 DEAD_HOSTS = ("radiumblock.co", "radiumblock.xyz", "ibp.network", "dotters.network", "amforc.com")
 
-#: Files of POLKADOT_JS -> relay chain, and the names of the lists of its system chains, other parachains, and itself.
+#: Files of POLKADOT_JS -> relay chain, and the names of the lists of its system chains, other
+#: parachains, and itself.
 _FILES = {
     "productionRelayPolkadot": "polkadot",
     "productionRelayKusama": "kusama",
@@ -57,12 +60,14 @@ def reading(package: str, expected: str) -> Iterator[None]:
         ValueError,
     ) as error:
         raise SystemExit(
-            f"{package} is written in another way now, expected {expected} ({type(error).__name__}: {error})"
+            f"{package} is written in another way now, expected {expected} "
+            f"({type(error).__name__}: {error})"
         ) from None
 
 
 def read_polkadot_js(package: str, folder: Path) -> Mapping[Place, ListedChain]:
-    """Return the chains of the version *package* of polkadot.js by their place, with their endpoints."""
+    """Return the chains of the version *package* of polkadot.js by their place, with their
+    endpoints."""
     found: dict[Place, ListedChain] = {}
     for file, relay in _FILES.items():
         module = unpack(package, f"package/endpoints/{file}.js", folder)
@@ -94,14 +99,16 @@ def read_endpoints(module: str, relay: str) -> Mapping[Place, ListedChain]:
 
 
 def read_subwallet(package: str, folder: Path) -> Mapping[Place, ListedChain]:
-    """Return the chains of the version *package* of SubWallet that it calls active, by their place."""
+    """Return the chains of the version *package* of SubWallet that it calls active, by their
+    place."""
     text = unpack(package, "package/data/ChainInfo.json", folder)
     with reading(package, "chains with chainStatus and substrateInfo in data/ChainInfo.json"):
         return read_chain_info(text)
 
 
 def read_chain_info(text: str) -> Mapping[Place, ListedChain]:
-    """Return the active chains of SUBWALLET's file; ValueError or KeyError if it has another form."""
+    """Return the active chains of SUBWALLET's file; ValueError or KeyError if it has another
+    form."""
     found: dict[Place, ListedChain] = {}
     for slug, chain in json.loads(text).items():
         facts = chain["substrateInfo"]
@@ -110,7 +117,9 @@ def read_chain_info(text: str) -> Mapping[Place, ListedChain]:
         relay = facts["relaySlug"] or slug
         place = (_SLUGS.get(relay, relay), facts["paraId"])
         found[place] = ListedChain(
-            endpoints=frozenset(url for url in chain["providers"].values() if url.startswith("wss://")),
+            endpoints=frozenset(
+                url for url in chain["providers"].values() if url.startswith("wss://")
+            ),
             genesis=facts["genesisHash"],
             ss58_prefix=facts["addressPrefix"],
             symbol=facts["symbol"],

@@ -3,17 +3,18 @@
     python -m tools.curate_assets            write the table
     python -m tools.curate_assets --check    compare; exit 1 if it differs
 
-`npm pack` downloads the packages into a temporary folder.  None of their code is run or kept.  The tool reads only facts: ids,
-symbols, decimals, existential deposits, locations.  If the packages disagree, the first one wins.
-Those of Ethereum are the tokens that the Asset Hub of Polkadot sends there, from SNOWBRIDGE; the Asset Hub's own rows have all
-of them too.
+`npm pack` downloads the packages into a temporary folder.  None of their code is run or kept.  The
+tool reads only facts: ids, symbols, decimals, existential deposits, locations.  If the packages
+disagree, the first one wins. Those of Ethereum are the tokens that the Asset Hub of Polkadot sends
+there, from SNOWBRIDGE; the Asset Hub's own rows have all of them too.
 
-The table has a line with READ and one line per chain, so that a reader parses only the line it needs.  The rows are
-[id, symbol, decimals, existential deposit, kind, location, pays fees on arrival, name, canonical]
-without trailing nulls.  The default kind is "assets", whose location follows from the id.  `chains/locations.py` describes how
-locations are written.
+The table has a line with READ and one line per chain, so that a reader parses only the line it
+needs.  The rows are [id, symbol, decimals, existential deposit, kind, location, pays fees on
+arrival, name, canonical] without trailing nulls.  The default kind is "assets", whose location
+follows from the id.  `chains/locations.py` describes how locations are written.
 
-The canonical asset is the one that a symbol means on its chain; `mark_canonical` says which, and why.
+The canonical asset is the one that a symbol means on its chain; `mark_canonical` says which, and
+why.
 """
 
 import json
@@ -111,9 +112,11 @@ UNPRICED = {
     # Galactic's SDK sends USDT along with it, to pay there.
     ("hydraDx", "1000085"),
 }
-#: The asset that a symbol means where several claim it, or where anybody may claim it: (chain, symbol) -> id.
+#: The asset that a symbol means where several claim it, or where anybody may claim it: (chain,
+#: symbol) -> id.
 CANONICAL = {
-    # The issuers' own lists: tether.to "Supported protocols" and Circle's "USDC contract addresses".
+    # The issuers' own lists: tether.to "Supported protocols" and Circle's "USDC contract
+    # addresses".
     ("assetHub", "usdt"): "1984",
     ("assetHub", "usdc"): "1337",
     ("assetHub_kusama", "usdt"): "1984",
@@ -125,7 +128,8 @@ CANONICAL = {
     # The test network repeats the issuers' numbers.
     ("assetHub_paseo", "usdt"): "1984",
     ("assetHub_paseo", "usdc"): "1337",
-    # The issuers' own, from Asset Hub; those of Wormhole, Acala and Ethereum are other claims on them.
+    # The issuers' own, from Asset Hub; those of Wormhole, Acala and Ethereum are other claims on
+    # them.
     ("hydraDx", "usdt"): "10",
     ("hydraDx", "usdc"): "22",
     # Mythical Games moved its token from Ethereum to its own parachain.
@@ -133,7 +137,8 @@ CANONICAL = {
     # The location that NeuroWeb's balances pallet has, and that Hydration lists.
     ("assetHub", "neuro"): "1/Parachain(2043)/PalletInstance(10)",
     ("assetHub_paseo", "neuro"): "1/Parachain(2043)/PalletInstance(10)",
-    # Threshold's second contract; the other is its retired first one (docs.threshold.network, "Contract addresses").
+    # Threshold's second contract; the other is its retired first one (docs.threshold.network,
+    # "Contract addresses").
     (
         "assetHub",
         "tbtc",
@@ -163,7 +168,9 @@ def curate(paraspell: str = PARASPELL, parity: str = PARITY, snowbridge: str = S
         known = {row[0] for row in rows}
         rows += [row for row in read_parity(chain, registry[relay][para_id]) if row[0] not in known]
         if chain == "assetHub":
-            rows += [row for row in map(token_on_hub, tokens) if row is not None and row[0] not in known]
+            rows += [
+                row for row in map(token_on_hub, tokens) if row is not None and row[0] not in known
+            ]
         if chain == "hydraDx":
             # PARASPELL leaves it out.
             rows.append(["1", "LRNA", 12, None, "tokens", "0/GeneralIndex(1)", None, ""])
@@ -172,7 +179,9 @@ def curate(paraspell: str = PARASPELL, parity: str = PARITY, snowbridge: str = S
             row.append(None)
         mark_canonical(chain, rows)
         rows.sort(key=order)
-        lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row) for row in rows], separators=(',', ':'))}")
+        lines.append(
+            f"{json.dumps(chain)}:{json.dumps([trim(row) for row in rows], separators=(',', ':'))}"
+        )
     for chain, (name, own) in NATIVE_ONLY.items():
         row = read_native(object_literal(module, name), own)
         # As its runtime sees it: PARASPELL has another place of Basilisk's.
@@ -189,10 +198,24 @@ def token_row(token: Token) -> Row:
     """Return the row of a token of Ethereum, whose id is the address of its contract."""
     if token.location == "0/Here":
         return ["ETH", "ETH", token.decimals, None, "native", token.location, None, "Ether", None]
-    name = "" if token.location.startswith("0/") else f"{token.symbol} of Polkadot, as Snowbridge issues it"
+    name = (
+        ""
+        if token.location.startswith("0/")
+        else f"{token.symbol} of Polkadot, as Snowbridge issues it"
+    )
     if token.location == "1/GlobalConsensus(Kusama)":
         name = f"{token.symbol} of Kusama, as Snowbridge issues it"
-    return [token.address, token.symbol, token.decimals, None, "erc20", token.location, None, name, None]
+    return [
+        token.address,
+        token.symbol,
+        token.decimals,
+        None,
+        "erc20",
+        token.location,
+        None,
+        name,
+        None,
+    ]
 
 
 def token_on_hub(token: Token) -> Row | None:
@@ -209,9 +232,10 @@ def token_on_hub(token: Token) -> Row | None:
 def mark_canonical(chain: str, rows: list[Row]) -> None:
     """Set the last column of each asset that its symbol means.
 
-    That is the native one, then what CANONICAL says.  Of the rest, an asset is meant where it alone has its symbol and
-    the symbol was not for anybody to choose: anybody can create an asset of pallet 50 of an Asset Hub, while a foreign
-    one is named by governance or by the chain that issues it, and one of Hydration by governance.
+    That is the native one, then what CANONICAL says.  Of the rest, an asset is meant where it alone
+    has its symbol and the symbol was not for anybody to choose: anybody can create an asset of
+    pallet 50 of an Asset Hub, while a foreign one is named by governance or by the chain that
+    issues it, and one of Hydration by governance.
     """
     claims: dict[str, list[Row]] = {}
     for row in rows:
@@ -224,7 +248,9 @@ def mark_canonical(chain: str, rows: list[Row]) -> None:
         elif chosen:
             fits = [row for row in claimants if row[0] == chosen]
             if not fits:
-                raise SystemExit(f"CANONICAL names {chosen} of {chain}, which is not {symbol} there")
+                raise SystemExit(
+                    f"CANONICAL names {chosen} of {chain}, which is not {symbol} there"
+                )
         else:
             fits = [row for row in claimants if not anybodys(row)]
         if len(fits) == 1:
@@ -232,12 +258,14 @@ def mark_canonical(chain: str, rows: list[Row]) -> None:
 
 
 def anybodys(row: Row) -> bool:
-    """Tell whether anybody could have given the asset its symbol, on its chain or on the Asset Hub that issues it."""
+    """Tell whether anybody could have given the asset its symbol, on its chain or on the Asset Hub
+    that issues it."""
     return row[4] == "assets" or "PalletInstance(50)/GeneralIndex(" in (row[5] or "")
 
 
 def object_literal(module: str, name: str) -> dict[str, Any]:
-    """Return the object that the JavaScript module assigns to *name*: JSON but for its unquoted keys."""
+    """Return the object that the JavaScript module assigns to *name*: JSON but for its unquoted
+    keys."""
     start = module.index(f"\nvar {name} = {{") + len(f"\nvar {name} = ")
     text = module[start : module.index("\n};", start) + 2]
     literal: dict[str, Any] = json.loads(re.sub(r"(?m)^(\s*)(\w+):", r'\1"\2":', text))
@@ -268,7 +296,8 @@ def read_paraspell(chain: str, record: dict[str, Any]) -> list[Row]:
 
 
 def read_native(record: dict[str, Any], para_id: int) -> Row:
-    """Return the native asset of the parachain *para_id*: the first of those that the package calls so."""
+    """Return the native asset of the parachain *para_id*: the first of those that the package calls
+    so."""
     asset = next(each for each in record["assets"] if each.get("isNative"))
     place = write_location(asset["location"], para_id)
     symbol, deposit = asset["symbol"], int(asset["existentialDeposit"])
@@ -295,9 +324,20 @@ def read_parity(chain: str, record: dict[str, Any]) -> list[Row]:
     if chain == "hydraDx":
         for asset in record.get("xcAssetsData", ()):
             if isinstance(asset["asset"], str) and asset["asset"].isdigit():
-                place = write_location(json.loads(asset["xcmV1MultiLocation"])["v1"], own_para_id(chain))
+                place = write_location(
+                    json.loads(asset["xcmV1MultiLocation"])["v1"], own_para_id(chain)
+                )
                 rows.append(
-                    [asset["asset"], asset["symbol"], asset["decimals"], None, "tokens", place, None, ""]
+                    [
+                        asset["asset"],
+                        asset["symbol"],
+                        asset["decimals"],
+                        None,
+                        "tokens",
+                        place,
+                        None,
+                        "",
+                    ]
                 )
     return rows
 
@@ -307,7 +347,8 @@ def own_para_id(chain: str) -> int | None:
 
 
 def write_location(location: dict[str, Any], own: int | None) -> str:
-    """Return a package's location as the parachain *own* sees it; the packages give it as seen from a sibling."""
+    """Return a package's location as the parachain *own* sees it; the packages give it as seen from
+    a sibling."""
     parents = int(location["parents"])
     interior = location["interior"]
     junctions: list[Any] = []
@@ -329,7 +370,11 @@ def write_junction(junction: dict[str, Any]) -> str:
     if name == "GlobalConsensus":
         network, inner = next(iter(value.items()))
         network = network.capitalize()
-        return f"GlobalConsensus({network}:{inner['chainId']})" if inner else f"GlobalConsensus({network})"
+        return (
+            f"GlobalConsensus({network}:{inner['chainId']})"
+            if inner
+            else f"GlobalConsensus({network})"
+        )
     if name == "AccountKey20":
         return f"AccountKey20({value['key'].lower()})"
     if name == "GeneralKey":

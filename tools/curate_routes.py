@@ -1,20 +1,24 @@
-"""Make scenarioctl/transactions/transfer/routes.json: the routes between the chains that are built in.
+"""Make scenarioctl/transactions/transfer/routes.json: the routes between the chains that are built
+in.
 
     .venv/bin/python -m tools.curate_routes           # write the file
     .venv/bin/python -m tools.curate_routes --check   # compare; exit 1 if it differs
 
-A row stands for one asset that both chains hold, and a way for it that the trust facts of both runtimes allow
-(`chains/trust.py`).  Each of the packages in REGISTRIES counts as a source of the row if it lists the asset at the same
-location on both chains.  A row without any is left out.  `npm pack` downloads the packages into a temporary folder. None
-of their code is run or kept.
+A row stands for one asset that both chains hold, and a way for it that the trust facts of both
+runtimes allow (`chains/trust.py`).  Each of the packages in REGISTRIES counts as a source of the
+row if it lists the asset at the same location on both chains.  A row without any is left out.  `npm
+pack` downloads the packages into a temporary folder. None of their code is run or kept.
 
-PROOF says how far each kind of route is proven.  A row opens `always` if its transfers were seen to arrive, or those of an
-asset with the same reserve, or if they have the bytes of an independent encoder; and if two registries agree.  For the relay
-chain's asset one is enough, since its location can't be mistaken.  All others open by `check`, over a bridge by `state`: to Ethereum if
-two registries list the token there, and between two Asset Hubs, which name an asset from beyond by its place there.
+PROOF says how far each kind of route is proven.  A row opens `always` if its transfers were seen to
+arrive, or those of an asset with the same reserve, or if they have the bytes of an independent
+encoder; and if two registries agree.  For the relay chain's asset one is enough, since its location
+can't be mistaken.  All others open by `check`, over a bridge by `state`: to Ethereum if two
+registries list the token there, and between two Asset Hubs, which name an asset from beyond by its
+place there.
 
-From a parachain to Ethereum, over the Asset Hub, a package counts if it lists the asset on the parachain: its location there
-names the contract on Ethereum, and the tokens of Ethereum that are known are those that the Asset Hub sends there.
+From a parachain to Ethereum, over the Asset Hub, a package counts if it lists the asset on the
+parachain: its location there names the contract on Ethereum, and the tokens of Ethereum that are
+known are those that the Asset Hub sends there.
 """
 
 import json
@@ -48,9 +52,13 @@ from tools.snowbridge_assets import SNOWBRIDGE, read_snowbridge
 
 #: When the packages and the trust facts were read last.
 READ = "2026-11-23"
-REGISTRIES = {"paraspell": f"npm {PARASPELL}", "parity": f"npm {PARITY}", "snowbridge": f"npm {SNOWBRIDGE}"}
-#: How far routes are proven, by the kinds of source and destination, and the location of the asset as the Asset Hub sees it.  The first
-#: row that fits counts; a `*` at the end stands for anything.
+REGISTRIES = {
+    "paraspell": f"npm {PARASPELL}",
+    "parity": f"npm {PARITY}",
+    "snowbridge": f"npm {SNOWBRIDGE}",
+}
+#: How far routes are proven, by the kinds of source and destination, and the location of the asset
+#: as the Asset Hub sees it.  The first row that fits counts; a `*` at the end stands for anything.
 PROOF = (
     ("relay", "asset_hub", "1/Here", "arrival"),
     ("asset_hub", "relay", "1/Here", "arrival"),
@@ -108,7 +116,9 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
         if destination.name not in TRUST or destination == source:
             continue
         crosses = destination.relay != source.relay
-        over_hub = destination.is_ethereum and not is_beyond_bridge(source, destination, assets.registry)
+        over_hub = destination.is_ethereum and not is_beyond_bridge(
+            source, destination, assets.registry
+        )
         if crosses and not over_hub and not is_beyond_bridge(source, destination, assets.registry):
             continue
         for asset in assets.all(source):
@@ -155,7 +165,8 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
 
 
 def closed_because(asset: Asset, source: Chain, destination: Chain, registry: Registry) -> str:
-    """Return why the trust facts allow *asset* no way; "" if they allow one, or don't say all that the two chains accept."""
+    """Return why the trust facts allow *asset* no way; "" if they allow one, or don't say all that
+    the two chains accept."""
     beneficiary = bytes(destination.account_format.length)
     transfer = Transfer(
         source=source, destination=destination, asset=asset, amount=1, beneficiary=beneficiary
@@ -163,12 +174,19 @@ def closed_because(asset: Asset, source: Chain, destination: Chain, registry: Re
     if resolve(transfer, registry) is not None:
         return ""
     partial = any(TRUST[chain.name].partial for chain in (source, destination))
-    return "" if partial else f"{destination.title} accepts it neither as a teleport nor from its reserve"
+    return (
+        ""
+        if partial
+        else f"{destination.title} accepts it neither as a teleport nor from its reserve"
+    )
 
 
 def is_told_by_state(asset: Asset, arriving: Asset, listings: Listings) -> bool:
-    """Tell whether two packages list the token on Ethereum, so that only the Asset Hub has to say that it holds *asset*."""
-    if arriving.chain != "ethereum" or not asset.location.startswith("2/GlobalConsensus(Ethereum:1)"):
+    """Tell whether two packages list the token on Ethereum, so that only the Asset Hub has to say
+    that it holds *asset*."""
+    if arriving.chain != "ethereum" or not asset.location.startswith(
+        "2/GlobalConsensus(Ethereum:1)"
+    ):
         return False
     return sum(arriving.location in listed.get("ethereum", ()) for listed in listings.values()) >= 2
 
@@ -215,18 +233,21 @@ def read_listings(
             for chain in Registry().all()
             if chain.name in NATIVE_ONLY
             and chain.name in TRUST
-            and parity[chain.relay].get(str(chain.para_id), {}).get("tokens", [""])[0] == chain.symbol
+            and parity[chain.relay].get(str(chain.para_id), {}).get("tokens", [""])[0]
+            == chain.symbol
         },
         "snowbridge": read_snowbridge(folder, snowbridge_package),
     }
 
 
 def paraspell_tokens(record: Mapping[str, Any]) -> Iterator[str]:
-    """Give the locations of the tokens of Ethereum that PARASPELL lists by the same address, symbol and decimals as our table."""
+    """Give the locations of the tokens of Ethereum that PARASPELL lists by the same address, symbol
+    and decimals as our table."""
     registry = Registry()
     ethereum = registry.find("ethereum")
     listed = {
-        (asset.get("assetId", "").lower(), asset["symbol"], asset["decimals"]) for asset in record["assets"]
+        (asset.get("assetId", "").lower(), asset["symbol"], asset["decimals"])
+        for asset in record["assets"]
     }
     for token in Assets(registry).all(ethereum):
         address = "0x" + "00" * 20 if token.kind == "native" else token.id

@@ -1,4 +1,5 @@
-"""The command of a tool that makes a data file of the program: it writes the file, or compares it with `--check`."""
+"""The command of a tool that makes a data file of the program: it writes the file, or compares it
+with `--check`."""
 
 import argparse
 import sys
@@ -7,7 +8,8 @@ from pathlib import Path
 
 
 def run(file: Path, curate: Callable[[], str], *, sources: str) -> int:
-    """Write what *curate* returns, made from *sources*, to *file*; return the exit code.  `--check` changes nothing."""
+    """Write what *curate* returns, made from *sources*, to *file*; return the exit code.  `--check`
+    changes nothing."""
     parser = argparse.ArgumentParser(description=f"Make {file.name} from {sources}.")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     arguments = parser.parse_args()

@@ -1,4 +1,5 @@
-"""Compare the facts that are bundled with what registries say now: the differences, and those of them that must be settled."""
+"""Compare the facts that are bundled with what registries say now: the differences, and those of
+them that must be settled."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +9,8 @@ from tools.chain_registries import ListedChain, Place, is_dead
 
 #: A registry's name -> what it lists.
 Registries = Mapping[str, Mapping[Place, ListedChain]]
-#: Source chain, destination chain, location of the asset -> the packages that list it on both, and the transfer types of its hops.
+#: Source chain, destination chain, location of the asset -> the packages that list it on both, and
+#: the transfer types of its hops.
 RouteSources = Mapping[tuple[str, str, str], tuple[frozenset[str], str]]
 #: Chain, id of the asset -> symbol, decimals, location.
 AssetFacts = Mapping[tuple[str, str], tuple[object, ...]]
@@ -47,7 +49,8 @@ class Difference:
 
 
 def compare_chains(chains: Iterable[Chain], registries: Registries) -> Iterator[Difference]:
-    """Give what differs between *chains* and each registry; it is a failure if two registries list a chain no more."""
+    """Give what differs between *chains* and each registry; it is a failure if two registries list
+    a chain no more."""
     for chain in chains:
         place = (chain.relay, chain.para_id)
         records = {name: listed.get(place) for name, listed in registries.items()}
@@ -60,14 +63,18 @@ def compare_chains(chains: Iterable[Chain], registries: Registries) -> Iterator[
                 bundled="listed",
                 listed=f"not in {', '.join(missing)}",
                 change="closed" if several else "",
-                failure=f"{chain.name} is listed neither by {' nor by '.join(missing)}: has it closed?"
+                failure=(
+                    f"{chain.name} is listed neither by {' nor by '.join(missing)}: has it closed?"
+                )
                 if several and not chain.testnet
                 else "",
             )
         for name, record in records.items():
             if record is not None:
                 yield from _compare_chain(chain, name, record)
-        yield from _compare_endpoints(chain, [record for record in records.values() if record is not None])
+        yield from _compare_endpoints(
+            chain, [record for record in records.values() if record is not None]
+        )
 
 
 def _compare_chain(chain: Chain, registry: str, record: ListedChain) -> Iterator[Difference]:
@@ -111,7 +118,8 @@ def _compare_endpoints(chain: Chain, records: Iterable[ListedChain]) -> Iterator
 
 
 def compare_versions(bundled: Mapping[str, int], listed: Mapping[str, int]) -> Iterator[Difference]:
-    """Give the chains whose bundled runtime table, by spec version, is not the one that its package has now."""
+    """Give the chains whose bundled runtime table, by spec version, is not the one that its package
+    has now."""
     for chain, version in bundled.items():
         theirs = listed[chain]
         if theirs != version:
@@ -120,7 +128,10 @@ def compare_versions(bundled: Mapping[str, int], listed: Mapping[str, int]) -> I
                 of=chain,
                 bundled=str(version),
                 listed=str(theirs),
-                failure=f"the table of {chain} is of {version}, and its package has {theirs}: bundle that"
+                failure=(
+                    f"the table of {chain} is of {version}, and its package has {theirs}: "
+                    "bundle that"
+                )
                 if theirs > version
                 else "",
             )
@@ -129,7 +140,8 @@ def compare_versions(bundled: Mapping[str, int], listed: Mapping[str, int]) -> I
 def compare_routes(bundled: RouteSources, listed: RouteSources) -> Iterator[Difference]:
     """Give the rows whose sources or hops are not the same any more.
 
-    It is a failure if a source of one is gone, or if the trust facts, by which the hops of *listed* were found, want others.
+    It is a failure if a source of one is gone, or if the trust facts, by which the hops of *listed*
+    were found, want others.
     """
     nothing: tuple[frozenset[str], str] = (frozenset(), "")
     for key in sorted(bundled.keys() | listed.keys()):
@@ -141,7 +153,10 @@ def compare_routes(bundled: RouteSources, listed: RouteSources) -> Iterator[Diff
         gone = ours - theirs
         failure = ""
         if way and other and way != other:
-            failure = f"{route} contradicts the trust facts: they have its reserve where it goes {other}, and it goes {way}"
+            failure = (
+                f"{route} contradicts the trust facts: they have its reserve where it goes "
+                f"{other}, and it goes {way}"
+            )
         elif gone:
             failure = f"{route} rests on {' and '.join(sorted(gone))}, which lists it no more"
         yield Difference(
@@ -149,13 +164,20 @@ def compare_routes(bundled: RouteSources, listed: RouteSources) -> Iterator[Diff
             of=f"{source} → {destination}: {asset}",
             bundled=" ".join([*sorted(ours), way]).strip(),
             listed=" ".join([*sorted(theirs), other]).strip(),
-            change="opened" if not way else "closed" if not other else "moved" if way != other else "",
+            change="opened"
+            if not way
+            else "closed"
+            if not other
+            else "moved"
+            if way != other
+            else "",
             failure=failure,
         )
 
 
 def compare_closures(before: RouteSources, now: RouteSources) -> Iterator[Difference]:
-    """Give the ways that the trust facts close and a package lists *now* that didn't *before*: each is a failure.
+    """Give the ways that the trust facts close and a package lists *now* that didn't *before*: each
+    is a failure.
 
     Where a row of routes has its hops, these have the reason for which they are closed.
     """
@@ -169,12 +191,16 @@ def compare_closures(before: RouteSources, now: RouteSources) -> Iterator[Differ
                 bundled="closed",
                 listed=" ".join(new),
                 change="opened",
-                failure=f"{' and '.join(new)} now has {asset} of {source} on {destination} too, and the trust facts close that way: {reason}",
+                failure=(
+                    f"{' and '.join(new)} now has {asset} of {source} on {destination} too, "
+                    f"and the trust facts close that way: {reason}"
+                ),
             )
 
 
 def compare_assets(bundled: AssetFacts, listed: AssetFacts) -> Iterator[Difference]:
-    """Give the assets that came, went or changed; it is a failure if decimals or location of one changed."""
+    """Give the assets that came, went or changed; it is a failure if decimals or location of one
+    changed."""
     for key in sorted(bundled.keys() | listed.keys()):
         ours, theirs = bundled.get(key), listed.get(key)
         if ours == theirs:
@@ -191,7 +217,9 @@ def compare_assets(bundled: AssetFacts, listed: AssetFacts) -> Iterator[Differen
             bundled="" if ours is None else " ".join(map(str, ours)),
             listed="" if theirs is None else " ".join(map(str, theirs)),
             change=change,
-            failure=f"asset {number} of {chain} has other decimals, or another location, than before"
+            failure=(
+                f"asset {number} of {chain} has other decimals, or another location, than before"
+            )
             if changed
             else "",
         )

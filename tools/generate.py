@@ -1,6 +1,8 @@
-"""Generate scenarioctl/cli/operations.json from the operations, completions/ and man/ from the commands, and docs/routes.md.
+"""Generate scenarioctl/cli/operations.json from the operations, completions/ and man/ from the
+commands, and docs/routes.md.
 
-`python tools/generate.py` writes the files. `python tools/generate.py --check` compares them and names stale ones.
+`python tools/generate.py` writes the files. `python tools/generate.py --check` compares them and
+names stale ones.
 """
 
 import sys
@@ -25,7 +27,8 @@ from tools.route_docs import routes_page
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "scenarioctl" / "cli" / "operations.json"
-#: Date in the footer of the man pages. It is the date of the release, so that a build doesn't change them.
+#: Date in the footer of the man pages. It is the date of the release, so that a build doesn't
+#: change them.
 DATE = "2026-11-20"
 
 #: The variables that are no setting. Each setting has one too.
@@ -48,7 +51,9 @@ def main() -> None:
         TABLE.write_text(operation_table({each.operation for each in ENDPOINTS}))
     files = dict(generate())
     if "--check" in sys.argv:
-        stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+        stale = [
+            path for path, text in files.items() if not path.exists() or path.read_text() != text
+        ]
         stale += [path for path in existing() if path not in files]
         for path in stale:
             print(f"stale: {path.relative_to(ROOT)} (run: python tools/generate.py)")
@@ -84,14 +89,18 @@ def walk() -> Iterator[click.Context]:
     # Pass the context settings: click keeps the help option of a command's first context.
     root = click.Context(cli, info_name="scenarioctl", **cli.context_settings)
     cli.commands = {
-        name: command for name in cli.list_commands(root) if (command := cli.get_command(root, name))
+        name: command
+        for name in cli.list_commands(root)
+        if (command := cli.get_command(root, name))
     }
     yield from _below(root)
 
 
 def _below(context: click.Context) -> Iterator[click.Context]:
     # The whole sentence: click would cut it to fit its column.
-    context.command.short_help = cleandoc(context.command.help or "").split("\n\n")[0].replace("\n", " ")
+    context.command.short_help = (
+        cleandoc(context.command.help or "").split("\n\n")[0].replace("\n", " ")
+    )
     yield context
     if isinstance(context.command, click.Group):
         for name, command in sorted(context.command.commands.items()):
@@ -101,7 +110,8 @@ def _below(context: click.Context) -> Iterator[click.Context]:
 
 
 def man_page(context: click.Context) -> str:
-    """Return the man page of one command: click-man's page plus the sections that it doesn't write."""
+    """Return the man page of one command: click-man's page plus the sections that it doesn't
+    write."""
     command, params = context.command, context.command.params
     if context.parent is not None:
         command.params = [each for each in params if each not in GLOBAL_OPTIONS]
@@ -148,7 +158,10 @@ def man_page(context: click.Context) -> str:
         pages = ", ".join(rf"\fB{escape(name)}\fP({section})" for _, name, section in guide_pages())
         sections += [".SH SEE ALSO", pages]
     else:
-        sections += [".SH GLOBAL OPTIONS", r"\fBscenarioctl\fP(1) describes the options of every command."]
+        sections += [
+            ".SH GLOBAL OPTIONS",
+            r"\fBscenarioctl\fP(1) describes the options of every command.",
+        ]
         parent = context.parent.command_path.replace(" ", "-")
         sections += [".SH SEE ALSO", rf"\fB{escape(parent)}\fP(1)"]
     return "\n".join(sections) + "\n"
@@ -176,7 +189,11 @@ def man_guides() -> Iterator[tuple[Path, str]]:
 def guide_pages() -> list[tuple[Path, str, int]]:
     """Return each guide with the name and the section of its man page."""
     return [
-        (path, FILE_FORMATS.get(path.name, f"scenarioctl-{path.stem}"), 5 if path.name in FILE_FORMATS else 7)
+        (
+            path,
+            FILE_FORMATS.get(path.name, f"scenarioctl-{path.stem}"),
+            5 if path.name in FILE_FORMATS else 7,
+        )
         for path in sorted((ROOT / "docs").glob("*.md"))
         if path.name not in NO_GUIDES
     ]

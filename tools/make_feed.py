@@ -1,9 +1,11 @@
 """Sign the rows of facts in this repository as a feed that `scenarioctl registry update` installs.
 
     openssl genpkey -algorithm ed25519 -out KEY
-    .venv/bin/python -m tools.make_feed --key KEY --version 2026120101 [--previous OLD.json] registry.json
+    .venv/bin/python -m tools.make_feed --key KEY --version 2026120101 [--previous OLD.json]
+    registry.json
 
-Prints the public key for `registry_keys`.  Keep KEY off this repository, and off machines that serve the feed.
+Prints the public key for `registry_keys`.  Keep KEY off this repository, and off machines that
+serve the feed.
 """
 
 import argparse
@@ -33,13 +35,18 @@ def main() -> None:
     if given.version <= VERSION:
         parser.error(f"--version {given.version} is not above {VERSION}, that of the package")
     try:
-        print(_make(given.target, given.key, given.previous, version=given.version, days=given.days))
+        print(
+            _make(given.target, given.key, given.previous, version=given.version, days=given.days)
+        )
     except (OSError, ValueError, KeyError, ScenarioctlError) as error:
         parser.error(f"no feed was made: {error}")
 
 
-def _make(target: Path, key_file: Path, previous_file: Path | None, *, version: int, days: int) -> str:
-    """Write the feed to *target* and return the public key; OSError, ValueError, KeyError or ScenarioctlError if it can't be read back."""
+def _make(
+    target: Path, key_file: Path, previous_file: Path | None, *, version: int, days: int
+) -> str:
+    """Write the feed to *target* and return the public key; OSError, ValueError, KeyError or
+    ScenarioctlError if it can't be read back."""
     key = ECC.import_key(key_file.read_text(encoding="ascii"))
     previous = ""
     if previous_file is not None:

@@ -13,12 +13,19 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
 def man_guide(
-    markdown: str, *, name: str, section: int, about: str, date: str, version: str, guides: dict[str, str]
+    markdown: str,
+    *,
+    name: str,
+    section: int,
+    about: str,
+    date: str,
+    version: str,
+    guides: dict[str, str],
 ) -> str:
     """Return the man page NAME(SECTION) with the text of *markdown*, whose first heading it drops.
 
-    *guides* maps the file of each guide to its man page, like `jobs.md` to `scenarioctl-jobs(7)`: a link to the file becomes a
-    reference to the page.
+    *guides* maps the file of each guide to its man page, like `jobs.md` to `scenarioctl-jobs(7)`: a
+    link to the file becomes a reference to the page.
     """
 
     def refer(link: re.Match[str]) -> str:
@@ -52,7 +59,10 @@ def man_guide(
     )
     # Four columns and more fit on 80 characters only if they stand close.
     text = re.sub(
-        r"^(l\|){3,}l\.$", lambda columns: columns.group().replace("|", "1|"), text, flags=re.MULTILINE
+        r"^(l\|){3,}l\.$",
+        lambda columns: columns.group().replace("|", "1|"),
+        text,
+        flags=re.MULTILINE,
     )
     preamble = "\n".join(line for line in macros.splitlines() if not line.startswith('.\\" '))
     return (

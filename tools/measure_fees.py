@@ -1,11 +1,14 @@
-"""Write `scenarioctl/transactions/transfer/fees.json`: what each route takes out of the amount on its way.
+"""Write `scenarioctl/transactions/transfer/fees.json`: what each route takes out of the amount on
+its way.
 
-It checks a transfer over each route for //Alice on three connected chains, which changes nothing there:
+It checks a transfer over each route for //Alice on three connected chains, which changes nothing
+there:
 
-    .venv/bin/python -m tools.measure_fees ws://127.0.0.1:9944 ws://127.0.0.1:9945 ws://127.0.0.1:9946
+    .venv/bin/python -m tools.measure_fees ws://127.0.0.1:9944 ws://127.0.0.1:9945
+    ws://127.0.0.1:9946
 
-Run it against Polkadot's own chains if you can reach them.  On the chains of another relay, DOT is scaled by
-`_PUBLISHED`, the one figure of Polkadot that is published.
+Run it against Polkadot's own chains if you can reach them.  On the chains of another relay, DOT is
+scaled by `_PUBLISHED`, the one figure of Polkadot that is published.
 """
 
 import asyncio
@@ -22,13 +25,18 @@ from scenarioctl.chains.connection import NodeConnection
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.operations.transaction_checks import CheckedTransaction, CheckTransaction, check_transaction
+from scenarioctl.operations.transaction_checks import (
+    CheckedTransaction,
+    CheckTransaction,
+    check_transaction,
+)
 
 FILE = Path(__file__).parents[1] / "scenarioctl" / "transactions" / "transfer" / "fees.json"
 ALICE = "0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"
 BOB = "0x8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48"
-#: What Polkadot's Asset Hub takes for receiving a teleport and sending it on, in DOT's smallest unit: the example of
-#: `getTransferInfo` in the documentation of ParaSpell's SDK, 0.3 DOT from Polkadot to a parachain.
+#: What Polkadot's Asset Hub takes for receiving a teleport and sending it on, in DOT's smallest
+#: unit: the example of `getTransferInfo` in the documentation of ParaSpell's SDK, 0.3 DOT from
+#: Polkadot to a parachain.
 _PUBLISHED = 30_980_000
 #: Route -> what the chain between and the last chain take, raw.
 Fees = dict[str, dict[str, int]]
@@ -46,7 +54,8 @@ ROUTES = {
     "hydration>relay 1/Here": ("dex", "relay", "5", 10**12),
     "relay>hydration 1/Here": ("relay", "dex", "native", 10**12),
 }
-#: Routes of system parachains -> the measured one whose fees they have: what came from a system parachain cost the same.
+#: Routes of system parachains -> the measured one whose fees they have: what came from a system
+#: parachain cost the same.
 SAME_AS = {
     "relay>system 1/Here": "relay>asset_hub 1/Here",
     "asset_hub>system 1/Here": "relay>asset_hub 1/Here",
@@ -81,7 +90,8 @@ async def main() -> None:
             print(f"{route}: {answer['verdict']}: {answer['reasons']}", file=sys.stderr)
     await app.close()
     FILE.write_text(
-        json.dumps(merge(known, app.registry.find("relay").symbol, measured, _today()), indent=1) + "\n"
+        json.dumps(merge(known, app.registry.find("relay").symbol, measured, _today()), indent=1)
+        + "\n"
     )
     # The figures may be of several runs: where they are from is said by hand.
     print("say in `source` where the figures are from", file=sys.stderr)
@@ -92,7 +102,8 @@ def _today() -> date:
 
 
 def merge(known: Document, symbol: str, measured: Fees, day: date) -> Document:
-    """Return the document with what was *measured* on this day under the relay chain of *symbol*, over what was *known*."""
+    """Return the document with what was *measured* on this day under the relay chain of *symbol*,
+    over what was *known*."""
     rows = {**known["raw"].get(symbol, {}), **measured}
     rows |= {route: rows[same] for route, same in SAME_AS.items() if same in rows}
     raw = {**known["raw"], symbol: rows}
@@ -102,10 +113,13 @@ def merge(known: Document, symbol: str, measured: Fees, day: date) -> Document:
 
 
 def _taken(answer: CheckedTransaction, source: str, destination: str) -> dict[str, int]:
-    """Return what the hub between takes and what the last chain does; nothing if the check did not compute it."""
+    """Return what the hub between takes and what the last chain does; nothing if the check did not
+    compute it."""
     steps = [step for step in answer["steps"] if step["what"] in ("execution", "delivery")]
     last = sum(int(step["value"]) for step in steps if step["chain"] == destination)
-    between = sum(int(step["value"]) for step in steps if step["chain"] not in (source, destination))
+    between = sum(
+        int(step["value"]) for step in steps if step["chain"] not in (source, destination)
+    )
     return {"between": between, "last": last} if last else {}
 
 
@@ -133,7 +147,9 @@ async def _application(urls: list[str]) -> Application:
     for chain, url in zip(config.values(), urls, strict=True):
         plain = {"role": "parachain", "symbol": "UNIT", "decimals": 12, "endpoints": [url]}
         probe = await NodeConnection.open(Registry({"probe": plain}).find("probe"), url)
-        genesis, properties = await probe.call_many([("chain_getBlockHash", (0,)), ("system_properties", ())])
+        genesis, properties = await probe.call_many(
+            [("chain_getBlockHash", (0,)), ("system_properties", ())]
+        )
         await probe.close()
         symbol, decimals = properties["tokenSymbol"], properties["tokenDecimals"]
         chain.setdefault("symbol", symbol[0] if isinstance(symbol, list) else symbol)

@@ -1,13 +1,15 @@
-"""Change one operator, condition or statement of a file at a time, and see which changes no test notices.
+"""Change one operator, condition or statement of a file at a time, and see which changes no test
+notices.
 
     python tools/mutants.py scenarioctl/runtime/scale.py --count 60 --seed 1 \
         --tests tests/test_scale.py tests/test_golden.py
-    python tools/mutants.py scenarioctl/transactions/simulation/simulate.py --deletions --tests tests/test_check_calls.py
-    python tools/mutants.py --money --count 10
+    python tools/mutants.py scenarioctl/transactions/simulation/simulate.py --deletions --tests
+    tests/test_check_calls.py python tools/mutants.py --money --count 10
 
-Works in a copy of the checkout, takes a random sample, and writes one line for each mutant. `--money` leaves out calls and
-statements of the files that decide over money, so many of each group, with the tests that should notice.  What survived is
-judged by hand; the last judgment is in benchmarks/RESULTS.md.
+Works in a copy of the checkout, takes a random sample, and writes one line for each mutant.
+`--money` leaves out calls and statements of the files that decide over money, so many of each
+group, with the tests that should notice.  What survived is judged by hand; the last judgment is in
+benchmarks/RESULTS.md.
 """
 
 import argparse
@@ -63,24 +65,34 @@ SQL_CHANGES = (
 
 #: What decides over money, in `scenarioctl/`, and the tests that notice what is left out there.
 MONEY: dict[str, str] = {
-    "transactions/transfer/*.py": "route_vectors bridges remote_fee relayed_transfer transfer parachains trust",
+    "transactions/transfer/*.py": (
+        "route_vectors bridges remote_fee relayed_transfer transfer parachains trust"
+    ),
     "transactions/*_transfer.py transactions/*_prices.py transactions/keyless_accounts.py": (
-        "ethereum_over_hub ethereum_transfer connected bridges relayed_transfer remote_fee maximum keyless parachains "
+        "ethereum_over_hub ethereum_transfer connected bridges relayed_transfer remote_fee "
+        "maximum keyless parachains "
         "bad_input"
     ),
     "transactions/simulation/*.py": (
-        "costs programs swap_checks bridges unlisted_assets para_ids ledger branches conservation untold dust credits "
-        "balance_events arrived_locked inner_failures granted_rights fee_asset fee_beside ethereum_requests check "
+        "costs programs swap_checks bridges unlisted_assets para_ids ledger branches "
+        "conservation untold dust credits "
+        "balance_events arrived_locked inner_failures granted_rights fee_asset fee_beside "
+        "ethereum_requests check "
         "ethereum_over_hub parachains remote_fee confirmation"
     ),
-    "transactions/swap/*.py transactions/trades.py": "quoting quote swap swap_checks programs dynamic_fees",
+    "transactions/swap/*.py transactions/trades.py": (
+        "quoting quote swap swap_checks programs dynamic_fees"
+    ),
     "transactions/call_kinds.py transactions/inner_calls.py transactions/xcm_*.py": (
-        "programs ethereum_requests nested_calls ordered_words branches swap_checks xcm_instructions"
+        "programs ethereum_requests nested_calls ordered_words branches swap_checks "
+        "xcm_instructions"
     ),
     "transactions/signing/*.py transactions/signed_*.py transactions/mortality.py": (
         "assembly signing fee_asset expected_payloads signatures wallets bad_input"
     ),
-    "transactions/submission/*.py": "broadcast confirmed_status transaction_status arrivals asset_traps",
+    "transactions/submission/*.py": (
+        "broadcast confirmed_status transaction_status arrivals asset_traps"
+    ),
 }
 
 
@@ -125,7 +137,8 @@ class Finder:
                     yield from self._walk(child)
 
     def _leave_out_calls(self, node: ast.AST) -> Iterator[Mutant]:
-        """Leave out what conditions call, and what is done under them; what is only raised is left out as a statement."""
+        """Leave out what conditions call, and what is done under them; what is only raised is left
+        out as a statement."""
         match node:
             case ast.If(test=test, body=[first, *_], orelse=[]) if not isinstance(first, ast.Raise):
                 yield self._put(test, "False", deletes=True)
@@ -142,9 +155,8 @@ class Finder:
                 new = ast.Compare(node.left, [COMPARISONS[type(first)](), *rest], node.comparators)
                 yield self._put(node, f"({ast.unparse(new)})")
             case ast.BinOp(op=operator) if type(operator) in OPERATORS:
-                yield self._put(
-                    node, f"({ast.unparse(ast.BinOp(node.left, OPERATORS[type(operator)](), node.right))})"
-                )
+                sum_ = ast.BinOp(node.left, OPERATORS[type(operator)](), node.right)
+                yield self._put(node, f"({ast.unparse(sum_)})")
             case ast.BoolOp(op=joint, values=values):
                 other = ast.Or() if isinstance(joint, ast.And) else ast.And()
                 yield self._put(node, f"({ast.unparse(ast.BoolOp(other, values))})")
@@ -181,7 +193,9 @@ class Finder:
         start = self._starts[node.lineno - 1] + node.col_offset
         end = self._starts[node.end_lineno - 1] + node.end_col_offset
         before = self._source[start:end].decode()
-        return Mutant(line=node.lineno, start=start, end=end, before=before, after=after, deletes=deletes)
+        return Mutant(
+            line=node.lineno, start=start, end=end, before=before, after=after, deletes=deletes
+        )
 
 
 def main() -> None:
@@ -189,12 +203,18 @@ def main() -> None:
     parser.add_argument("files", nargs="*", help="of the checkout, to be changed")
     parser.add_argument("--tests", nargs="+", default=[], help="what pytest runs")
     parser.add_argument("--money", action="store_true", help="the files of MONEY, with --deletions")
-    parser.add_argument("-k", dest="picked", default="", help="which of those tests, as pytest takes it")
+    parser.add_argument(
+        "-k", dest="picked", default="", help="which of those tests, as pytest takes it"
+    )
     parser.add_argument("--count", type=int, default=60, help="how many mutants, chosen at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lines", default="", help="only these lines, as FIRST-LAST")
-    parser.add_argument("--deletions", action="store_true", help="only those that leave something out")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for the tests of one mutant")
+    parser.add_argument(
+        "--deletions", action="store_true", help="only those that leave something out"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=300.0, help="seconds for the tests of one mutant"
+    )
     options = parser.parse_args()
     if options.money == bool(options.files or options.tests):
         parser.error("pass files and --tests, or --money")
@@ -204,20 +224,28 @@ def main() -> None:
         package = ROOT / "scenarioctl"
         groups = [
             (
-                sorted(str(each.relative_to(ROOT)) for part in files.split() for each in package.glob(part)),
+                sorted(
+                    str(each.relative_to(ROOT))
+                    for part in files.split()
+                    for each in package.glob(part)
+                ),
                 [f"tests/test_{name}.py" for name in tests.split()],
             )
             for files, tests in MONEY.items()
         ]
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder, "tree")
-        ignored = shutil.ignore_patterns(".git", ".venv*", ".mypy_cache", ".hypothesis", "node_modules")
+        ignored = shutil.ignore_patterns(
+            ".git", ".venv*", ".mypy_cache", ".hypothesis", "node_modules"
+        )
         shutil.copytree(ROOT, copy, ignore=ignored)
         for files, tests in groups:
             try_mutants(copy, files, tests, options)
 
 
-def try_mutants(copy: Path, files: list[str], tests: list[str], options: argparse.Namespace) -> None:
+def try_mutants(
+    copy: Path, files: list[str], tests: list[str], options: argparse.Namespace
+) -> None:
     """Try some mutants of *files* with *tests*, and print what became of each."""
     tests = [*tests, *(("-k", options.picked) if options.picked else ())]
     first, _, last = options.lines.partition("-")
@@ -247,7 +275,8 @@ def try_mutants(copy: Path, files: list[str], tests: list[str], options: argpars
 
 
 def write(path: Path, source: bytes) -> None:
-    """Write a source with a later time each, since its kept bytecode is told by time in seconds and size."""
+    """Write a source with a later time each, since its kept bytecode is told by time in seconds and
+    size."""
     later = path.stat().st_mtime + 10
     path.write_bytes(source)
     os.utime(path, (later, later))

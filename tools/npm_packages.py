@@ -1,4 +1,5 @@
-"""Read npm packages without running or keeping any of their code.  What can't be read ends the tool with a sentence."""
+"""Read npm packages without running or keeping any of their code.  What can't be read ends the tool
+with a sentence."""
 
 import subprocess
 import tarfile
@@ -34,5 +35,7 @@ def run_npm(*arguments: str, folder: Path | None = None) -> str:
     except FileNotFoundError:
         raise SystemExit("npm is not installed (Debian: apt install npm)") from None
     if ran.returncode != 0 or not ran.stdout.strip():
-        raise SystemExit(f"npm {' '.join(arguments)} failed: {ran.stderr.strip() or 'it printed nothing'}")
+        raise SystemExit(
+            f"npm {' '.join(arguments)} failed: {ran.stderr.strip() or 'it printed nothing'}"
+        )
     return ran.stdout

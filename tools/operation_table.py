@@ -1,6 +1,8 @@
-"""`scenarioctl/cli/operations.json`: each operation's request, its fields, and the paths into its answer.
+"""`scenarioctl/cli/operations.json`: each operation's request, its fields, and the paths into its
+answer.
 
-Command lines are made from it: reading them from the types takes longer than anybody waits behind a TAB.
+Command lines are made from it: reading them from the types takes longer than anybody waits behind a
+TAB.
 """
 
 import json
@@ -25,9 +27,16 @@ def _rows_of(operation: str) -> str:
     handler, request_type = find_handler(operation)
     (answer,) = get_args(get_type_hints(handler)["return"])
     paths = " ".join(dict.fromkeys(_paths(answer, LEVELS)))
-    fields = ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in field_rows(request_type))
-    about = json.dumps(getdoc(request_type), ensure_ascii=False)
+    fields = ",\n".join(
+        f"  {json.dumps(each, ensure_ascii=False)}" for each in field_rows(request_type)
+    )
+    about = json.dumps(_unwrapped(getdoc(request_type) or ""), ensure_ascii=False)
     return f'"{operation}": {{"about": {about}, "paths": "{paths}", "fields": [\n{fields}\n]}}'
+
+
+def _unwrapped(text: str) -> str:
+    """Return a docstring with a line for each paragraph."""
+    return "\n\n".join(" ".join(each.split()) for each in text.split("\n\n"))
 
 
 def _paths(kind: Any, levels: int) -> Iterator[str]:

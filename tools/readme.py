@@ -19,7 +19,10 @@ VOLATILE = (
     # An id without a digit looks like a word, but is where ids are.
     (re.compile(r"^[A-Za-z0-9]{9}(?=$|\t)", re.MULTILINE), "<id>"),
     (re.compile(r"(?<=^(?:Created|Changed) )[A-Za-z0-9]{9}\b", re.MULTILINE), "<id>"),
-    (re.compile(r"\b(action|chain|chainQuery|chainTx|http|webhook|delay|payout)_[0-9a-f]{6}\b"), r"\1_<id>"),
+    (
+        re.compile(r"\b(action|chain|chainQuery|chainTx|http|webhook|delay|payout)_[0-9a-f]{6}\b"),
+        r"\1_<id>",
+    ),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<date>"),
 )
 END = "__end of example__"

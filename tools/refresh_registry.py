@@ -1,12 +1,14 @@
-"""Show how the facts that are bundled differ from what the registries say now.  By hand, and once a month.
+"""Show how the facts that are bundled differ from what the registries say now.  By hand, and once a
+month.
 
     .venv/bin/python -m tools.refresh_registry
 
-Pulls the newest versions of the npm packages that the facts come from, changes no file, and prints a table.  Exit code 1,
-and a sentence each, if somebody has to act: a chain that two registries list no more, a runtime table that its package has
-in a newer version, an endpoint on a host known to be dead, a route or an asset whose sources no longer say what is bundled,
-a route that the trust facts want to go another way, or a way that they close and a package lists anew.
-Then change the version in the tool that wrote the facts, and run that: `CONTRIBUTING.md`, "Add something".
+Pulls the newest versions of the npm packages that the facts come from, changes no file, and prints
+a table.  Exit code 1, and a sentence each, if somebody has to act: a chain that two registries list
+no more, a runtime table that its package has in a newer version, an endpoint on a host known to be
+dead, a route or an asset whose sources no longer say what is bundled, a route that the trust facts
+want to go another way, or a way that they close and a package lists anew. Then change the version
+in the tool that wrote the facts, and run that: `CONTRIBUTING.md`, "Add something".
 """
 
 import json
@@ -58,10 +60,12 @@ def find_differences() -> Iterator[Difference]:
         }
         yield from compare_chains(Registry().to_ask(), registries)
         yield from compare_versions(
-            {source.literal: source.spec_version for source in bundle_runtimes.SOURCES}, newest_versions()
+            {source.literal: source.spec_version for source in bundle_runtimes.SOURCES},
+            newest_versions(),
         )
         paraspell, parity, snowbridge = (
-            newest(package) for package in (curate_assets.PARASPELL, curate_assets.PARITY, SNOWBRIDGE)
+            newest(package)
+            for package in (curate_assets.PARASPELL, curate_assets.PARITY, SNOWBRIDGE)
         )
         with reading(paraspell, f"assets as {curate_assets.PARASPELL} has them"):
             yield from compare_assets(
@@ -78,7 +82,9 @@ def find_differences() -> Iterator[Difference]:
             read_routes(FILES["routes"].read_text(encoding="utf-8")), routes_listed(listings)
         )
         # What the versions list that the facts were written beside was looked into then.
-        yield from compare_closures(ways_closed(curate_routes.read_listings(folder)), ways_closed(listings))
+        yield from compare_closures(
+            ways_closed(curate_routes.read_listings(folder)), ways_closed(listings)
+        )
 
 
 def newest_versions() -> dict[str, int]:
@@ -97,7 +103,11 @@ def newest_versions() -> dict[str, int]:
 def read_assets(text: str) -> AssetFacts:
     """Return symbol, decimals and location of each asset in the text of assets.json."""
     return {
-        (chain, row[0]): (row[1], row[2] if len(row) > 2 else None, row[5] if len(row) > 5 else None)
+        (chain, row[0]): (
+            row[1],
+            row[2] if len(row) > 2 else None,
+            row[5] if len(row) > 5 else None,
+        )
         for chain, rows in json.loads(text).items()
         if chain != "read"
         for row in rows
@@ -115,7 +125,8 @@ def read_routes(text: str) -> RouteSources:
 
 
 def routes_listed(listings: curate_routes.Listings) -> RouteSources:
-    """Return the rows that `tools/curate_routes.py` would write from *listings*, with their sources and hops."""
+    """Return the rows that `tools/curate_routes.py` would write from *listings*, with their sources
+    and hops."""
     registry = Registry()
     assets = Assets(registry)
     return {
@@ -127,7 +138,8 @@ def routes_listed(listings: curate_routes.Listings) -> RouteSources:
 
 
 def ways_closed(listings: curate_routes.Listings) -> RouteSources:
-    """Return what *listings* have on two chains though the trust facts of both close the way, with the packages and the reason."""
+    """Return what *listings* have on two chains though the trust facts of both close the way, with
+    the packages and the reason."""
     registry = Registry()
     assets = Assets(registry)
     chains = [chain for chain in registry.all() if chain.name in TRUST and not chain.is_ethereum]
@@ -141,7 +153,11 @@ def ways_closed(listings: curate_routes.Listings) -> RouteSources:
                 for name, listed in listings.items()
                 if len(ends) == 2 and all(place in listed.get(chain, ()) for chain, place in ends)
             )
-            reason = curate_routes.closed_because(asset, source, destination, registry) if packages else ""
+            reason = (
+                curate_routes.closed_because(asset, source, destination, registry)
+                if packages
+                else ""
+            )
             if reason:
                 found[source.name, destination.name, asset.location] = (packages, reason)
     return found

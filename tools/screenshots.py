@@ -1,7 +1,8 @@
 """Take pictures of the page, with Debian's chromium and chromium-driver.
 
 .venv/bin/python tools/screenshots.py              writes docs/pictures/*.png
-.venv/bin/python tools/screenshots.py FOLDER [WORD]  writes every view whose name has WORD, wide and narrow, light and dark, to FOLDER
+.venv/bin/python tools/screenshots.py FOLDER [WORD]  writes every view whose name has WORD, wide and
+narrow, light and dark, to FOLDER
 """
 
 import base64
@@ -93,7 +94,7 @@ class Camera:
 
     def wanted(self, view: View) -> list[tuple[str, int, str]]:
         if self.word is None:
-            return [(name, *how) for name, (of, *how) in DOCUMENTED.items() if of == view.name]  # type: ignore[misc]
+            return [(name, *how[1:]) for name, how in DOCUMENTED.items() if how[0] == view.name]
         return [
             (f"{view.name}-{width}-{scheme}", width, scheme)
             for width, scheme in EVERY
@@ -146,7 +147,9 @@ def opened(*selectors: str) -> Callable[[Page], None]:
 
 
 def scrolled(selector: str) -> Callable[[Page], None]:
-    return lambda page: page.browser.execute_script("arguments[0].scrollIntoView()", page.find(selector))
+    return lambda page: page.browser.execute_script(
+        "arguments[0].scrollIntoView()", page.find(selector)
+    )
 
 
 def blamed(page: Page) -> None:
@@ -189,7 +192,9 @@ def empty(camera: Camera) -> None:
         with page.blocked("*/readyz"):
             camera.take(page, View("outage", "/#/import", "not responding"))
         with page.with_script("window.fetch = () => new Promise(() => {})"):
-            camera.take(page, View("loading", "/#/scenarios", "Loading"), View("loading-home", "/", "Home"))
+            camera.take(
+                page, View("loading", "/#/scenarios", "Loading"), View("loading-home", "/", "Home")
+            )
 
 
 FLOW: dict[str, Any] = {
@@ -296,7 +301,9 @@ def chains(camera: Camera) -> None:
         )
         with injected(page, wallet()):
             camera.take(
-                page, View("account", sign, "Connect Talisman"), View("sign", sign, "Connect", simulated)
+                page,
+                View("account", sign, "Connect Talisman"),
+                View("sign", sign, "Connect", simulated),
             )
             with limited("the signature"):
                 sign_in_wallet(page, to_the_wallet(page, source))
@@ -326,7 +333,9 @@ def chains(camera: Camera) -> None:
 
 
 def main() -> None:
-    folder, word = (Path(sys.argv[1]), (sys.argv[2:] or [""])[0]) if sys.argv[1:] else (PICTURES, None)
+    folder, word = (
+        (Path(sys.argv[1]), (sys.argv[2:] or [""])[0]) if sys.argv[1:] else (PICTURES, None)
+    )
     folder.mkdir(parents=True, exist_ok=True)
     with open_browser(Path(tempfile.mkdtemp())) as browser:
         camera = Camera(browser, folder, word)

@@ -1,4 +1,5 @@
-"""The assets that Snowbridge's registry lists, of Ethereum, Polkadot and Kusama, read from its npm package."""
+"""The assets that Snowbridge's registry lists, of Ethereum, Polkadot and Kusama, read from its npm
+package."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,12 +12,17 @@ from tools.npm_packages import unpack
 SNOWBRIDGE = "@snowbridge/registry@1.1.12"
 _MEMBER = "package/dist/polkadot_mainnet_bridge_info.g.js"
 #: Our name -> its key.
-_CHAINS = {"assetHub": "polkadot_1000", "hydraDx": "polkadot_2034", "assetHub_kusama": "kusama_1000"}
+_CHAINS = {
+    "assetHub": "polkadot_1000",
+    "hydraDx": "polkadot_2034",
+    "assetHub_kusama": "kusama_1000",
+}
 #: How it writes ether itself.
 _ETHER = "0x0000000000000000000000000000000000000000"
 
 
-#: Its ids of chains whose assets go to Ethereum by the Asset Hub of Polkadot: that itself, and Hydration.
+#: Its ids of chains whose assets go to Ethereum by the Asset Hub of Polkadot: that itself, and
+#: Hydration.
 _SENDERS = (1000, 2034)
 
 
@@ -47,7 +53,11 @@ def _tokens(module: str) -> Iterator[Token]:
     listed = dict(_assets(module, "ethereum_1"))
     held = _locations(module, _CHAINS["assetHub"])
     routes = re.findall(
-        rf'from: {{\s*kind: "polkadot",\s*id: (?:{"|".join(map(str, _SENDERS))}),\s*}},\s*to: {{\s*kind: "ethereum",\s*id: 1,\s*}},\s*assets: \[(.*?)\]',
+        (
+            rf'from: {{\s*kind: "polkadot",\s*id: '
+            rf'(?:{"|".join(map(str, _SENDERS))}),\s*}},\s*to: {{\s*kind: "ethereum",\s*id: '
+            rf"1,\s*}},\s*assets: \[(.*?)\]"
+        ),
         module,
         re.DOTALL,
     )
@@ -59,11 +69,14 @@ def _tokens(module: str) -> Iterator[Token]:
         if symbol is None or decimals is None:
             raise SystemExit(f"{SNOWBRIDGE} has no symbol or decimals of {address}")
         outside = across(absolute(held[address], 1000), "Polkadot", "Ethereum:1")
-        yield Token(address.lower(), symbol.group(1), int(decimals.group(1)), seen_from(outside, None))
+        yield Token(
+            address.lower(), symbol.group(1), int(decimals.group(1)), seen_from(outside, None)
+        )
 
 
 def _locations(module: str, key: str) -> dict[str, str]:
-    """Return the locations of the assets of a chain by the addresses of their contracts on Ethereum."""
+    """Return the locations of the assets of a chain by the addresses of their contracts on
+    Ethereum."""
     ethereum = "2/GlobalConsensus(Ethereum:1)"
     found = {}
     for token, fields in _assets(module, key):
@@ -90,7 +103,8 @@ def _assets(module: str, key: str) -> Iterator[tuple[str, str]]:
 
 
 def _write(literal: str) -> str:
-    """Return the location that a literal of the package writes: that of an asset of Polkadot or Kusama."""
+    """Return the location that a literal of the package writes: that of an asset of Polkadot or
+    Kusama."""
     parents = re.search(r"parents: (\d)", literal)
     if parents is None:
         raise SystemExit(f"{SNOWBRIDGE} has a location without parents: {literal}")

@@ -47,15 +47,21 @@ class Node:
             if self._socket is None:
                 self._socket = websocket.create_connection(self.url, timeout=60)
                 if (found := self.ask("chain_getBlockHash", 0)) != self.genesis:
-                    raise SystemExit(f"{self.url} has the genesis hash {found}, expected {self.genesis}")
-            self._socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+                    raise SystemExit(
+                        f"{self.url} has the genesis hash {found}, expected {self.genesis}"
+                    )
+            self._socket.send(
+                json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+            )
             answer = dict(json.loads(self._socket.recv()))
         except (OSError, TypeError, ValueError, websocket.WebSocketException) as error:
             self._socket = None
             raise Unreachable(f"{self.url}: {error}") from None
         if "result" not in answer:
             why = answer.get("error")
-            raise NodeError(f"{self.url}: {method}: {why}", why.get("code") if isinstance(why, dict) else 0)
+            raise NodeError(
+                f"{self.url}: {method}: {why}", why.get("code") if isinstance(why, dict) else 0
+            )
         return answer["result"]
 
     def known(self, method: str, *params: Any) -> Any:
@@ -65,13 +71,16 @@ class Node:
         return answer
 
     def finalized(self) -> int:
-        return int(self.known("chain_getHeader", self.known("chain_getFinalizedHead"))["number"], 16)
+        return int(
+            self.known("chain_getHeader", self.known("chain_getFinalizedHead"))["number"], 16
+        )
 
     def block_hash(self, number: int) -> str:
         return str(self.known("chain_getBlockHash", number))
 
     def nonce(self, account: bytes, block: str | None = None) -> int:
-        """Return how many transactions *account* has in blocks, up to *block* or to the best one."""
+        """Return how many transactions *account* has in blocks, up to *block* or to the best
+        one."""
         # twox128("System"), twox128("Account"), then blake2_128_concat of the account.
         prefix = "0x26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9"
         key = prefix + blake2b(account, digest_size=16).hexdigest() + account.hex()
@@ -79,7 +88,8 @@ class Node:
         return int.from_bytes(bytes.fromhex(value[2:10]), "little") if value else 0
 
     def find(self, tx: str, *, first: int, last: int) -> str:
-        """Return the hash of the block from *first* to *last* that has the transaction; "" if none has."""
+        """Return the hash of the block from *first* to *last* that has the transaction; "" if none
+        has."""
         for number in range(first, last + 1):
             block = self.block_hash(number)
             if tx in self.known("chain_getBlock", block)["block"]["extrinsics"]:
@@ -87,13 +97,17 @@ class Node:
         return ""
 
     def fee(self, tx: bytes) -> int:
-        """Return what the node estimates that the signed transaction costs, raw; Refused if it doesn't say."""
+        """Return what the node estimates that the signed transaction costs, raw; Refused if it
+        doesn't say."""
         given = "0x" + (tx + len(tx).to_bytes(4, "little")).hex()
         try:
-            info = bytes.fromhex(self.ask("state_call", "TransactionPaymentApi_query_info", given)[2:])
+            info = bytes.fromhex(
+                self.ask("state_call", "TransactionPaymentApi_query_info", given)[2:]
+            )
         except (NodeError, TypeError, ValueError, LookupError) as error:
             raise Refused(f"its fee is unknown: {error}") from None
-        # RuntimeDispatchInfo: the weight (two compact numbers), the class (one byte), and the fee (u128).
+        # RuntimeDispatchInfo: the weight (two compact numbers), the class (one byte), and the fee
+        # (u128).
         if not 19 <= len(info) <= 35:
             raise Refused(f"its fee is unknown: your node answers 0x{info[:40].hex()}")
         return int.from_bytes(info[-16:], "little")
@@ -135,26 +149,40 @@ class Runtime:
     def decode(self, call: bytes) -> dict[str, Any]:
         """Return the call as plain data; Refused if it isn't exactly one call."""
         config, metadata = self._decoder
-        scale = config.create_scale_object("Call", data=ScaleBytes(bytearray(call)), metadata=metadata)
+        scale = config.create_scale_object(
+            "Call", data=ScaleBytes(bytearray(call)), metadata=metadata
+        )
         try:
             scale.decode(check_remaining=True)
         except Exception as error:
-            raise Refused(f"the runtime {self.spec} of your node doesn't read the call: {error}") from None
+            raise Refused(
+                f"the runtime {self.spec} of your node doesn't read the call: {error}"
+            ) from None
         return dict(scale.value)
 
     def extensions(self) -> list[tuple[str, bool, bool]]:
-        """Return each extension's name, and whether it adds bytes to the transaction and to the payload."""
+        """Return each extension's name, and whether it adds bytes to the transaction and to the
+        payload."""
         _, metadata = self._decoder
         return [
-            (each["identifier"], self._has_bytes(each["ty"]), self._has_bytes(each["additional_signed"]))
+            (
+                each["identifier"],
+                self._has_bytes(each["ty"]),
+                self._has_bytes(each["additional_signed"]),
+            )
             for each in metadata[1][1]["extrinsic"]["signed_extensions"].value
         ]
 
     def address(self, account: bytes) -> bytes:
-        """Return an account by its public key, as the runtime writes the sender of a transaction."""
+        """Return an account by its public key, as the runtime writes the sender of a
+        transaction."""
         _, metadata = self._decoder
         of_extrinsic = self._type(metadata[1][1]["extrinsic"]["ty"].value)["params"]
-        (kind,) = [self._type(each["type"])["path"][-1] for each in of_extrinsic if each["name"] == "Address"]
+        (kind,) = [
+            self._type(each["type"])["path"][-1]
+            for each in of_extrinsic
+            if each["name"] == "Address"
+        ]
         if kind not in ("MultiAddress", "AccountId32"):
             raise Refused(f"this signer doesn't know senders of the type {kind}")
         return account if kind == "AccountId32" else b"\0" + account
@@ -171,7 +199,8 @@ class Runtime:
 
 
 def call_of(extrinsic: str) -> bytes:
-    """Return the call of an unsigned (bare) extrinsic; Refused for anything else, and for a call that is too long."""
+    """Return the call of an unsigned (bare) extrinsic; Refused for anything else, and for a call
+    that is too long."""
     try:
         data = bytes.fromhex(extrinsic.removeprefix("0x"))
     except ValueError:

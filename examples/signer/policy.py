@@ -55,7 +55,8 @@ class Move:
     receiver: str = ""
     #: Where the tokens go, as a location seen from the chain; empty if they stay there.
     to: str = ""
-    #: How they get there: a transfer type of the call, or `Teleport`, `Reserve` or `Automatic` for the older calls.
+    #: How they get there: a transfer type of the call, or `Teleport`, `Reserve` or `Automatic` for
+    #: the older calls.
     by: str = ""
 
 
@@ -93,7 +94,10 @@ class Rule:
             return f"{move.amount} is more than max ({self.most})"
         day = sum(spent(self.chain, asset) for asset in self.assets)
         if day + move.amount > self.most_per_day:
-            return f"{move.amount} and the {day} of the last 24 hours are more than max_per_day ({self.most_per_day})"
+            return (
+                f"{move.amount} and the {day} of the last 24 hours are more than max_per_day "
+                f"({self.most_per_day})"
+            )
         return ""
 
 
@@ -108,11 +112,15 @@ class Chain:
     most_fee_per_day: int
 
     def refusal(self, fee: int, day: int) -> str:
-        """Return why a transaction with this fee isn't signed after fees of *day* in the last 24 hours; "" if it is."""
+        """Return why a transaction with this fee isn't signed after fees of *day* in the last 24
+        hours; "" if it is."""
         if fee > self.most_fee:
             return f"its fee {fee} is more than max_fee ({self.most_fee})"
         if day + fee > self.most_fee_per_day:
-            return f"its fee {fee} and the {day} of the last 24 hours are more than max_fee_per_day ({self.most_fee_per_day})"
+            return (
+                f"its fee {fee} and the {day} of the last 24 hours are more than "
+                f"max_fee_per_day ({self.most_fee_per_day})"
+            )
         return ""
 
 
@@ -138,12 +146,15 @@ class Policy:
 
 
 def load_policy(path: Path) -> Policy:
-    """Read the file; SystemExit for anything that isn't understood, since a typo must not widen it."""
+    """Read the file; SystemExit for anything that isn't understood, since a typo must not widen
+    it."""
     with path.open("rb") as file:
         table = tomllib.load(file)
     try:
         _only(
-            table, {"daemon", "journal", "jobs", "max_transactions_per_day", "chains", "allow"}, "the policy"
+            table,
+            {"daemon", "journal", "jobs", "max_transactions_per_day", "chains", "allow"},
+            "the policy",
         )
         chains = {name: _chain(name, each) for name, each in table["chains"].items()}
         rules = tuple(_rule(number, each) for number, each in enumerate(table["allow"], 1))
@@ -213,7 +224,8 @@ def _raw(amount: str, decimals: int) -> int:
 
 
 def read_move(chain: str, call: dict[str, Any], data: bytes) -> Move:
-    """Return what a decoded call does; Refused for calls, and shapes of calls, that the signer doesn't know."""
+    """Return what a decoded call does; Refused for calls, and shapes of calls, that the signer
+    doesn't know."""
     name = (call["call_module"], call["call_function"])
     kind = next((kind for kind, calls in CALLS.items() if name in calls), "")
     args = {each["name"]: each["value"] for each in call["call_args"]}
@@ -224,7 +236,9 @@ def read_move(chain: str, call: dict[str, Any], data: bytes) -> Move:
     try:
         read = _transfer(name[0], args, data) if kind == "transfer" else _xcm(name[1], args)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Refused(f"{'.'.join(name)} has a shape that this signer doesn't know ({error!r})") from None
+        raise Refused(
+            f"{'.'.join(name)} has a shape that this signer doesn't know ({error!r})"
+        ) from None
     return Move(chain=chain, kind=kind, **read)
 
 
@@ -251,7 +265,10 @@ def _xcm(method: str, args: Mapping[str, Any]) -> dict[str, Any]:
         beneficiary = step["DepositAsset"]["beneficiary"]
         if step["DepositAsset"]["assets"] not in ({"Wild": "All"}, {"Wild": {"AllCounted": 1}}):
             raise Refused("its program for the other chain doesn't deposit all of the asset")
-        if by not in ("Teleport", "LocalReserve", "DestinationReserve") or args["fees_transfer_type"] != by:
+        if (
+            by not in ("Teleport", "LocalReserve", "DestinationReserve")
+            or args["fees_transfer_type"] != by
+        ):
             raise Refused(f"this signer doesn't know the transfer type {by}")
         if location(_versioned(args["remote_fees_id"])) != _asset_id(asset):
             raise Refused("the fee on the other chain is paid in another asset")
@@ -288,7 +305,8 @@ def _versioned(value: Mapping[str, Any]) -> Any:
 
 
 def location(value: Mapping[str, Any]) -> str:
-    """Return a location in one line, like `1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)`."""
+    """Return a location in one line, like
+    `1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)`."""
     interior = value["interior"]
     if interior == "Here":
         return f"{value['parents']}/Here"

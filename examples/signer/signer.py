@@ -3,7 +3,8 @@
     signer.py init POLICY          create the journal; drafts from before are never signed
     signer.py run POLICY [--once]  sign what jobs draft from now on
 
-The key is a mnemonic or a URI, in the file that --key names (mode 600) or in the variable SIGNER_KEY. See README.md.
+The key is a mnemonic or a URI, in the file that --key names (mode 600) or in the variable
+SIGNER_KEY. See README.md.
 """
 
 import argparse
@@ -44,10 +45,12 @@ PAGE = 100
 
 
 class Journal:
-    """What was decided about each draft: one JSON object to a line, on the disk before the signer goes on.
+    """What was decided about each draft: one JSON object to a line, on the disk before the signer
+    goes on.
 
-    A draft goes through `intent` (all that is signed, and what it costs), `signed` (the transaction) and `outcome`, or is
-    `refused`. Its first line stays: nothing that comes later changes what was signed, or what counts.
+    A draft goes through `intent` (all that is signed, and what it costs), `signed` (the
+    transaction) and `outcome`, or is `refused`. Its first line stays: nothing that comes later
+    changes what was signed, or what counts.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,7 +58,9 @@ class Journal:
         try:
             self._file = path.open("r+b")
         except FileNotFoundError:
-            raise SystemExit(f"there is no journal {path}: create it once with `signer.py init`") from None
+            raise SystemExit(
+                f"there is no journal {path}: create it once with `signer.py init`"
+            ) from None
         lock(self._file, f"the journal {path}")
         #: Account and, for each job, the number of its newest draft that is dealt with.
         self.account, self.cursors = "", dict[str, int]()
@@ -71,7 +76,9 @@ class Journal:
                     self._keep(json.loads(line))
                 except (KeyError, TypeError, ValueError) as error:
                     self._file.close()
-                    raise SystemExit(f"the journal {path} is damaged: {error!r} in {line[:80]!r}") from None
+                    raise SystemExit(
+                        f"the journal {path} is damaged: {error!r} in {line[:80]!r}"
+                    ) from None
         self._file.seek(whole)
         self._file.truncate()
 
@@ -90,7 +97,8 @@ class Journal:
             raise SystemExit(f"the journal {self.path} can't be written: {error}") from None
 
     def now(self) -> float:
-        """Return the time. It never runs back, or the sums of the last 24 hours would be too small."""
+        """Return the time. It never runs back, or the sums of the last 24 hours would be too
+        small."""
         return max(time.time(), self._newest)
 
     def _keep(self, entry: dict[str, Any]) -> None:
@@ -114,7 +122,9 @@ class Journal:
     def last_day(self) -> list[dict[str, Any]]:
         """Return all that was to be signed in the last 24 hours, whatever became of it."""
         since = self.now() - DAY
-        return [entry for entry in self.drafts.values() if "call" in entry and entry["time"] > since]
+        return [
+            entry for entry in self.drafts.values() if "call" in entry and entry["time"] > since
+        ]
 
     def spent(self, chain: str, asset: str) -> int:
         return sum(
@@ -128,7 +138,11 @@ class Journal:
 
     def next_nonce(self, chain: str) -> int:
         """Return the smallest nonce that no final block has, as far as the signer has seen."""
-        final = [entry for entry in self.drafts.values() if entry.get("status") in ("finalized", "replaced")]
+        final = [
+            entry
+            for entry in self.drafts.values()
+            if entry.get("status") in ("finalized", "replaced")
+        ]
         return max([entry["nonce"] + 1 for entry in final if entry["chain"] == chain], default=0)
 
 
@@ -149,11 +163,14 @@ class Daemon:
         self._opener = urllib.request.build_opener(AsItIs)
 
     def ask(self, path: str, **fields: Any) -> Any:
-        """Return the answer; Refused if the daemon refuses what was asked, Unreachable if it should be asked again."""
+        """Return the answer; Refused if the daemon refuses what was asked, Unreachable if it should
+        be asked again."""
         headers = {"Content-Type": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        request = urllib.request.Request(self.url + path, json.dumps(fields).encode(), headers)  # noqa: S310 - the policy's
+        # The policy names the URL.
+        body = json.dumps(fields).encode()
+        request = urllib.request.Request(self.url + path, body, headers)  # noqa: S310
         try:
             with self._opener.open(request, timeout=PATIENCE) as response:
                 answer = response.read(LONGEST_ANSWER + 1)
@@ -172,11 +189,15 @@ class Signer:
 
     def __init__(self, policy: Policy, journal: Journal, daemon: Daemon, key: Keypair) -> None:
         self.policy, self.journal, self.daemon, self.key = policy, journal, daemon, key
-        self.nodes = {name: Node(chain.node, chain.genesis) for name, chain in policy.chains.items()}
+        self.nodes = {
+            name: Node(chain.node, chain.genesis) for name, chain in policy.chains.items()
+        }
         self._told: set[int] = set()
         self._said = ""
         if journal.account != key.ss58_address:
-            raise SystemExit(f"the journal is of {journal.account}, the key is of {key.ss58_address}")
+            raise SystemExit(
+                f"the journal is of {journal.account}, the key is of {key.ss58_address}"
+            )
         for entry in journal.open():
             if entry["chain"] not in self.nodes:
                 raise SystemExit(
@@ -184,7 +205,8 @@ class Signer:
                 )
 
     def look(self) -> bool:
-        """Finish what is under way, then deal with new drafts of every job; tell whether nothing was left to do."""
+        """Finish what is under way, then deal with new drafts of every job; tell whether nothing
+        was left to do."""
         if not self._settle():
             return False
         idle = True
@@ -200,7 +222,12 @@ class Signer:
         """Log a line, but not the same twice. What the daemon says can't begin another one."""
         if text != self._said:
             shown = "".join(each if each.isprintable() else "?" for each in text[:1000])
-            print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), shown, file=sys.stderr, flush=True)
+            print(
+                time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                shown,
+                file=sys.stderr,
+                flush=True,
+            )
         self._said = text
 
     def _new_drafts(self, job: str) -> list[dict[str, Any]]:
@@ -225,10 +252,15 @@ class Signer:
             ) from None
         after = which.get("after", 0)
         for number in numbers:
-            if type(number) is not int or not after < number < 1 << 63 or number in self.journal.drafts:
+            if (
+                type(number) is not int
+                or not after < number < 1 << 63
+                or number in self.journal.drafts
+            ):
                 shown = number if type(number) is int else f"with a {type(number).__name__}"
                 raise Unreachable(
-                    f"job {job}: the daemon numbers a draft {shown}, expected a new one after {after}"
+                    f"job {job}: the daemon numbers a draft {shown}, expected a new one "
+                    f"after {after}"
                 )
             after = number
         return rows[:PAGE]
@@ -246,7 +278,8 @@ class Signer:
         self._finish(self.journal.drafts[seq])
 
     def _occasion(self, job: str, row: dict[str, Any]) -> list[str] | None:
-        """Return what a draft is for: step and planned time, None for a run by hand; Refused if that was signed before.
+        """Return what a draft is for: step and planned time, None for a run by hand; Refused if
+        that was signed before.
 
         A failover of the daemon's store repeats what it has lost.
         """
@@ -256,11 +289,14 @@ class Signer:
         occasion = [job, node[:200], moment[:40]]
         for seq, entry in self.journal.drafts.items():
             if entry.get("occasion") == occasion:
-                raise Refused(f"draft {seq} of the same step and planned time was to be signed before")
+                raise Refused(
+                    f"draft {seq} of the same step and planned time was to be signed before"
+                )
         return occasion
 
     def _plan(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Judge a draft, and return all that is signed for it and what it costs; Refused if it isn't signed."""
+        """Judge a draft, and return all that is signed for it and what it costs; Refused if it
+        isn't signed."""
         name, tx = row.get("chain"), row.get("tx")
         if not isinstance(name, str) or not isinstance(tx, str):
             raise Refused("its chain and its transaction are not text")
@@ -271,7 +307,9 @@ class Signer:
         if name not in self.policy.chains:
             raise Refused(f"{name} is not a chain of the policy")
         if len(self.journal.last_day()) >= self.policy.most_transactions_per_day:
-            raise Refused(f"max_transactions_per_day ({self.policy.most_transactions_per_day}) is reached")
+            raise Refused(
+                f"max_transactions_per_day ({self.policy.most_transactions_per_day}) is reached"
+            )
         chain, node, account = self.policy.chains[name], self.nodes[name], self.key.public_key
         call = call_of(tx)
         runtime = node.runtime()
@@ -292,10 +330,12 @@ class Signer:
         if why := chain.refusal(fee, self.journal.fees(name)):
             raise Refused(why)
         return {
-            "chain": name, "rule": rule.name, "asset": move.asset, "amount": str(move.amount), "fee": str(fee),
+            "chain": name, "rule": rule.name, "asset": move.asset, "amount": str(move.amount),
+                "fee": str(fee),
             "receiver": move.receiver, "nonce": nonce, "block": block,
             "call_hash": "0x" + blake2b(call, digest_size=32).hexdigest(),
-            "sender": sender.hex(), "extra": extra.hex(), "call": call.hex(), "additional": additional.hex(),
+            "sender": sender.hex(), "extra": extra.hex(), "call": call.hex(),
+                "additional": additional.hex(),
         }  # fmt: skip
 
     def _finish(self, entry: dict[str, Any]) -> None:
@@ -312,10 +352,16 @@ class Signer:
         if seq not in self._told:
             self._told.add(seq)
             try:
-                # It marks the draft as sent. Whether it tells the truth is seen on the chain, at the next look.
-                # Again: a crash or a lost answer may have left it in the daemon's store, but in no block.
+                # It marks the draft as sent. Whether it tells the truth is seen on the chain, at
+                # the next look. Again: a crash or a lost answer may have left it in the daemon's
+                # store, but in no block.
                 self.daemon.ask(
-                    "/api/chain/Broadcast", chain=chain, tx=tx, job=entry["job"], draft=seq, again=True
+                    "/api/chain/Broadcast",
+                    chain=chain,
+                    tx=tx,
+                    job=entry["job"],
+                    draft=seq,
+                    again=True,
                 )
                 return
             except (Refused, Unreachable) as why:
@@ -328,7 +374,8 @@ class Signer:
     def _settle(self) -> bool:
         """Find out from your node what became of a transaction; tell whether nothing is under way.
 
-        Only final blocks decide: no fork, and no node that is behind, takes back what was counted on.
+        Only final blocks decide: no fork, and no node that is behind, takes back what was counted
+        on.
         """
         for entry in self.journal.open():
             node, last = self.nodes[entry["chain"]], entry["block"] + PERIOD
@@ -338,12 +385,15 @@ class Signer:
                 if block := node.find(tx, first=first, last=min(last, finalized)):
                     self._end(entry, "finalized", block)
                 else:
-                    self._end(entry, "replaced", f"another transaction has its nonce {entry['nonce']}")
+                    self._end(
+                        entry, "replaced", f"another transaction has its nonce {entry['nonce']}"
+                    )
             elif finalized > last:
                 self._end(entry, "expired", f"no block up to {last} has it")
             else:
                 if node.nonce(self.key.public_key) <= entry["nonce"]:
-                    # The same nonce, block and call: of all that is ever signed for it, one can be included.
+                    # The same nonce, block and call: of all that is ever signed for it, one can be
+                    # included.
                     self._finish(entry)
                 return False
         return True
@@ -385,7 +435,9 @@ def create_journal(path: Path, key: Keypair) -> None:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        raise SystemExit(f"the journal {path} exists: a second one would forget what was signed") from None
+        raise SystemExit(
+            f"the journal {path} exists: a second one would forget what was signed"
+        ) from None
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)

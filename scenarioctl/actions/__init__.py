@@ -34,7 +34,8 @@ STEPS = {
 def find_step(node: "Node") -> "StepKind | None":
     """Return the step type of *node*; None if there is no such type.
 
-    The type of the node names it, or, in any case of letters, `formData.action` of a node of type `action`.
+    The type of the node names it, or, in any case of letters, `formData.action` of a node of type
+    `action`.
     """
     name = node.type
     if name == "action":
@@ -46,14 +47,17 @@ def find_step(node: "Node") -> "StepKind | None":
 
 
 def number_steps(nodes: "Iterable[Node]") -> dict[str, int]:
-    """Return the numbers that messages and the editor call steps by, counted from 1 in the order of *nodes*, by node id.
+    """Return the numbers that messages and the editor call steps by, counted from 1 in the order of
+    *nodes*, by node id.
 
     A box that only says something to the actions beside it has none.
     """
     steps = ((node, find_step(node)) for node in nodes)
     return {
         node.id: number
-        for number, (node, _) in enumerate((each for each in steps if each[1] and not each[1].is_shared), 1)
+        for number, (node, _) in enumerate(
+            (each for each in steps if each[1] and not each[1].is_shared), 1
+        )
     }
 
 
@@ -72,7 +76,9 @@ def unknown_sentence(node: "Node") -> str:
     """Return what is wrong with a node that has no known step type."""
     if node.type != "action":
         types = ", ".join(
-            dict.fromkeys([*(step.box.type for step in all_steps() if step.box.type != "action"), "action"])
+            dict.fromkeys(
+                [*(step.box.type for step in all_steps() if step.box.type != "action"), "action"]
+            )
         )
         return f"unknown node type {shorten(node.type)}, skipped in runs; expected one of: {types}"
     choice = node.form.get("action")

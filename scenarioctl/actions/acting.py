@@ -1,4 +1,5 @@
-"""Make a call as another account: what its signer may do is read from the chain, and what they sign goes around the call."""
+"""Make a call as another account: what its signer may do is read from the chain, and what they sign
+goes around the call."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
 
-#: What the weight of a call is allowed to grow until it runs, in per cent: a block's state is never quite the next one's.
+#: What the weight of a call is allowed to grow until it runs, in per cent: a block's state is never
+#: quite the next one's.
 WEIGHT_MARGIN = 10
 #: Accounts that an error lists.
 _LISTED = 12
@@ -31,8 +33,8 @@ async def act(
 ) -> ActedCall:
     """Return what the signer of *acting* sends to *chain*, so that its account makes *call*.
 
-    With a connection the signer's rights and the state of the operation are read. InvalidRequest if the signer has no such
-    right, Conflict if they approved already.
+    With a connection the signer's rights and the state of the operation are read. InvalidRequest if
+    the signer has no such right, Conflict if they approved already.
     """
     account = format_account(acting.account, chain.ss58_prefix)
     said = [f"It is made as {account if acting.name == account else f'{acting.name}, {account}'}."]
@@ -51,8 +53,14 @@ async def act(
             continue
         name = name or format_account(layer.account, chain.ss58_prefix)
         signatory = require_signatory(name, layer, chain, outer)
-        opened = None if app.settings.offline else await read_operation(app, chain, table, layer, call)
-        payer = "the signer" if layer is acting.layers[-1] else format_account(signatory, chain.ss58_prefix)
+        opened = (
+            None if app.settings.offline else await read_operation(app, chain, table, layer, call)
+        )
+        payer = (
+            "the signer"
+            if layer is acting.layers[-1]
+            else format_account(signatory, chain.ss58_prefix)
+        )
         made = await approve(app, name, chain, table, layer, signatory, call, opened, payer=payer)
         call, said, warned = made.call, [*said, *made.notes], [*warned, *made.warnings]
         # A multisig that is a signatory of this one is another account.
@@ -65,7 +73,10 @@ def _check_length(chain: "Chain", acting: "Acting", account: bytes) -> None:
         raise InvalidRequest(
             field="as",
             value=acting.name,
-            problem=f"has accounts of {len(account)} bytes, and {chain.title} has accounts of {chain.account_format.length}",
+            problem=(
+                f"has accounts of {len(account)} bytes, and {chain.title} has accounts of "
+                f"{chain.account_format.length}"
+            ),
             expected="an account of that chain",
         )
 
@@ -75,8 +86,11 @@ def _listed(chain: "Chain", accounts: "tuple[bytes, ...] | list[bytes]") -> str:
     return f"{shown}, …" if len(accounts) > _LISTED else shown
 
 
-def require_signatory(name: str, layer: MultisigLayer, chain: "Chain", signer: bytes | None) -> bytes:
-    """Return who makes the call of the multisig of that *name*: *signer*, who must be one of its signatories."""
+def require_signatory(
+    name: str, layer: MultisigLayer, chain: "Chain", signer: bytes | None
+) -> bytes:
+    """Return who makes the call of the multisig of that *name*: *signer*, who must be one of its
+    signatories."""
     expected = f"a signatory of {name}: {_listed(chain, layer.signatories)}"
     if signer is None:
         raise InvalidRequest(field="sender", problem="is missing", expected=expected)
@@ -100,9 +114,11 @@ async def _proxied(
     call: "Call",
     outer: bytes | None,
 ) -> "Call":
-    """Return what a proxy signs so that *layer* makes *call*; InvalidRequest if the chain knows none that may.
+    """Return what a proxy signs so that *layer* makes *call*; InvalidRequest if the chain knows
+    none that may.
 
-    Without a type, the chain takes the first of those that a proxy has. Of several, one is named that lets the call through.
+    Without a type, the chain takes the first of those that a proxy has. Of several, one is named
+    that lets the call through.
     """
     held, _ = await app.client(chain).storage("Proxy", "Proxies", layer.real)
     mine = _proxies_of(held, name, chain, layer, outer)
@@ -117,14 +133,21 @@ async def _proxied(
     kinds = " or ".join(dict.fromkeys(str(mine[place]["proxy_type"]) for place in undelayed))
     raise InvalidRequest(
         field="as",
-        problem=f": a proxy of the type {kinds} may not make this call on {chain.title} ({_FILTERED})",
+        problem=(
+            f": a proxy of the type {kinds} may not make this call on {chain.title} ({_FILTERED})"
+        ),
     )
 
 
 def _proxies_of(
-    held: "Sequence[Mapping[str, Any]]", name: str, chain: "Chain", layer: ProxyLayer, outer: bytes | None
+    held: "Sequence[Mapping[str, Any]]",
+    name: str,
+    chain: "Chain",
+    layer: ProxyLayer,
+    outer: bytes | None,
 ) -> "list[Mapping[str, Any]]":
-    """Return those of the proxies *held* that are meant, in the chain's order; InvalidRequest if none can be used."""
+    """Return those of the proxies *held* that are meant, in the chain's order; InvalidRequest if
+    none can be used."""
     wanted = layer.type.lower()
     typed = [each for each in held if not wanted or str(each["proxy_type"]).lower() == wanted]
     mine = [each for each in typed if outer is None or each["delegate"] == outer]
@@ -132,7 +155,8 @@ def _proxies_of(
     whose = f"{f'{name} ({account})' if name else account} on {chain.title}"
     if not mine:
         given = [
-            f"{format_account(each['delegate'], chain.ss58_prefix)} ({each['proxy_type']})" for each in held
+            f"{format_account(each['delegate'], chain.ss58_prefix)} ({each['proxy_type']})"
+            for each in held
         ]
         who = "nobody" if outer is None else format_account(outer, chain.ss58_prefix)
         kind = f" of the type {layer.type}" if layer.type else ""
@@ -144,14 +168,18 @@ def _proxies_of(
     if all(each["delay"] for each in mine):
         raise InvalidRequest(
             field="as",
-            problem=f": the proxy of {whose} has to announce each call {mine[0]['delay']} blocks before it runs, which is not drafted here",
+            problem=(
+                f": the proxy of {whose} has to announce each call {mine[0]['delay']} blocks "
+                "before it runs, which is not drafted here"
+            ),
             expected="a proxy without a delay",
         )
     return mine
 
 
 async def _is_filtered(app: "Application", chain: "Chain", call: "Call", outer: bytes) -> bool:
-    """Tell whether the filter of a proxy's type refuses *call*, as a dry run says; a chain without one says nothing."""
+    """Tell whether the filter of a proxy's type refuses *call*, as a dry run says; a chain without
+    one says nothing."""
     from scenarioctl.transactions.events import explain_dispatch_error
     from scenarioctl.transactions.simulation.dry_run import try_call
 
@@ -220,7 +248,8 @@ async def approve(
     *,
     payer: str = "the signer",
 ) -> ActedCall:
-    """Return what *signatory* signs to open the operation of *call*, to approve it, or to run it with the last approval.
+    """Return what *signatory* signs to open the operation of *call*, to approve it, or to run it
+    with the last approval.
 
     *name* is that of the multisig, and *payer* says from whom a deposit is held.
     """
@@ -228,9 +257,14 @@ async def approve(
         return ActedCall(call=multisig_call(call, layer, signatory, table))
     if opened is None:
         left = layer.threshold - 1
-        note = f"It opens an operation of {name}: {left} more of its signatories must approve it before it runs, and until then {_deposit(app, chain, table, layer)} is held from {payer}."
+        note = (
+            f"It opens an operation of {name}: {left} more of its signatories must approve it "
+            f"before it runs, and until then {_deposit(app, chain, table, layer)} is held from "
+            f"{payer}."
+        )
         unread = (
-            f"Offline nobody tells whether {name} has this operation open already; if it has, this fails."
+            f"Offline nobody tells whether {name} has this operation open already; if it has, "
+            "this fails."
         )
         return ActedCall(
             call=multisig_call(call, layer, signatory, table),
@@ -243,35 +277,53 @@ async def approve(
         left = layer.threshold - len(approvals)
         return ActedCall(
             call=multisig_call(call, layer, signatory, table, timepoint=opened.when),
-            notes=(f"It approves an open operation of {name}: {left} more must approve it before it runs.",),
+            notes=(
+                (
+                    f"It approves an open operation of {name}: {left} more must approve it "
+                    "before it runs."
+                ),
+            ),
         )
     weight = await _weigh(app, chain, call, layer.account)
-    note = f"With it enough of {name} have approved, and the call runs. Its weight may be {WEIGHT_MARGIN} % more than the chain says now."
+    note = (
+        f"With it enough of {name} have approved, and the call runs. Its weight may be "
+        f"{WEIGHT_MARGIN} % more than the chain says now."
+    )
     return ActedCall(
-        call=multisig_call(call, layer, signatory, table, timepoint=opened.when, weight=weight), notes=(note,)
+        call=multisig_call(call, layer, signatory, table, timepoint=opened.when, weight=weight),
+        notes=(note,),
     )
 
 
 def refuse_again(
     name: str, chain: "Chain", layer: MultisigLayer, signatory: bytes, opened: OpenOperation
 ) -> None:
-    """Refuse another approval of a *signatory* who has approved the operation of the multisig of that *name*."""
+    """Refuse another approval of a *signatory* who has approved the operation of the multisig of
+    that *name*."""
     if signatory in opened.approvals:
         raise Conflict(
-            f"{format_account(signatory, chain.ss58_prefix)} has approved this operation of {name} already: {len(opened.approvals)} of {layer.threshold} have"
+            f"{format_account(signatory, chain.ss58_prefix)} has approved this operation "
+            f"of {name} already: {len(opened.approvals)} of {layer.threshold} have"
         )
 
 
-def _deposit(app: "Application", chain: "Chain", table: "RuntimeTable", layer: MultisigLayer) -> str:
+def _deposit(
+    app: "Application", chain: "Chain", table: "RuntimeTable", layer: MultisigLayer
+) -> str:
     try:
-        base, each = (int(table.constant("Multisig", name)) for name in ("DepositBase", "DepositFactor"))
+        base, each = (
+            int(table.constant("Multisig", name)) for name in ("DepositBase", "DepositFactor")
+        )
     except InvalidRequest:
         return "a deposit"
     return f"a deposit of {app.assets.native(chain).amount(base + each * layer.threshold)}"
 
 
-async def _weigh(app: "Application", chain: "Chain", call: "Call", account: bytes) -> dict[str, int]:
-    """Return what *call* may weigh: what the chain says now, and a margin. Source: the call's own dispatch info."""
+async def _weigh(
+    app: "Application", chain: "Chain", call: "Call", account: bytes
+) -> dict[str, int]:
+    """Return what *call* may weigh: what the chain says now, and a margin. Source: the call's own
+    dispatch info."""
     from scenarioctl.transactions.simulation.costs import dispatch_info
     from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 

@@ -1,4 +1,5 @@
-"""All transactions of a scenario in one: a batch of its calls, which does all of them or nothing, with one signature."""
+"""All transactions of a scenario in one: a batch of its calls, which does all of them or nothing,
+with one signature."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.actions import find_step
 from scenarioctl.actions.carried_data import order_warning
-from scenarioctl.actions.drafting import Drafted, check_draft, draft_batch, draft_each, require_check
+from scenarioctl.actions.drafting import (
+    Drafted,
+    check_draft,
+    draft_batch,
+    draft_each,
+    require_check,
+)
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.checks import Check
@@ -23,10 +30,12 @@ if TYPE_CHECKING:
 async def draft_together(
     app: "Application", diagram: "Diagram", *, sender: bytes | None = None
 ) -> tuple[UnsignedTransaction, list[Drafted]]:
-    """Return one transaction that does what all steps of *diagram* draft, in their order (`Utility.batch_all`), and each of them.
+    """Return one transaction that does what all steps of *diagram* draft, in their order
+    (`Utility.batch_all`), and each of them.
 
-    With a *sender* each step is checked for them, and then the batch as a whole; `check` has the verdict on the batch.
-    InvalidRequest if a step does more than draft, if they draft on several chains, or if a step cannot draft.
+    With a *sender* each step is checked for them, and then the batch as a whole; `check` has the
+    verdict on the batch. InvalidRequest if a step does more than draft, if they draft on several
+    chains, or if a step cannot draft.
     """
     _check_steps(diagram)
     acting = app.acting or diagram.acting
@@ -43,7 +52,8 @@ async def draft_together(
     transactions = [each.transaction for each in drafted]
     if len(transactions) < 2:
         raise InvalidRequest(
-            f"a batch needs at least two transactions, and this scenario drafts {len(transactions) or 'none'}"
+            "a batch needs at least two transactions, and this scenario drafts "
+            f"{len(transactions) or 'none'}"
         )
     chain = _find_chain(app, (each.chain for each in transactions))
     calls = [each.call for each in transactions]
@@ -51,7 +61,9 @@ async def draft_together(
     # Each step says more of its own call than is known of any call in a batch.
     batch = replace(
         batch,
-        warnings=_counted((text for each in drafted for text in _warnings_in_batch(each)), batch.warnings),
+        warnings=_counted(
+            (text for each in drafted for text in _warnings_in_batch(each)), batch.warnings
+        ),
         doubts=_counted(text for each in transactions for text in each.doubts),
         beside=" and ".join(each.beside for each in transactions if each.beside),
         notes=(*batch.notes, *_counted(text for each in transactions for text in each.notes)),
@@ -64,27 +76,36 @@ async def draft_together(
 
 
 def check_together(app: "Application", diagram: "Diagram") -> None:
-    """Refuse a *diagram* of which is known before it is drafted that its steps don't make one transaction.
+    """Refuse a *diagram* of which is known before it is drafted that its steps don't make one
+    transaction.
 
-    InvalidRequest if there is a step that does more than draft, none that drafts, or if they draft on several chains.
+    InvalidRequest if there is a step that does more than draft, none that drafts, or if they draft
+    on several chains.
     """
     _check_steps(diagram)
     steps = [(node, step) for node in diagram.in_order() if (step := find_step(node)) is not None]
-    outlines = [step.outline(app, diagram, node) for node, step in steps if step.draft and step.outline]
+    outlines = [
+        step.outline(app, diagram, node) for node, step in steps if step.draft and step.outline
+    ]
     if not outlines:
-        raise InvalidRequest("a batch needs a step that drafts a transaction, and this scenario has none")
+        raise InvalidRequest(
+            "a batch needs a step that drafts a transaction, and this scenario has none"
+        )
     named = [chain for chain, _ in outlines if chain]
     if named:
         _find_chain(app, named)
 
 
 def sum_drafted(app: "Application", drafted: Sequence[Drafted]) -> tuple[int, str]:
-    """Return what *drafted* transactions of one chain move: raw, 0 if it is more than one asset, and in whole tokens."""
+    """Return what *drafted* transactions of one chain move: raw, 0 if it is more than one asset,
+    and in whole tokens."""
     sums: Counter[Asset] = Counter()
     others = []
     for each in drafted:
         if each.asset and each.raw_amount:
-            sums[app.assets.find(app.registry.find(each.source_chain), each.asset)] += each.raw_amount
+            sums[app.assets.find(app.registry.find(each.source_chain), each.asset)] += (
+                each.raw_amount
+            )
         elif each.human:
             others.append(each.human)
     named = (asset.whole_amount(raw) for asset, raw in sums.items())
@@ -97,13 +118,15 @@ def _find_chain(app: "Application", named: Iterable[str]) -> "Chain":
     chains = [app.registry.find(name) for name in dict.fromkeys(named)]
     if len(chains) > 1:
         raise InvalidRequest(
-            f"a batch is made on one chain, and this scenario drafts transactions on {' and '.join(each.title for each in chains)}: sign them one by one"
+            "a batch is made on one chain, and this scenario drafts transactions on "
+            f"{' and '.join(each.title for each in chains)}: sign them one by one"
         )
     return chains[0]
 
 
 def _counted(sentences: Iterable[str], of_all: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return each sentence once; one that several transactions have says of how many, if it isn't one *of all*."""
+    """Return each sentence once; one that several transactions have says of how many, if it isn't
+    one *of all*."""
     return tuple(
         text if times == 1 or text in of_all else f"each of {times} transactions: {text}"
         for text, times in Counter(sentences).items()
@@ -117,10 +140,12 @@ def _warnings_in_batch(step: Drafted) -> list[str]:
 
 
 def doubt_steps(check: Check, drafted: Sequence[Drafted]) -> Check:
-    """Return the verdict *check* on a batch, `unknown` instead of `ok` if one of its steps isn't proven alone.
+    """Return the verdict *check* on a batch, `unknown` instead of `ok` if one of its steps isn't
+    proven alone.
 
-    A step's own check knows more than that of the batch: which transfer is meant, and whether only a check opens its route.
-    A transfer within the chain has no route: where it spends what a swap of the batch brings, only the batch can prove it.
+    A step's own check knows more than that of the batch: which transfer is meant, and whether only
+    a check opens its route. A transfer within the chain has no route: where it spends what a swap
+    of the batch brings, only the batch can prove it.
     """
     unproven = tuple(
         f"node {shorten(each.node)} alone is not proven: {reason}"
@@ -141,5 +166,6 @@ def _check_steps(diagram: "Diagram") -> None:
         step = find_step(node)
         if step is not None and step.run is not None:
             raise InvalidRequest(
-                f"this scenario has a {step.name} step, which cannot be part of a batch: only steps that draft a transaction can"
+                f"this scenario has a {step.name} step, which cannot be part of a batch: "
+                "only steps that draft a transaction can"
             )

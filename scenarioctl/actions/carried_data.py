@@ -1,4 +1,5 @@
-"""Data that the draft of one step gives to later ones: the minimum received of a swap, as the amount of a transfer."""
+"""Data that the draft of one step gives to later ones: the minimum received of a swap, as the
+amount of a transfer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +60,8 @@ class CarriedData:
         return self._data.sources(node.form) | self._near.get(node.id, set())
 
     def _check_asset(self, sources: set[str], drafted: "Drafted") -> None:
-        """Refuse a step that sends another asset than the swaps in *sources* bring, or from another chain."""
+        """Refuse a step that sends another asset than the swaps in *sources* bring, or from another
+        chain."""
         for source in sorted(sources):
             received, sent = self._earlier[source].received, drafted.sent
             if received is None or sent is None or received[:2] == (sent.chain, sent.id):
@@ -67,40 +69,49 @@ class CarriedData:
             chain, _, name = received
             where = " on another chain" if chain != sent.chain else ""
             raise InvalidRequest(
-                f"it sends {sent.display_name}, but uses the minimum received of the swap in node {shorten(source)}, {name}{where}: expected the same asset on the same chain"
+                f"it sends {sent.display_name}, but uses the minimum received of the swap "
+                f"in node {shorten(source)}, {name}{where}: expected the same asset on the "
+                "same chain"
             )
 
     def _needs(self, sources: set[str]) -> tuple[str, ...]:
-        """Return *sources* and the nodes that they need, whose transactions have to be in a block before, in order."""
+        """Return *sources* and the nodes that they need, whose transactions have to be in a block
+        before, in order."""
         needed = {name for source in sources for name in (*self._earlier[source].after, source)}
         return tuple(name for name in self._earlier if name in needed)
 
     def add(self, node: Node, drafted: "Drafted") -> "Drafted":
-        """Keep the data of *drafted*, and return it with a warning if other transactions have to come before it.
+        """Keep the data of *drafted*, and return it with a warning if other transactions have to
+        come before it.
 
-        *node* has its placeholders as they were before they were filled.  InvalidRequest if it sends something else than
-        what the swap brings whose amount it uses.
+        *node* has its placeholders as they were before they were filled.  InvalidRequest if it
+        sends something else than what the swap brings whose amount it uses.
         """
         sources = self._sources(node)
         self._check_asset(sources, drafted)
         after = self._needs(sources)
         if after:
             warning = order_warning(after[-1])
-            transaction = replace(drafted.transaction, warnings=(*drafted.transaction.warnings, warning))
+            transaction = replace(
+                drafted.transaction, warnings=(*drafted.transaction.warnings, warning)
+            )
             drafted = replace(drafted, after=after, transaction=transaction)
         step = find_step(node)
         if step is not None and step.data is not None and drafted.data is not None:
             self._data.add(step.data, drafted.data, node=node.id)
             brought = drafted.received
             self._earlier[node.id] = _Earlier(
-                received=None if brought is None else (brought.chain, brought.id, brought.display_name),
+                received=None
+                if brought is None
+                else (brought.chain, brought.id, brought.display_name),
                 after=drafted.after,
                 transaction=drafted.transaction,
             )
         return drafted
 
     def lose(self, node: Node) -> None:
-        """Let nothing be filled by the name of what *node* would have brought, had it been drafted: older data isn't meant."""
+        """Let nothing be filled by the name of what *node* would have brought, had it been drafted:
+        older data isn't meant."""
         step = find_step(node)
         if step is not None and step.data is not None and step.data.name:
             self._data.lose(step.data.name, node.id)
@@ -110,7 +121,8 @@ class CarriedData:
         return {node: [earlier.received, earlier.after] for node, earlier in self._earlier.items()}
 
     def restore(self, saved: Mapping[str, Any], contents: Mapping[str, Any]) -> None:
-        """Go on with the drafts that `save` returned, and with the *contents* that each node gave."""
+        """Go on with the drafts that `save` returned, and with the *contents* that each node
+        gave."""
         nodes = {node.id: node for node in self.diagram.nodes}
         # In the order in which they were drafted: the newest is meant by its name.
         for id, (received, after) in saved.items():
@@ -123,21 +135,29 @@ class CarriedData:
                 )
 
     def is_needed(self, earlier: Node, node: Node) -> bool:
-        """Return whether *earlier* is drafted before *node* for its data.  One too many costs time only."""
+        """Return whether *earlier* is drafted before *node* for its data.  One too many costs time
+        only."""
         step = find_step(earlier)
         if step is None or step.data is None or earlier.id in self._earlier:
             return False
-        return has_numbered(node.form) or bool(first_names(node.form) & {step.data.name, earlier.id})
+        return has_numbered(node.form) or bool(
+            first_names(node.form) & {step.data.name, earlier.id}
+        )
 
     def transactions(self, nodes: Sequence[str]) -> "list[UnsignedTransaction]":
         """Return the transactions of *nodes*, which were added."""
-        return [transaction for node in nodes if (transaction := self._earlier[node].transaction) is not None]
+        return [
+            transaction
+            for node in nodes
+            if (transaction := self._earlier[node].transaction) is not None
+        ]
 
 
 async def draft_carried(
     app: "Application", carried: CarriedData, node: Node, sender: bytes | None = None
 ) -> "Drafted":
-    """Return the transaction of *node*, filled with what earlier drafts give; with a *sender* it is checked for them."""
+    """Return the transaction of *node*, filled with what earlier drafts give; with a *sender* it is
+    checked for them."""
     from scenarioctl.actions.drafting import check_draft
 
     step = find_step(node)
@@ -156,9 +176,11 @@ async def draft_carried(
 async def _check_after(
     app: "Application", carried: CarriedData, drafted: "Drafted", sender: bytes
 ) -> "UnsignedTransaction":
-    """Return the transaction with a verdict that says what comes of it after the transactions that it needs.
+    """Return the transaction with a verdict that says what comes of it after the transactions that
+    it needs.
 
-    It is simulated together with them in one batch.  That is never more than `unknown`: it is not what will be signed.
+    It is simulated together with them in one batch.  That is never more than `unknown`: it is not
+    what will be signed.
     """
     from scenarioctl.actions.drafting import check_draft, draft_batch, require_check
 
@@ -171,20 +193,29 @@ async def _check_after(
     calls = [each.call for each in (*earlier, alone)]
     source = shorten(drafted.after[-1])
     if any(each.chain != alone.chain for each in earlier):
-        return replace(alone, check=_unknown(alone, f"it needs the swap in node {source} in a block first"))
+        return replace(
+            alone, check=_unknown(alone, f"it needs the swap in node {source} in a block first")
+        )
     chain = app.registry.find(alone.chain)
     try:
         # They are made as whoever acts in it already.
         batch = await draft_batch(app.acting_as(None), chain=chain, kind="batch-all", calls=calls)
     except InvalidRequest:
-        return replace(alone, check=_unknown(alone, f"it needs the swap in node {source} in a block first"))
+        return replace(
+            alone, check=_unknown(alone, f"it needs the swap in node {source} in a block first")
+        )
     check = require_check(await check_draft(app, batch, sender))
     if check.verdict == "ok":
         reasons: tuple[str, ...] = (
-            f"it succeeds in a simulation right after the swap in node {source}, but that swap is not in a block yet",
+            (
+                f"it succeeds in a simulation right after the swap in node {source}, but that "
+                "swap is not in a block yet"
+            ),
         )
         return replace(alone, check=replace(check, verdict="unknown", reasons=reasons))
-    reasons = tuple(f"simulated after the swap in node {source}: {reason}" for reason in check.reasons)
+    reasons = tuple(
+        f"simulated after the swap in node {source}: {reason}" for reason in check.reasons
+    )
     return replace(alone, check=replace(check, reasons=reasons))
 
 
@@ -197,7 +228,10 @@ def _unknown(transaction: "UnsignedTransaction", reason: str) -> "Check":
 def order_warning(node: str) -> str:
     """Return what the signer of a transaction should know that uses data of the swap in *node*."""
     return (
-        f"this transaction uses the minimum received of the swap in node {shorten(node)}. Submit it only after that swap "
-        "is in a block and has succeeded. Before that it fails and still costs its fee, or it spends tokens that the "
-        "account already held. If you draft the swap again, draft this one again too: the amount may change"
+        f"this transaction uses the minimum received of the swap in node {shorten(node)}. "
+        "Submit it only after that swap "
+        "is in a block and has succeeded. Before that it fails and still costs its fee, or "
+        "it spends tokens that the "
+        "account already held. If you draft the swap again, draft this one again too: the "
+        "amount may change"
     )

@@ -31,7 +31,11 @@ BOX = EditorBox(type="chain", label="Chain", image="./chain.svg", width=245, hei
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     form = node.form
     chain, asset = name_chain(app, form.get("chain")), _asset_words(app, node)
-    typed, amount, given = one_line(form.get("chain")), one_line(form.get("amount")), form.get("address")
+    typed, amount, given = (
+        one_line(form.get("chain")),
+        one_line(form.get("amount")),
+        form.get("address"),
+    )
     said = (typed, f"{amount} {asset.full}".strip(), one_line(given, 60))
     address = one_line(given, 300)
     return Story(
@@ -60,7 +64,9 @@ def check(app: "Application", diagram: Diagram, node: Node) -> None:
     asset = node.form.get("asset")
     if asset is not None and not isinstance(asset, dict):
         raise InvalidRequest(
-            field="asset", problem=f"is {name_of(asset)}", expected="an object with assetId and symbol"
+            field="asset",
+            problem=f"is {name_of(asset)}",
+            expected="an object with assetId and symbol",
         )
 
 
@@ -73,7 +79,8 @@ def draw_chain(
     address: str | None = None,
     start: str = "",
 ) -> str:
-    """Draw the box of a chain and return its id; reuse *start* if it shows the same chain and asset."""
+    """Draw the box of a chain and return its id; reuse *start* if it shows the same chain and
+    asset."""
     name = None if asset is None or isinstance(asset, str) else asset.name or asset.symbol
     held = {"name": name, **asset_fields(chain, asset)}
     if start:
@@ -103,11 +110,17 @@ def draw_action(
     address: str | None = None,
     start: str = "",
 ) -> tuple[str, str]:
-    """Draw an action between two chains, and return the ids of the first and the last box; *options* is what it keeps besides."""
+    """Draw an action between two chains, and return the ids of the first and the last box;
+    *options* is what it keeps besides."""
     (chain, asset), (destination, arriving) = source, target
     data = {
         "actionType": name,
-        "source": {"chain": chain.name, **asset_fields(chain, asset), "address": None, "amount": amount},
+        "source": {
+            "chain": chain.name,
+            **asset_fields(chain, asset),
+            "address": None,
+            "amount": amount,
+        },
         "target": {
             "chain": destination.name,
             **asset_fields(destination, arriving),
@@ -124,7 +137,8 @@ def draw_action(
 
 
 def asset_fields(chain: "Chain", asset: "Asset | str | None") -> dict[str, Any]:
-    """Return *asset* as the editor keeps it in a form: an asset, the placeholder that will name it, or none."""
+    """Return *asset* as the editor keeps it in a form: an asset, the placeholder that will name it,
+    or none."""
     if asset is None or isinstance(asset, str):
         return {"assetId": asset, "symbol": None}
     return {"assetId": _editor_id(chain, asset), "symbol": asset.symbol}

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.runtime_query import QueryAnswer, QueryItem, RuntimeQuery
 
 
-#: What of an answer is shown in whole tokens.  Pallet and item, as `fold` writes them, of the native asset -> how many keys they have.
+#: What of an answer is shown in whole tokens.  Pallet and item, as `fold` writes them, of the
+#: native asset -> how many keys they have.
 _NATIVE = {
     ("system", "account"): 1,
     ("balances", "account"): 1,
@@ -56,7 +57,8 @@ _AMOUNTS = ("free", "reserved", "frozen", "balance", "supply")
 
 
 def whole_tokens(app: "Application", query: "Query", text: str) -> str:
-    """Return the amounts in the answer *text* as people read them: `free 1.5 DOT, reserved 0 DOT`; empty if none is known."""
+    """Return the amounts in the answer *text* as people read them: `free 1.5 DOT, reserved 0 DOT`;
+    empty if none is known."""
     asset = _asset_of(app, query)
     if asset is None or asset.decimals is None:
         return ""
@@ -103,7 +105,9 @@ class Query:
 
 
 BOX = EditorBox(type="chainQuery", label="Query Chain", image="./chainQuery.svg")
-DATA = StepData(name="query", title="a query's answer", label="result", editor_paths={("eventData",): ()})
+DATA = StepData(
+    name="query", title="a query's answer", label="result", editor_paths={("eventData",): ()}
+)
 #: Characters of an answer in a line of the log; the mempool has it whole.
 _SHOWN = 200
 
@@ -146,7 +150,9 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     chain, pallet = one_line(form.get("selectedChain")), one_line(form.get("selectedPallet"))
     method = one_line(method_name(form))
     if chain and pallet and method:
-        await running.announce(f"Querying {pallet}.{method} on {name_chain(running.app, chain).title}")
+        await running.announce(
+            f"Querying {pallet}.{method} on {name_chain(running.app, chain).title}"
+        )
     query = read_query(running.app, node)
     text = (await ask(running.app, query)).text
     human = whole_tokens(running.app, query, text)
@@ -188,9 +194,17 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
     except ChainUnreachable:
         item = resolve_offline(app, query)
         known = app.known_runtime(query.chain)
-        if known is None or not app.settings.offline or not isinstance(item, Constant) or query.block:
+        if (
+            known is None
+            or not app.settings.offline
+            or not isinstance(item, Constant)
+            or query.block
+        ):
             raise
-        note = f"this is the constant of {known}; no node was asked whether {query.chain.title} runs it"
+        note = (
+            f"this is the constant of {known}; no node was asked whether {query.chain.title} "
+            "runs it"
+        )
         return QueryAnswer(text=read_constant(known, query.chain, item).text, warnings=(note,))
     return await run_query(
         client, table, resolve_query(table, query), block=block, limit=limit or DEFAULT_LIMIT
@@ -198,7 +212,8 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
 
 
 def resolve_offline(app: "Application", query: Query) -> "QueryItem | None":
-    """Return the item of *query* in the known runtime table, None without one: input is checked before the connection."""
+    """Return the item of *query* in the known runtime table, None without one: input is checked
+    before the connection."""
     known = app.known_runtime(query.chain)
     return None if known is None else resolve_query(known, query).item
 
@@ -210,29 +225,43 @@ def resolve_query(
     pallet_field: str = "pallet_name",
     method_field: str = "method_name",
 ) -> "RuntimeQuery":
-    """Return the item and parameters of *query* in *table*; InvalidRequest names the part that it lacks."""
+    """Return the item and parameters of *query* in *table*; InvalidRequest names the part that it
+    lacks."""
     from scenarioctl.transactions.runtime_query import find_query_item, parse_query
 
     item = find_query_item(
-        table, query.pallet_name, query.method_name, pallet_field=pallet_field, method_field=method_field
+        table,
+        query.pallet_name,
+        query.method_name,
+        pallet_field=pallet_field,
+        method_field=method_field,
     )
     return parse_query(table, item, query.params)
 
 
 def read_query(app: "Application", node: Node) -> Query:
-    """Return the query of *node*; InvalidRequest names the missing field, WaitsForData the one with a placeholder."""
+    """Return the query of *node*; InvalidRequest names the missing field, WaitsForData the one with
+    a placeholder."""
     form = node.form
     if not form:
         raise InvalidRequest("the query has no form, expected a chain, a pallet and a method")
-    name = require_value(form.get("selectedChain"), field="selectedChain", expected="the name of a chain")
+    name = require_value(
+        form.get("selectedChain"), field="selectedChain", expected="the name of a chain"
+    )
     return Query(
         chain=app.registry.find(name, field="selectedChain"),
-        pallet_name=require_text(form.get("selectedPallet"), "selectedPallet", "the name of a pallet"),
+        pallet_name=require_text(
+            form.get("selectedPallet"), "selectedPallet", "the name of a pallet"
+        ),
         method_name=require_text(
-            method_name(form), "selectedMethod.name", "the name of a storage entry, constant or call"
+            method_name(form),
+            "selectedMethod.name",
+            "the name of a storage entry, constant or call",
         ),
         params=parse_params(require_filled(form.get("methodInput"), field="methodInput")),
-        block=parse_block(require_filled(form.get("blockHash"), field="blockHash"), field="blockHash"),
+        block=parse_block(
+            require_filled(form.get("blockHash"), field="blockHash"), field="blockHash"
+        ),
     )
 
 
@@ -245,8 +274,12 @@ def require_text(value: object, field: str, expected: str) -> str:
 
 
 def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of *form* that are read; the editor also keeps the pallet's whole description in it."""
-    read = {key: form.get(key) for key in ("selectedChain", "selectedPallet", "blockHash", "methodInput")}
+    """Return the fields of *form* that are read; the editor also keeps the pallet's whole
+    description in it."""
+    read = {
+        key: form.get(key)
+        for key in ("selectedChain", "selectedPallet", "blockHash", "methodInput")
+    }
     return read | {"selectedMethod": method_name(form)}
 
 
@@ -261,7 +294,9 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return {**fill_any(read, data), "methodInput": params}
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     params = fields.get("params", ())
     if not isinstance(params, (list, tuple)):
         with fields.checking():

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 #: As the mempool calls it.
 TX_TYPE = "ChainTx"
 
-#: Key under which the editor keeps the arguments of each call that was ever chosen: `{polkadot}_{System}_{remark}`.
+#: Key under which the editor keeps the arguments of each call that was ever chosen:
+#: `{polkadot}_{System}_{remark}`.
 _CALL_KEY = re.compile(r"\{[^{}]*\}_\{[^{}]*\}_\{[^{}]*\}")
 
 BOX = EditorBox(type="chainTx", label="Chain Tx", image="./chainTx.svg")
@@ -45,10 +46,14 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     return tell_item(app, node, kind="Transaction", noun="call", given=names, facts=tuple(facts))
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
+async def draft(
+    app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
+) -> Drafted:
     form = node.form
     if not form:
-        raise InvalidRequest("the call has no form, expected a chain, a pallet, a method and its params")
+        raise InvalidRequest(
+            "the call has no form, expected a chain, a pallet, a method and its params"
+        )
     name = require_text(form.get("selectedChain"), "selectedChain", "the name of a chain")
     chain = app.registry.find(name, field="selectedChain")
     pallet = require_text(form.get("selectedPallet"), "selectedPallet", "the name of a pallet")
@@ -65,7 +70,8 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 
 def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of *form* that are read; the editor also keeps the pallet's whole description in it."""
+    """Return the fields of *form* that are read; the editor also keeps the pallet's whole
+    description in it."""
     read = {key: form.get(key) for key in ("selectedChain", "selectedPallet")}
     return read | {"selectedMethod": method_name(form), "params": own_params(form)}
 
@@ -77,7 +83,9 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return {**fill_any(read, data), "params": params}
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     params = fields.get("params", {})
     if not isinstance(params, dict):
         with fields.checking():
@@ -110,7 +118,8 @@ def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
 def own_params(form: Mapping[str, Any]) -> Any:
     """Return the arguments of the chosen call, as the form has them.
 
-    An older editor keeps them by name alone; where a current one keeps some by call, those of other calls are left out.
+    An older editor keeps them by name alone; where a current one keeps some by call, those of other
+    calls are left out.
     """
     params = form.get("params")
     if not isinstance(params, dict) or not any(map(_CALL_KEY.fullmatch, params)):

@@ -1,4 +1,5 @@
-"""The node `condition`: the run goes on if a comparison is true; else it ends, or skips the steps behind it."""
+"""The node `condition`: the run goes on if a comparison is true; else it ends, or skips the steps
+behind it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 BOX = EditorBox(type="condition", label="Condition")
 
-DATA = StepData(name="condition", title="a condition", label="if so", fields=("met",), editor_paths={})
+DATA = StepData(
+    name="condition", title="a condition", label="if so", fields=("met",), editor_paths={}
+)
 
 #: What a run does if the condition isn't met.
 SKIP, END = "skip", "end"
@@ -72,7 +75,9 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     found = _read(running.app, node)
     quote = await _quote(running.app, found) if names_quote(found.when) else None
     now = (
-        datetime.fromtimestamp(running.now // SECOND, UTC).replace(tzinfo=None).isoformat(timespec="minutes")
+        datetime.fromtimestamp(running.now // SECOND, UTC)
+        .replace(tzinfo=None)
+        .isoformat(timespec="minutes")
     )
     is_met = _judge(found, now=now, quote=quote)
     if quote is not None and found.asset is not None:
@@ -101,7 +106,9 @@ async def _quote(app: "Application", found: _Condition) -> int:
     (sold, amount), chain, bought = found.sold, found.chain, found.asset
 
     async def ask(clients: Any) -> Any:
-        return await fetch_quote(clients(chain), asset_in=sold, asset_out=bought, amount=amount, route=None)
+        return await fetch_quote(
+            clients(chain), asset_in=sold, asset_out=bought, amount=amount, route=None
+        )
 
     quote = (await confirm(app.pool, ask, say=lambda found: found.describe())).agreed()
     return int(quote.amount_out)
@@ -118,17 +125,24 @@ def _read(app: "Application", node: Node) -> _Condition:
     chain = fields.chain(app, "chain") if fields.get("chain") else None
     asset = sold = None
     if chain is not None:
-        asset = fields.asset(app, chain, "assetId") if fields.get("assetId") not in (None, "") else None
+        asset = (
+            fields.asset(app, chain, "assetId") if fields.get("assetId") not in (None, "") else None
+        )
         sold = _parse_sold(app, chain, fields.get("sell"), "sell") if fields.get("sell") else None
     return _Condition(when, otherwise, asset, chain, sold)
 
 
-def _parse_sold(app: "Application", chain: "Chain", value: object, field: str) -> "tuple[Asset, int]":
+def _parse_sold(
+    app: "Application", chain: "Chain", value: object, field: str
+) -> "tuple[Asset, int]":
     """Return the asset that is sold for the quote, and how much of it, raw."""
     _, unit = (split_amount(value) if isinstance(value, str) else None) or ("", "")
     if not unit or unit.lower() == RAW:
         raise InvalidRequest(
-            field=field, value=value, problem="doesn't say of which asset", expected="an amount like 2 DOT"
+            field=field,
+            value=value,
+            problem="doesn't say of which asset",
+            expected="an amount like 2 DOT",
         )
     asset = app.assets.find(chain, unit, field=field)
     return asset, read_tokens(value, asset, field)[1]
@@ -173,14 +187,21 @@ class _ConditionEncoder(JsonEncoder):
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     """Return *form* with its placeholders replaced; in the condition, data is one value."""
     when = fill_any(form.get("when"), data, encoder=_ConditionEncoder)
-    return {**fill_any(dict(form), data), "when": Filled(when.strip()) if isinstance(when, Filled) else when}
+    return {
+        **fill_any(dict(form), data),
+        "when": Filled(when.strip()) if isinstance(when, Filled) else when,
+    }
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     when = fields.filled("when")
     otherwise = SKIP
     with fields.checking():
-        otherwise = read_choice(fields.text("else", SKIP), field=fields.name("else"), choices=(SKIP, END))
+        otherwise = read_choice(
+            fields.text("else", SKIP), field=fields.name("else"), choices=(SKIP, END)
+        )
     form: dict[str, Any] = {"when": when, "otherwise": otherwise}
     asset = None
     if fields.get("chain"):
@@ -218,12 +239,17 @@ def _check(fields: Fields, when: str, asset: "Asset | None", *, sold: bool) -> N
             problem="names a quote",
             expected="`chain`, `asset` (received) and `sell`, like 2 DOT, beside it",
         )
-    ConditionReader(template, field=field, unit=_units(asset, field, when), is_template=True).judge()
+    ConditionReader(
+        template, field=field, unit=_units(asset, field, when), is_template=True
+    ).judge()
 
 
 def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
     asset = asset_key(app, form) if form.get("assetId") not in (None, "") else None
-    return {"asset": asset, "else": None if form.get("otherwise") == SKIP else form.get("otherwise")}
+    return {
+        "asset": asset,
+        "else": None if form.get("otherwise") == SKIP else form.get("otherwise"),
+    }
 
 
 STEP = StepKind(
@@ -234,7 +260,13 @@ STEP = StepKind(
     flow=FlowKeys(
         required=("when",),
         optional=("else", "chain", "asset", "sell"),
-        fields={"when": "when", "otherwise": "else", "chain": "chain", "assetId": "asset", "sell": "sell"},
+        fields={
+            "when": "when",
+            "otherwise": "else",
+            "chain": "chain",
+            "assetId": "asset",
+            "sell": "sell",
+        },
         draw=draw,
         read=read_keys,
     ),

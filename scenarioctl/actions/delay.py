@@ -59,11 +59,15 @@ def read_delay(node: Node) -> Decimal:
     """Return the length of the pause in seconds."""
     if not node.form:
         raise InvalidRequest("the delay has no form, expected its seconds")
-    seconds = require_value(node.form.get("seconds"), field="seconds", expected="how long the run pauses")
+    seconds = require_value(
+        node.form.get("seconds"), field="seconds", expected="how long the run pauses"
+    )
     return parse_seconds(seconds, field="seconds")
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     node = builder.add(BOX, {"seconds": fields.open("seconds", _write_seconds)})
     return node, node
 

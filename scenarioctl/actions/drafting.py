@@ -5,7 +5,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions import find_step
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import (
+    ChainRefused,
+    ChainUnreachable,
+    InvalidRequest,
+    ScenarioctlError,
+    shorten,
+)
 from scenarioctl.model.calls import ActedCall, UnsignedTransaction
 
 if TYPE_CHECKING:
@@ -35,7 +41,8 @@ T = TypeVar("T")
 
 #: Nodes that an error lists.
 _SHOWN = 12
-#: The type of a payout's node, and the key under which its form says, while it is opened, which transaction was sent for it.
+#: The type of a payout's node, and the key under which its form says, while it is opened, which
+#: transaction was sent for it.
 PAYOUT, SENT = "payout", "sent"
 #: In the list of drafts, the type of a transaction of all steps.
 BATCH = "Batch"
@@ -56,7 +63,8 @@ class Drafted:
     amount: str = "0"
     #: The same in the smallest unit.
     raw_amount: int = 0
-    #: The same as people read it, like `1.5 DOT`; empty if no asset moves, or if its decimals are unknown.
+    #: The same as people read it, like `1.5 DOT`; empty if no asset moves, or if its decimals are
+    #: unknown.
     human: str = ""
     source_chain: str
     dest_chain: str
@@ -84,8 +92,9 @@ async def draft_transfer(
 ) -> UnsignedTransaction:
     """Return the transaction of *transfer*.
 
-    With a *sender* it is checked on the chains, with its fee paid in *fee_asset*, and the verdict is in its `check`.  InvalidRequest says why where no
-    safe route exists, ChainUnreachable where the source has no runtime table.
+    With a *sender* it is checked on the chains, with its fee paid in *fee_asset*, and the verdict
+    is in its `check`.  InvalidRequest says why where no safe route exists, ChainUnreachable where
+    the source has no runtime table.
     """
     from scenarioctl.chains.trust import is_judged_by_runtime
     from scenarioctl.transactions.transfer.build import build_transfer
@@ -103,15 +112,22 @@ async def draft_transfer(
             check_chains(transfer, app.registry)
         elif app.settings.offline and any(map(is_judged_by_runtime, (source, destination))):
             raise ChainUnreachable(
-                f"whether {destination.title} takes {transfer.asset.display_name} from {source.title} can't be told offline",
+                (
+                    f"whether {destination.title} takes {transfer.asset.display_name} from "
+                    f"{source.title} can't be told offline"
+                ),
                 advice=app.settings.online_advice,
             )
     elif sender is None or not app.settings.offline:
-        # A transfer that no runtime could make is refused before a node is asked, and not for the lack of a runtime.
+        # A transfer that no runtime could make is refused before a node is asked, and not for the
+        # lack of a runtime.
         check_route(transfer, app.assets)
     if transfer.remote_fee_asset is not None and app.settings.offline:
         raise ChainUnreachable(
-            f"how much {transfer.remote_fee_asset.display_name} pays the fee on {destination.title} can't be told offline",
+            (
+                f"how much {transfer.remote_fee_asset.display_name} pays the fee on "
+                f"{destination.title} can't be told offline"
+            ),
             advice=app.settings.online_advice,
         )
     table = await app.runtime(source)
@@ -146,26 +162,32 @@ def _connect(
 
 
 def _known_destination(app: "Application", transfer: "Transfer") -> "RuntimeTable | None":
-    # Only for the versions of XCM that it knows; what is known of it without asking is enough for that.
+    # Only for the versions of XCM that it knows; what is known of it without asking is enough for
+    # that.
     return None if transfer.is_local else app.known_runtime(transfer.destination)
 
 
 def check_death(
     allow_death: bool | None, source: "Chain", destination: "Chain", *, field: str = "allow_death"
 ) -> None:
-    """Refuse a choice that has no effect: what a transfer to another chain leaves is decided by its amount alone."""
+    """Refuse a choice that has no effect: what a transfer to another chain leaves is decided by its
+    amount alone."""
     if allow_death is not None and source.name != destination.name:
         raise InvalidRequest(
             field=field,
             problem="applies only within a chain, or with amount max",
-            expected=f"none between {source.title} and {destination.title}, where the amount alone decides whether the sender's account is closed",
+            expected=(
+                f"none between {source.title} and {destination.title}, where the amount alone "
+                "decides whether the sender's account is closed"
+            ),
         )
 
 
 async def maximum_of(
     app: "Application", transfer: "Transfer", sender: bytes, fee_asset: "Asset | None" = None
 ) -> "Maximum":
-    """Return the most that *transfer* can send for *sender* now, with its fee paid in *fee_asset*; its own amount doesn't count.
+    """Return the most that *transfer* can send for *sender* now, with its fee paid in *fee_asset*;
+    its own amount doesn't count.
 
     ChainUnreachable if no chain may be asked.
     """
@@ -181,7 +203,10 @@ async def maximum_of(
         source, destination = transfer.source.title, transfer.destination.title
         raise InvalidRequest(
             field="amount",
-            problem=f"max is unknown for {transfer.asset.display_name} from {source} to {destination}, which only a check can open: pass an amount",
+            problem=(
+                f"max is unknown for {transfer.asset.display_name} from {source} to "
+                f"{destination}, which only a check can open: pass an amount"
+            ),
         ) from None
     if app.settings.offline:
         raise ChainUnreachable(
@@ -206,20 +231,26 @@ async def draft_first(
     sender: bytes | None = None,
     carried: "CarriedData | None" = None,
 ) -> Drafted:
-    """Return the first transaction in execution order, or that of *step*; InvalidRequest if no step drafts one.
+    """Return the first transaction in execution order, or that of *step*; InvalidRequest if no step
+    drafts one.
 
-    *step* is a number, counted from 1 among the steps that draft a transaction, or the id of a node.  With a *sender* it
-    is checked for them: `transaction.check` has the verdict.  Earlier steps are drafted too if it needs their data;
+    *step* is a number, counted from 1 among the steps that draft a transaction, or the id of a
+    node.  With a *sender* it is checked for them: `transaction.check` has the verdict.  Earlier
+    steps are drafted too if it needs their data;
     *carried* collects the data.
     """
     from scenarioctl.actions.carried_data import CarriedData, draft_carried
 
     carried = carried or CarriedData(diagram)
-    drafting = [(node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None]
+    drafting = [
+        (node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None
+    ]
     place = find_step_place(step, [node.id for node, _ in drafting])
     if step == "":
         # What was sent is not drafted again.
-        place = next((number for number, (each, _) in enumerate(drafting) if not was_sent(each)), place)
+        place = next(
+            (number for number, (each, _) in enumerate(drafting) if not was_sent(each)), place
+        )
     node = drafting[place][0]
     needed = [node]
     for earlier, _ in reversed(drafting[:place]):
@@ -237,7 +268,8 @@ async def draft_first(
 
 
 def was_sent(node: "Node") -> bool:
-    """Tell whether *node* is a payout whose transaction was sent, as far as its scenario was opened to draft from it."""
+    """Tell whether *node* is a payout whose transaction was sent, as far as its scenario was opened
+    to draft from it."""
     return node.type == PAYOUT and bool(node.form.get(SENT))
 
 
@@ -248,7 +280,8 @@ def find_drafting_node(diagram: "Diagram", step: int | str) -> str:
 
 
 def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
-    """Return the place of *step* among the *nodes* that draft a transaction; the first for an empty one."""
+    """Return the place of *step* among the *nodes* that draft a transaction; the first for an empty
+    one."""
     if not nodes:
         raise InvalidRequest("this scenario has no step that drafts a transaction")
     if step == "":
@@ -267,7 +300,9 @@ def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
         field="step",
         value=step,
         problem=f"does not exist: this scenario drafts {len(nodes)} transaction{'s' * several}",
-        expected=f"{'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}",
+        expected=(
+            f"{'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}"
+        ),
     )
 
 
@@ -279,9 +314,11 @@ async def draft_each(
     after: str = "",
     carried: "CarriedData | None" = None,
 ) -> "AsyncGenerator[tuple[str, Drafted | ScenarioctlError]]":
-    """Yield the node of each step that drafts a transaction, and the transaction or what is wrong with it.
+    """Yield the node of each step that drafts a transaction, and the transaction or what is wrong
+    with it.
 
-    With a *sender* it is checked for them; *after* leaves out the steps up to that node, whose data *carried* has.
+    With a *sender* it is checked for them; *after* leaves out the steps up to that node, whose data
+    *carried* has.
     """
     from scenarioctl.actions.carried_data import CarriedData, draft_carried
 
@@ -313,10 +350,11 @@ async def check_draft(
     confirmed: bool = False,
     accept_locked: bool = False,
 ) -> UnsignedTransaction:
-    """Return *transaction* with the verdict on it, were *sender* to sign it and to pay the fee in *fee_asset*.
+    """Return *transaction* with the verdict on it, were *sender* to sign it and to pay the fee in
+    *fee_asset*.
 
-    *confirmed* are receivers that nobody holds the key of, and swaps without protection; doubts of its builder were asked
-    there.  With *accept_locked*, what arrives may be locked.
+    *confirmed* are receivers that nobody holds the key of, and swaps without protection; doubts of
+    its builder were asked there.  With *accept_locked*, what arrives may be locked.
     """
     from scenarioctl.transactions.simulation.simulate import simulate
     from scenarioctl.transactions.simulation.trial import Trial
@@ -344,11 +382,15 @@ async def check_draft(
 async def _confirm_check(
     app: "Application", ask: "Callable[[Clients], Awaitable[tuple[T, Check]]]"
 ) -> "Confirmed[tuple[T, Check]]":
-    """Return the draft and the check that *ask* makes; it is made again elsewhere unless nothing could be proven."""
+    """Return the draft and the check that *ask* makes; it is made again elsewhere unless nothing
+    could be proven."""
     from scenarioctl.chains.confirmation import confirm
 
     return await confirm(
-        app.pool, ask, decides=lambda found: found[1].verdict != "unknown", say=lambda found: str(found[1])
+        app.pool,
+        ask,
+        decides=lambda found: found[1].verdict != "unknown",
+        say=lambda found: str(found[1]),
     )
 
 
@@ -361,7 +403,9 @@ def _with_check(
     check = replace(found.answer[1], asked=found.asked)
     if found.difference:
         # Nothing of what one of them made up may look like a fact.
-        check = Check(verdict="unknown", reasons=(found.difference,), warnings=check.warnings, asked=2)
+        check = Check(
+            verdict="unknown", reasons=(found.difference,), warnings=check.warnings, asked=2
+        )
     warnings = tuple(dict.fromkeys((*transaction.warnings, *check.warnings)))
     alone = say_alone(found.alone) if check.verdict == "ok" else ()
     notes = tuple(dict.fromkeys((*transaction.notes, *alone)))
@@ -398,10 +442,11 @@ async def draft_swap(
     sender: bytes | None = None,
     order: "Plan | None" = None,
 ) -> UnsignedTransaction:
-    """Return the transaction that sells *amount* smallest units of *asset_in*, for at least what `price_swap` says.
+    """Return the transaction that sells *amount* smallest units of *asset_in*, for at least what
+    `price_swap` says.
 
-    With an *order*, the chain makes that sale again and again.  Offline the minimum of *bounds* is used as it stands.  ChainUnreachable if there is neither a minimum nor a chain
-    to quote from.
+    With an *order*, the chain makes that sale again and again.  Offline the minimum of *bounds* is
+    used as it stands.  ChainUnreachable if there is neither a minimum nor a chain to quote from.
     """
     from scenarioctl.chains.confirmation import EndpointsDisagree, confirm, say_alone
     from scenarioctl.transactions.swap.swap_call import Swap, build_swap
@@ -441,12 +486,22 @@ async def draft_swap(
     if app.settings.offline:
         if bounds.minimum is None:
             raise ChainUnreachable(
-                f"a swap without a minimum received needs a quote from {chain.title}, which can't be asked offline",
-                advice=": give the minimum with --min-received (min_received), or in the smallest unit with --min-amount-out (min_amount_out)",
+                (
+                    f"a swap without a minimum received needs a quote from {chain.title}, "
+                    "which can't be asked offline"
+                ),
+                advice=(
+                    ": give the minimum with --min-received (min_received), or in the smallest "
+                    "unit with --min-amount-out (min_amount_out)"
+                ),
             )
         return await build(
             price_swap_offline(
-                asset_in=asset_in, asset_out=asset_out, amount=amount, minimum=bounds.minimum, route=route
+                asset_in=asset_in,
+                asset_out=asset_out,
+                amount=amount,
+                minimum=bounds.minimum,
+                route=route,
             )
         )
 
@@ -462,7 +517,9 @@ async def draft_swap(
         )
 
     try:
-        found = await confirm(app.pool, ask, say=lambda terms: "; ".join((*terms.notes, *terms.warnings)))
+        found = await confirm(
+            app.pool, ask, say=lambda terms: "; ".join((*terms.notes, *terms.warnings))
+        )
         terms = found.agreed()
     except EndpointsDisagree:
         raise
@@ -470,7 +527,10 @@ async def draft_swap(
         given = (
             "with --offline"
             if bounds.minimum is not None
-            else "with --min-received (min_received), or --min-amount-out (min_amount_out), and --offline"
+            else (
+                "with --min-received (min_received), or --min-amount-out (min_amount_out), and "
+                "--offline"
+            )
         )
         raise ChainUnreachable(
             f"a swap is quoted before it is built: {error.statement}",
@@ -480,7 +540,9 @@ async def draft_swap(
     return replace(priced, asked=found.asked, notes=(*priced.notes, *say_alone(found.alone)))
 
 
-async def draft_remark(app: "Application", *, chain: "Chain", text: str, plain: bool) -> UnsignedTransaction:
+async def draft_remark(
+    app: "Application", *, chain: "Chain", text: str, plain: bool
+) -> UnsignedTransaction:
     """Return the transaction that writes *text* into the history of *chain*."""
     from scenarioctl.transactions.call_builder import build_remark
 
@@ -496,7 +558,8 @@ async def draft_call(
     method: str,
     params: "Mapping[str, object] | Sequence[object]",
 ) -> UnsignedTransaction:
-    """Return the transaction of any call, its arguments given as text, by name or in their order."""
+    """Return the transaction of any call, its arguments given as text, by name or in their
+    order."""
     from scenarioctl.transactions.call_builder import build_call
 
     table = await app.runtime(chain)
@@ -506,7 +569,8 @@ async def draft_call(
 async def draft_claim(
     app: "Application", *, chain: "Chain", pallet: str, assets: Any, beneficiary: bytes
 ) -> UnsignedTransaction:
-    """Return the transaction that claims *assets*, a VersionedAssets, from the asset trap of *chain*."""
+    """Return the transaction that claims *assets*, a VersionedAssets, from the asset trap of
+    *chain*."""
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.transfer.xcm_calls import build_claim
 
@@ -525,21 +589,34 @@ async def draft_batch(
 
 
 async def draft_calls(
-    app: "Application", *, chain: "Chain", kind: str, calls: "Sequence[Call]", warnings: tuple[str, ...] = ()
+    app: "Application",
+    *,
+    chain: "Chain",
+    kind: str,
+    calls: "Sequence[Call]",
+    warnings: tuple[str, ...] = (),
 ) -> UnsignedTransaction:
-    """Return the transaction that runs *calls*: one alone as it is, several in one batch of this *kind*."""
+    """Return the transaction that runs *calls*: one alone as it is, several in one batch of this
+    *kind*."""
     from scenarioctl.transactions.call_builder import join_calls
 
     table = await app.runtime(chain)
     is_long = len(calls) > _MANY_CALLS
-    draft = await app.aside(join_calls, kind, calls, table) if is_long else join_calls(kind, calls, table)
-    return await encode_draft(app, chain, table, replace(draft, warnings=(*warnings, *draft.warnings)))
+    draft = (
+        await app.aside(join_calls, kind, calls, table)
+        if is_long
+        else join_calls(kind, calls, table)
+    )
+    return await encode_draft(
+        app, chain, table, replace(draft, warnings=(*warnings, *draft.warnings))
+    )
 
 
 async def encode_draft(
     app: "Application", chain: "Chain", table: "RuntimeTable", draft: "Draft", *others: "Chain"
 ) -> UnsignedTransaction:
-    """Return the transaction of *draft*: what its sender signs, or what another one signs who acts for them.
+    """Return the transaction of *draft*: what its sender signs, or what another one signs who acts
+    for them.
 
     *others* are the chains with whose facts it was built, beside the runtime table.
     """
@@ -562,8 +639,11 @@ async def encode_draft(
     )
 
 
-async def act_as(app: "Application", chain: "Chain", table: "RuntimeTable", call: "Call") -> ActedCall:
-    """Return what the signer of *call* sends: the call itself, or what `acting.act` puts around it for whom *app* acts."""
+async def act_as(
+    app: "Application", chain: "Chain", table: "RuntimeTable", call: "Call"
+) -> ActedCall:
+    """Return what the signer of *call* sends: the call itself, or what `acting.act` puts around it
+    for whom *app* acts."""
     if app.acting is None:
         return ActedCall(call=call)
     # Few act for others: nobody else loads it.
@@ -579,7 +659,8 @@ _YIELD_EVERY = 50
 async def current_spec_version(app: "Application", chain: str) -> int | None:
     """Return the version of the runtime that *chain* has now.
 
-    None where nobody can tell: it cannot be reached, `--offline` forbids asking, or no such chain is configured any more.
+    None where nobody can tell: it cannot be reached, `--offline` forbids asking, or no such chain
+    is configured any more.
     """
     try:
         version = await app.client(app.registry.find(chain)).version()
@@ -589,11 +670,14 @@ async def current_spec_version(app: "Application", chain: str) -> int | None:
     return number if isinstance(number, int) else None
 
 
-async def judge_drafts(app: "Application", chain: str, spec_version: int, txs: Sequence[str]) -> list[str]:
-    """Return, for each of *txs* drafted for that version of *chain*, why it must be drafted anew; "" where it need not.
+async def judge_drafts(
+    app: "Application", chain: str, spec_version: int, txs: Sequence[str]
+) -> list[str]:
+    """Return, for each of *txs* drafted for that version of *chain*, why it must be drafted anew;
+    "" where it need not.
 
-    Nothing is said against drafts for the version that the chain has, or for a newer one: an endpoint may lag behind.
-    ChainUnreachable where the chain does not tell its runtime.
+    Nothing is said against drafts for the version that the chain has, or for a newer one: an
+    endpoint may lag behind. ChainUnreachable where the chain does not tell its runtime.
     """
     import asyncio
 

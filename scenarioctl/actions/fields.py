@@ -1,4 +1,5 @@
-"""The fields of a request, of a flow file's step, or of a form: one parser for chains, assets, amounts and accounts."""
+"""The fields of a request, of a flow file's step, or of a form: one parser for chains, assets,
+amounts and accounts."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +44,8 @@ T = TypeVar("T")
 
 
 class Checking:
-    """A block that checks something: a mistake is raised, or given to *collect* and the block is left."""
+    """A block that checks something: a mistake is raised, or given to *collect* and the block is
+    left."""
 
     def __init__(self, collect: Callable[[InvalidRequest | BadJson], None] | None = None) -> None:
         self._collect = collect
@@ -61,8 +63,9 @@ class Checking:
 class Fields:
     """Values by their keys; errors name `steps[0].amount`, `source.amount`, or `amount` alone.
 
-    Of a request and of a flow file's step, a value may be a placeholder that a run fills in.  With *final* they are one
-    side of a form that is drafted now: a placeholder is refused, and so is a chain, an asset or an amount that is missing.
+    Of a request and of a flow file's step, a value may be a placeholder that a run fills in.  With
+    *final* they are one side of a form that is drafted now: a placeholder is refused, and so is a
+    chain, an asset or an amount that is missing.
     """
 
     def __init__(self, values: Mapping[str, Any], place: str = "", *, final: bool = False) -> None:
@@ -87,7 +90,9 @@ class Fields:
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if not isinstance(value, str):
-            raise InvalidRequest(field=self.name(key), problem=f"is {name_of(value)}", expected="text")
+            raise InvalidRequest(
+                field=self.name(key), problem=f"is {name_of(value)}", expected="text"
+            )
         return value
 
     def filled(self, key: str) -> str:
@@ -106,7 +111,9 @@ class Fields:
         return value
 
     def chain(self, app: "Application", key: str, default: str = "") -> "Chain":
-        return app.registry.find(self._given(key, "the name of a chain", default), field=self.name(key))
+        return app.registry.find(
+            self._given(key, "the name of a chain", default), field=self.name(key)
+        )
 
     def asset(self, app: "Application", chain: "Chain", key: str) -> "Asset":
         """Return the asset that is named by id, or by symbol where a form has no id."""
@@ -115,10 +122,14 @@ class Fields:
             asset_id = symbol
         if self._final and (asset_id is None or asset_id == ""):
             raise InvalidRequest(
-                field=self.name(key), problem="is missing", expected="the id or the symbol of an asset"
+                field=self.name(key),
+                problem="is missing",
+                expected="the id or the symbol of an asset",
             )
         beside = symbol if isinstance(symbol, str) else ""
-        return app.assets.find(chain, asset_id, symbol=beside, field=self.name(key), diagram=self._final)
+        return app.assets.find(
+            chain, asset_id, symbol=beside, field=self.name(key), diagram=self._final
+        )
 
     def amount(self, key: str, asset: "Asset", *, maximum: int | None = None) -> tuple[str, int]:
         """Return whole tokens as text, exact in *asset*'s decimals, and in the smallest unit.
@@ -142,7 +153,8 @@ class Fields:
         return str(value), account
 
     def open(self, key: str, parse: Callable[[Any, str], T]) -> T | str | None:
-        """Return what *parse* makes of the value and its name; a placeholder as it is, None where there is no value."""
+        """Return what *parse* makes of the value and its name; a placeholder as it is, None where
+        there is no value."""
         value = self.get(key)
         return value if value is None or has_placeholder(value) else parse(value, self.name(key))
 
@@ -154,15 +166,23 @@ class Fields:
         return self.asset(app, chain, key)
 
     def open_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
-        """Return whole tokens as text, and in the smallest unit; None where a placeholder has to come first."""
+        """Return whole tokens as text, and in the smallest unit; None where a placeholder has to
+        come first."""
         value = self.get(key)
         if isinstance(value, str) and (has_placeholder(value) or _is_formula(value)):
             if not is_placeholder(value):
-                unit = (lambda _: 1) if isinstance(asset, str) else units_of(asset, self.name(key), value)
+                unit = (
+                    (lambda _: 1)
+                    if isinstance(asset, str)
+                    else units_of(asset, self.name(key), value)
+                )
                 check_template(replace_each(value, OPEN), field=self.name(key), unit=unit)
             return value, None
         if isinstance(asset, str):
-            field, typed = self.name(key), parse_typed(value, field=self.name(key), spell=_spell_bare)
+            field, typed = (
+                self.name(key),
+                parse_typed(value, field=self.name(key), spell=_spell_bare),
+            )
             if typed.unit:
                 raise InvalidRequest(
                     field=field,
@@ -174,7 +194,8 @@ class Fields:
         return self.amount(key, asset)
 
     def open_account(self, key: str, chain: "Chain") -> tuple[str, bytes | None]:
-        """Return an address as it was written, and the account that it names; None where a placeholder will name it."""
+        """Return an address as it was written, and the account that it names; None where a
+        placeholder will name it."""
         value = self.get(key)
         if isinstance(value, str) and has_placeholder(value):
             return value, None
@@ -192,7 +213,8 @@ def is_maximum(value: object) -> bool:
 
 
 def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
-    """Return an amount that a person typed as whole tokens, and in the smallest unit: `1.5`, `1.5 DOT`, `15000000000raw`."""
+    """Return an amount that a person typed as whole tokens, and in the smallest unit: `1.5`, `1.5
+    DOT`, `15000000000raw`."""
     if _is_formula(value) and not is_maximum(value):
         raise InvalidRequest(
             field=field,
@@ -205,22 +227,31 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
         raw = parse_raw(str(typed.number), field=field)
         return to_whole(raw, known_decimals(asset, field, value)), raw
     if typed.unit and not _is_unit_of(typed.unit, asset):
-        raise _other_unit(value, typed, asset, field, _spell_tokens(typed, asset), "whole tokens, like 1.5")
+        raise _other_unit(
+            value, typed, asset, field, _spell_tokens(typed, asset), "whole tokens, like 1.5"
+        )
     tokens, raw = _scale(typed.number, asset, field, value)
     return _existing(tokens, raw, asset, field, value)
 
 
 def _is_formula(value: object) -> TypeGuard[str]:
-    """Return whether *value* is a formula that its author wrote: data brings an amount, and no formula."""
+    """Return whether *value* is a formula that its author wrote: data brings an amount, and no
+    formula."""
     return isinstance(value, str) and not isinstance(value, Filled) and is_formula(value)
 
 
-def _read_form_amount(value: object, asset: "Asset", field: str, maximum: int | None) -> tuple[str, int]:
+def _read_form_amount(
+    value: object, asset: "Asset", field: str, maximum: int | None
+) -> tuple[str, int]:
     # A form is no place to guess in: what fills it may be somebody else's data.
     decimals = known_decimals(asset, field, value)
     if _is_formula(value):
         raw = work_out(
-            value, field=field, unit=units_of(asset, field, value), decimals=decimals, maximum=maximum
+            value,
+            field=field,
+            unit=units_of(asset, field, value),
+            decimals=decimals,
+            maximum=maximum,
         )
         return to_whole(raw, decimals), raw
     digits, unit = (split_amount(value) if isinstance(value, str) else None) or (value, "")
@@ -238,7 +269,9 @@ def _existing(tokens: str, raw: int, asset: "Asset", field: str, value: object) 
     if asset.can_exist(raw):
         return tokens, raw
     raise InvalidRequest(
-        field=field, value=value, problem=f"is more {asset.display_name} than can exist: check its digits"
+        field=field,
+        value=value,
+        problem=f"is more {asset.display_name} than can exist: check its digits",
     )
 
 
@@ -271,7 +304,8 @@ def note_worked_out(given: str, raw: int, asset: "Asset", maximum: int | None) -
 
 
 def read_raw(value: object, asset: "Asset", field: str) -> int:
-    """Return an amount in the smallest unit; InvalidRequest names what to write if whole tokens were typed."""
+    """Return an amount in the smallest unit; InvalidRequest names what to write if whole tokens
+    were typed."""
     if not isinstance(value, str):
         return parse_raw(value, field=field)
     typed = parse_typed(
@@ -293,7 +327,8 @@ def read_raw(value: object, asset: "Asset", field: str) -> int:
     raise InvalidRequest(field=field, value=value, problem="is in whole tokens", expected=expected)
 
 
-# What an error suggests is the same amount in another spelling, in each way that it can be meant, or nothing.
+# What an error suggests is the same amount in another spelling, in each way that it can be meant,
+# or nothing.
 
 
 def _spell_bare(typed: TypedAmount) -> Sequence[str]:
@@ -301,7 +336,8 @@ def _spell_bare(typed: TypedAmount) -> Sequence[str]:
 
 
 def _spell_tokens(typed: TypedAmount, asset: "Asset") -> Sequence[str]:
-    """Return *typed* in whole tokens, or in the smallest unit if it is in that; empty if it isn't sure which amount it means."""
+    """Return *typed* in whole tokens, or in the smallest unit if it is in that; empty if it isn't
+    sure which amount it means."""
     if asset.decimals is None:
         return _spell_bare(typed)
     raw = typed.in_smallest_unit(asset.own_symbol, asset.decimals)
@@ -324,13 +360,21 @@ def _spell_raw(typed: TypedAmount, asset: "Asset") -> Sequence[str]:
     if ways[-1] is None:
         return ()
     found = [raw for raw in ways if raw is not None]
-    return [str(raw) if asset.decimals is None else f"{raw} for {asset.amount(raw)}" for raw in found]
+    return [
+        str(raw) if asset.decimals is None else f"{raw} for {asset.amount(raw)}" for raw in found
+    ]
 
 
 def _other_unit(
-    value: object, typed: TypedAmount, asset: "Asset", field: str, same: Sequence[str], expected: str
+    value: object,
+    typed: TypedAmount,
+    asset: "Asset",
+    field: str,
+    same: Sequence[str],
+    expected: str,
 ) -> InvalidRequest:
-    """Return the error for a unit that isn't taken: *same* is the same amount as the field takes it, empty if it isn't sure."""
+    """Return the error for a unit that isn't taken: *same* is the same amount as the field takes
+    it, empty if it isn't sure."""
     if len(same) > 1:
         return several_meanings(field, value, same)
     said = f"{field} {shorten(value)} is in {typed.unit}"
@@ -340,30 +384,37 @@ def _other_unit(
 
 
 def note_raw(field: str, raw: int, asset: "Asset", which: str = "") -> tuple[str, ...]:
-    """Return the note that says in whole tokens what was given in the smallest unit; none without decimals."""
+    """Return the note that says in whole tokens what was given in the smallest unit; none without
+    decimals."""
     if asset.decimals is None:
         return ()
     return (f"{field} {raw} = {asset.amount(raw)}{f' ({which})' if which else ''}",)
 
 
-def note_tokens(field: str, given: object, raw: int, asset: "Asset", which: str = "") -> tuple[str, ...]:
+def note_tokens(
+    field: str, given: object, raw: int, asset: "Asset", which: str = ""
+) -> tuple[str, ...]:
     """Return the note that says what was *given* in whole tokens, in both units."""
     told = "; ".join(filter(None, (which, f"{raw} raw")))
     return (f"{field} {str(given).strip()} = {asset.amount(raw)} ({told})",)
 
 
 def _scale(number: "Decimal", asset: "Asset", field: str, value: object) -> tuple[str, int]:
-    raw = to_raw(number, known_decimals(asset, field, value), field=field, symbol=asset.display_name)
+    raw = to_raw(
+        number, known_decimals(asset, field, value), field=field, symbol=asset.display_name
+    )
     return to_text(number), raw
 
 
 def _is_unit_of(unit: str, asset: "Asset") -> bool:
-    """Return whether *unit* means *asset*: the symbol of a look-alike means the asset that it resembles."""
+    """Return whether *unit* means *asset*: the symbol of a look-alike means the asset that it
+    resembles."""
     return unit.casefold() == asset.own_symbol.casefold()
 
 
 def note_native(given: object, asset: "Asset", field: str) -> tuple[str, ...]:
-    """Return the note on an asset that was *given* as 0, where 0 is no id of its own; none for others."""
+    """Return the note on an asset that was *given* as 0, where 0 is no id of its own; none for
+    others."""
     if (
         asset.kind != "native"
         or asset.id == "0"
@@ -387,11 +438,17 @@ def read_xcm_version(value: object, field: str) -> int | None:
     return int(text)
 
 
-def read_remote_fee_asset(app: "Application", source: "Chain", value: object, field: str) -> "Asset | None":
-    """Return the asset of *source* that goes along to pay on the destination, None if *value* names none."""
+def read_remote_fee_asset(
+    app: "Application", source: "Chain", value: object, field: str
+) -> "Asset | None":
+    """Return the asset of *source* that goes along to pay on the destination, None if *value* names
+    none."""
     if has_placeholder(value):
         raise InvalidRequest(
-            field=field, value=value, problem="is a placeholder", expected="the id or the symbol of an asset"
+            field=field,
+            value=value,
+            problem="is a placeholder",
+            expected="the id or the symbol of an asset",
         )
     return None if value is None or value == "" else app.assets.find(source, value, field=field)
 
@@ -402,7 +459,9 @@ def known_decimals(asset: "Asset", field: str, value: object) -> int:
         raise InvalidRequest(
             field=field,
             value=value,
-            problem=f"is in whole tokens, but the decimals of asset {asset.label} are not known here",
+            problem=(
+                f"is in whole tokens, but the decimals of asset {asset.label} are not known here"
+            ),
             advice=": send a raw amount like 15000000000raw with `tx transfer`",
         )
     return asset.decimals

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The step in the path of a field, the path within the step, and its first key: `steps[0].headers.Accept`.
+#: The step in the path of a field, the path within the step, and its first key:
+#: `steps[0].headers.Accept`.
 _PLACE = re.compile(r"steps\[([0-9]+)\]\.?(([a-z_]*).*)")
 
 
@@ -66,7 +67,8 @@ class Mistakes:
     """Raises the first mistake."""
 
     def checking(self, step: int | None = None, field: str = "") -> Checking:
-        """Check in here something of *step* and *field*, where the error's sentence does not name them."""
+        """Check in here something of *step* and *field*, where the error's sentence does not name
+        them."""
         del step, field
         return Checking()
 
@@ -91,18 +93,26 @@ class CollectedMistakes(Mistakes):
         """Return whether a mistake of *step* was found, in *field* if that is given."""
         return any(each.step == step and field in ("", each.field) for each in self.found)
 
-    def add(self, error: InvalidRequest | BadJson, step: int | None = None, field: str = "") -> None:
-        """Add the mistake that *error* names; *step* and *field* are told where its sentence names none."""
+    def add(
+        self, error: InvalidRequest | BadJson, step: int | None = None, field: str = ""
+    ) -> None:
+        """Add the mistake that *error* names; *step* and *field* are told where its sentence names
+        none."""
         sentence = error.statement
         if match := _PLACE.fullmatch(error.field):
             step, field = int(match[1]), field or match[3]
             sentence = (
-                error.named(match[2]).statement.removeprefix(":").strip().replace(f"steps[{step}].", "")
+                error.named(match[2])
+                .statement.removeprefix(":")
+                .strip()
+                .replace(f"steps[{step}].", "")
             )
         confirm = str(error.details.get("confirm", ""))
         # The first mistake of a field is the one to fix; what depends on it is not known yet.
         if not any((each.step, each.field) == (step, field) for each in self.found):
-            self.found.append(FlowMistake(step=step, field=field, sentence=sentence, confirm=confirm))
+            self.found.append(
+                FlowMistake(step=step, field=field, sentence=sentence, confirm=confirm)
+            )
 
 
 class _CollectingFields(Fields):
@@ -143,7 +153,9 @@ class _CollectingFields(Fields):
             return super().chain(app, key, default)
         if self._unknown is None:
             # Nothing is known of it: no runtime, no relay chain to share assets with.
-            self._unknown = replace(app.registry.all()[0], name="?", role="parachain", relay="", genesis="")
+            self._unknown = replace(
+                app.registry.all()[0], name="?", role="parachain", relay="", genesis=""
+            )
         return self._unknown
 
     def open(self, key: str, parse: "Callable[[Any, str], T]") -> "T | str | None":
@@ -174,7 +186,8 @@ class _CollectingFields(Fields):
 
 
 def write_flow(app: "Application", diagram: Diagram) -> dict[str, Any]:
-    """Return the content of the flow file that draws *diagram*; InvalidRequest says why there is none.
+    """Return the content of the flow file that draws *diagram*; InvalidRequest says why there is
+    none.
 
     The file is drawn again and compared, so that nothing gets lost on the way.
     """
@@ -186,7 +199,8 @@ def write_flow(app: "Application", diagram: Diagram) -> dict[str, Any]:
 
 
 def _write(app: "Application", diagram: Diagram) -> dict[str, Any]:
-    """Return a flow file with the steps of *diagram*, as far as it has keys for what is in their forms."""
+    """Return a flow file with the steps of *diagram*, as far as it has keys for what is in their
+    forms."""
     steps: dict[str, tuple[Node, StepKind]] = {}
     #: Node -> the steps right before it, through chains.
     before: dict[str, tuple[str, ...]] = {}
@@ -196,10 +210,12 @@ def _write(app: "Application", diagram: Diagram) -> dict[str, Any]:
             raise InvalidRequest(f"{shorten(node.id)}: {unknown_sentence(node)}")
         if has_numbered(node.form):
             raise InvalidRequest(
-                f"{shorten(node.id)} has a placeholder of the web editor, which names its step by a number"
+                f"{shorten(node.id)} has a placeholder of the web editor, which names its "
+                "step by a number"
             )
         sources = (
-            (source,) if source in steps else before[source] for source in diagram.incoming.get(node.id, ())
+            (source,) if source in steps else before[source]
+            for source in diagram.incoming.get(node.id, ())
         )
         before[node.id] = tuple(dict.fromkeys(each for some in sources for each in some))
         if not kind.is_shared:
@@ -225,7 +241,9 @@ def _written_values(app: "Application", node: Node, kind: StepKind) -> dict[str,
     if keys.read is not None:
         found.update(keys.read(app, node.form))
     # In the order of the documentation.
-    return {key: found[key] for key in (*keys.required, *keys.optional) if found.get(key) not in NOTHING}
+    return {
+        key: found[key] for key in (*keys.required, *keys.optional) if found.get(key) not in NOTHING
+    }
 
 
 def _value_at(form: Any, field: str) -> Any:
@@ -295,7 +313,8 @@ class Flow:
     steps: tuple[FlowStep, ...]
     order: tuple[int, ...]
     tags: tuple[str, ...] = ()
-    #: Who acts for another account in it: a name of the address book, or what `Acting.write` wrote; empty for nobody.
+    #: Who acts for another account in it: a name of the address book, or what `Acting.write` wrote;
+    #: empty for nobody.
     acting: object = ""
 
 
@@ -321,10 +340,13 @@ class DrawnFlow:
     def explain(self, node: str, error: ScenarioctlError) -> ScenarioctlError:
         """Return *error* with its step and key in front: `steps[2].amount …`."""
         place, said = self.place(node), self.reason(node, error)
-        return said.named(f"{place}.{said.field}") if self.field(node, error) else said.within(place)
+        return (
+            said.named(f"{place}.{said.field}") if self.field(node, error) else said.within(place)
+        )
 
     def written(self, error: ScenarioctlError) -> ScenarioctlError:
-        """Return *error* with the ids of the file in place of those of nodes, which differ each time."""
+        """Return *error* with the ids of the file in place of those of nodes, which differ each
+        time."""
         return error.reworded(self._in_ids)
 
     def _in_ids(self, words: str) -> str:
@@ -335,16 +357,20 @@ class DrawnFlow:
 
 
 def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | None = None) -> Flow:
-    """Return the flow in *content*: a file's text in *syntax* (`toml` or `json`), or its parsed content.
+    """Return the flow in *content*: a file's text in *syntax* (`toml` or `json`), or its parsed
+    content.
 
-    BadJson if it does not parse; InvalidRequest names an unknown key or kind of step, an id given twice,
-    an `after` that is no step, a circle.  *mistakes* may collect these, except a step whose kind is unknown.
+    BadJson if it does not parse; InvalidRequest names an unknown key or kind of step, an id given
+    twice, an `after` that is no step, a circle.  *mistakes* may collect these, except a step whose
+    kind is unknown.
     """
     mistakes = mistakes or Mistakes()
     content = parse_flow(content, syntax=syntax)
     if not isinstance(content, dict):
         raise InvalidRequest(
-            field="flow", problem=f"is {name_of(content)}", expected="an object with `name` and `steps`"
+            field="flow",
+            problem=f"is {name_of(content)}",
+            expected="an object with `name` and `steps`",
         )
     check_depth(content, field="flow")
     for key in content:
@@ -360,7 +386,9 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
     entries = content.get("steps")
     if not isinstance(entries, list) or not entries:
         raise InvalidRequest(
-            field="flow", problem="has no steps", expected="at least one: a [[steps]] table with its `type`"
+            field="flow",
+            problem="has no steps",
+            expected="at least one: a [[steps]] table with its `type`",
         )
     acting = content.get("as", "")
     with mistakes.checking(field="as"):
@@ -375,7 +403,8 @@ def parse_flow(content: object, *, syntax: str = "toml") -> object:
 
 
 def as_json(content: Any) -> Any:
-    """Return parsed content as JSON that every reader takes without loss: large numbers and fractions as text."""
+    """Return parsed content as JSON that every reader takes without loss: large numbers and
+    fractions as text."""
     if isinstance(content, dict):
         return {key: as_json(value) for key, value in content.items()}
     if isinstance(content, list):
@@ -399,7 +428,9 @@ def _parse(text: str | bytes, syntax: str) -> object:
     except TOMLDecodeError as error:
         raise BadJson(field="flow", problem=f"is not TOML: {error}") from None
     except (ValueError, ArithmeticError):
-        raise BadJson(field="flow", problem="is not TOML: it contains a number that is too long") from None
+        raise BadJson(
+            field="flow", problem="is not TOML: it contains a number that is too long"
+        ) from None
     except RecursionError:
         raise InvalidRequest(field="flow", problem="nests too deep") from None
 
@@ -437,7 +468,9 @@ def _read_steps(name: str, entries: list[Any], mistakes: Mistakes) -> Flow:
             )
         # Without the arrows of what cannot run, so that all steps are drawn.
         free = set(sort_by_edges(len(steps), pairs))
-        steps = [step if number in free else replace(step, after=()) for number, step in enumerate(steps)]
+        steps = [
+            step if number in free else replace(step, after=()) for number, step in enumerate(steps)
+        ]
         pairs = [pair for pair in pairs if pair[1] in free]
     return Flow(name=name, steps=tuple(steps), order=tuple(sort_by_edges(len(steps), pairs)))
 
@@ -468,7 +501,9 @@ def _kind_of(entry: dict[str, Any], place: str) -> StepKind:
     return kind
 
 
-def _after(entry: dict[str, Any], number: int, numbers: dict[str, int], place: str) -> tuple[int, ...]:
+def _after(
+    entry: dict[str, Any], number: int, numbers: dict[str, int], place: str
+) -> tuple[int, ...]:
     if "after" not in entry:
         return (number - 1,) if number else ()
     names = entry["after"]
@@ -490,7 +525,9 @@ def _after(entry: dict[str, Any], number: int, numbers: dict[str, int], place: s
     return tuple(dict.fromkeys(numbers[name] for name in names))
 
 
-def _values(entry: dict[str, Any], kind: StepKind, place: str, mistakes: Mistakes) -> dict[str, Any]:
+def _values(
+    entry: dict[str, Any], kind: StepKind, place: str, mistakes: Mistakes
+) -> dict[str, Any]:
     keys = keys_of(kind)
     values = {key: value for key, value in entry.items() if key not in _ALWAYS}
     for key in values:
@@ -498,7 +535,9 @@ def _values(entry: dict[str, Any], kind: StepKind, place: str, mistakes: Mistake
             known = (*_ALWAYS, *keys.required, *keys.optional)
             meant = suggest(key, known, otherwise=f"a {kind.name} step takes: {', '.join(known)}")
             with mistakes.checking(field=key):
-                raise InvalidRequest(field=place, problem=f"has an unknown key {shorten(key)}, {meant}")
+                raise InvalidRequest(
+                    field=place, problem=f"has an unknown key {shorten(key)}, {meant}"
+                )
     for key in keys.required:
         if values.get(key) is None:
             with mistakes.checking():
@@ -523,7 +562,9 @@ def _plain(value: Any, place: str) -> Any:
         return str(value)
     if value is None or isinstance(value, (str, int)):
         return value
-    raise InvalidRequest(field=place, problem="is a date or a time", expected="text: write it in quotes")
+    raise InvalidRequest(
+        field=place, problem="is a date or a time", expected="text: write it in quotes"
+    )
 
 
 def draw_flow(
@@ -561,9 +602,13 @@ def draw_flow(
         if step.id and step.kind.data is not None:
             # The last box of a swap is the chain behind it.
             mark = f"{step.kind.box.type}_"
-            names[step.id] = next(box for box in reversed(builder.drawn[drawn:]) if box.startswith(mark))
+            names[step.id] = next(
+                box for box in reversed(builder.drawn[drawn:]) if box.startswith(mark)
+            )
     document = label_document(builder.document(), name=flow.name, tags=flow.tags)
-    return DrawnFlow(document=document | ({ACTING: flow.acting} if flow.acting else {}), steps=steps)
+    return DrawnFlow(
+        document=document | ({ACTING: flow.acting} if flow.acting else {}), steps=steps
+    )
 
 
 def _draw_step(
@@ -575,7 +620,9 @@ def _draw_step(
     mistakes: Mistakes,
 ) -> tuple[str, str]:
     """Draw the boxes of *step*, and return the ids of the first and the last one."""
-    values = {name: rename(value, names) for name, value in step.values.items() if value is not None}
+    values = {
+        name: rename(value, names) for name, value in step.values.items() if value is not None
+    }
     with mistakes.checking(step.number):
         return keys_of(step.kind).draw(builder, app, mistakes.fields(values, step.place), start)
     box = step.kind.box
@@ -586,10 +633,13 @@ def _draw_step(
 def draw_single(
     app: "Application", name: str, /, *, builder: DiagramBuilder | None = None, **values: Any
 ) -> dict[str, Any]:
-    """Return the diagram of one step of the type *name*, from those of *values* that are its keys in a flow file."""
+    """Return the diagram of one step of the type *name*, from those of *values* that are its keys
+    in a flow file."""
     builder = builder or DiagramBuilder()
     keys = keys_of(load_step(name))
-    given = {key: values[key] for key in (*keys.required, *keys.optional) if values.get(key) is not None}
+    given = {
+        key: values[key] for key in (*keys.required, *keys.optional) if values.get(key) is not None
+    }
     keys.draw(builder, app, Fields(given), "")
     return builder.document()
 
@@ -607,7 +657,8 @@ def in_keys(kind: StepKind, error: ScenarioctlError) -> ScenarioctlError:
 
 
 def _key_of(kind: StepKind, field: str) -> tuple[str, str]:
-    """Return the key that is a *field* of the form, or holds it, and the path behind it; two empty texts if none is."""
+    """Return the key that is a *field* of the form, or holds it, and the path behind it; two empty
+    texts if none is."""
     for name, key in keys_of(kind).fields.items():
         rest = field.removeprefix(name)
         if rest != field and rest[:1] in ("", ".", "["):

@@ -48,7 +48,8 @@ _USER = re.compile(r"[^/?#]*//[^/?#]*@")
 _LONGEST_TIMEOUT = 300
 _MOST_RETRIES = 10
 
-#: Headers that frame the request or control the connection; with them, one request could smuggle a second.
+#: Headers that frame the request or control the connection; with them, one request could smuggle a
+#: second.
 _OURS = frozenset(
     {
         "host",
@@ -76,7 +77,8 @@ DATA = StepData(
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     given, method = node.form.get("url"), node.form.get("method")
-    # A query may contain a key, and descriptions are shown to others.  A path may too, and pictures go further: they have the host.
+    # A query may contain a key, and descriptions are shown to others.  A path may too, and pictures
+    # go further: they have the host.
     shown = re.sub(r"[?#].*", "?…", given, flags=re.DOTALL) if isinstance(given, str) else given
     url, shown = one_line(given, 300), one_line(shown, 120)
     verb = (one_line(method, 12) or "get").upper()
@@ -114,25 +116,37 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
 
 
 def _once(request: WebRequest, key: str) -> WebRequest:
-    """Return *request*, if it is one that sends, with a key by which the server can tell that it is sent again.
+    """Return *request*, if it is one that sends, with a key by which the server can tell that it is
+    sent again.
 
-    The header is that of draft-ietf-httpapi-idempotency-key-header; a scenario's own takes precedence.
+    The header is that of draft-ietf-httpapi-idempotency-key-header; a scenario's own takes
+    precedence.
     """
-    if request.method in _READING or any(name.lower() == "idempotency-key" for name, _ in request.headers):
+    if request.method in _READING or any(
+        name.lower() == "idempotency-key" for name, _ in request.headers
+    ):
         return request
     header = ("Idempotency-Key", sha256(key.encode(errors="replace")).hexdigest()[:32])
     return replace(request, headers=(*request.headers, header))
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced, each value encoded for its place in the URL or the body."""
+    """Return *form* with its placeholders replaced, each value encoded for its place in the URL or
+    the body."""
     filled: dict[str, Any] = fill_any(dict(form), data)
     url, body = form.get("url"), form.get("requestContent")
     filled["url"] = fill_any(url, data, encoder=_UrlEncoder)
-    if isinstance(filled["url"], Filled) and not is_placeholder(str(url)) and _steps_up(filled["url"]):
+    if (
+        isinstance(filled["url"], Filled)
+        and not is_placeholder(str(url))
+        and _steps_up(filled["url"])
+    ):
         filled["url"] = unfilled(
             str(url),
-            "has a path segment of dots only once it is filled in, expected one that stays in its path",
+            (
+                "has a path segment of dots only once it is filled in, expected one that stays "
+                "in its path"
+            ),
         )
     if isinstance(body, str):
         filled["requestContent"] = fill_body(body, content_type_of(filled, body), data)
@@ -140,7 +154,8 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
 
 
 class _UrlEncoder(Encoder):
-    """Writes data into a URL: percent-encoded; in the host name, only text that can be part of one."""
+    """Writes data into a URL: percent-encoded; in the host name, only text that can be part of
+    one."""
 
     _HOST = re.compile(r"[A-Za-z0-9_-]{0,63}", re.ASCII)
     _WHOLE_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}", re.ASCII)
@@ -190,7 +205,9 @@ def read_request(node: Node) -> WebRequest:
     )
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     url, headers = fields.filled("url"), fields.get("headers", {})
     if not has_placeholder(url):
         with fields.checking():
@@ -225,17 +242,23 @@ def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: s
         "timeout": fields.open("timeout", partial(write_timeout, longest=_LONGEST_TIMEOUT)),
         "retries": fields.open("retries", _retries),
     }
-    node = builder.add(BOX, form | {name: value for name, value in limits.items() if value is not None})
+    node = builder.add(
+        BOX, form | {name: value for name, value in limits.items() if value is not None}
+    )
     return node, node
 
 
 def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
     method, content_type, headers = (form.get(key) for key in ("method", "contentType", "headers"))
-    entries = [entry for entry in headers if isinstance(entry, dict)] if isinstance(headers, list) else []
+    entries = (
+        [entry for entry in headers if isinstance(entry, dict)] if isinstance(headers, list) else []
+    )
     return {
         "method": None if method == "get" else str(method).upper(),
         "headers": {str(entry.get("key")): entry.get("value") for entry in entries},
-        "content_type": None if form.get("requestContent") and content_type == _JSON else content_type,
+        "content_type": None
+        if form.get("requestContent") and content_type == _JSON
+        else content_type,
     }
 
 
@@ -298,10 +321,15 @@ def _headers(value: object) -> tuple[tuple[str, str], ...]:
 
 def _header_name(value: object, field: str) -> str:
     if isinstance(value, str) and value.lower() in _OURS:
-        raise InvalidRequest(field=field, value=value, problem="is set by the request itself: leave it out")
+        raise InvalidRequest(
+            field=field, value=value, problem="is set by the request itself: leave it out"
+        )
     if not isinstance(value, str) or not value or not _TOKEN.issuperset(value):
         raise InvalidRequest(
-            field=field, value=value, problem="is not the name of a header", expected="one like Accept"
+            field=field,
+            value=value,
+            problem="is not the name of a header",
+            expected="one like Accept",
         )
     return value
 
@@ -309,9 +337,12 @@ def _header_name(value: object, field: str) -> str:
 def _header_value(value: object, field: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    # A line break would start another header.  The message leaves out the value, which may be secret.
+    # A line break would start another header.  The message leaves out the value, which may be
+    # secret.
     if not isinstance(value, str) or not value.replace("\t", " ").isprintable():
-        raise InvalidRequest(field=field, problem="is not the value of a header", expected="one line of text")
+        raise InvalidRequest(
+            field=field, problem="is not the value of a header", expected="one line of text"
+        )
     return value
 
 
@@ -324,7 +355,8 @@ def _body(value: object) -> str:
 def _template(value: Any) -> str:
     """Return the body of a flow file as text, as the editor keeps it.
 
-    In JSON a text that is one placeholder stands without quotes, so that it becomes the data in its own type.
+    In JSON a text that is one placeholder stands without quotes, so that it becomes the data in its
+    own type.
     """
     if not isinstance(value, (dict, list)) or not find_placeholders(value):
         return _body(value)
@@ -336,7 +368,8 @@ def _write(value: Any) -> str:
         return (
             "{"
             + ", ".join(
-                f"{json.dumps(key, ensure_ascii=False)}: {_write(entry)}" for key, entry in value.items()
+                f"{json.dumps(key, ensure_ascii=False)}: {_write(entry)}"
+                for key, entry in value.items()
             )
             + "}"
         )
@@ -357,7 +390,11 @@ def _retries(value: object, field: str) -> int:
     if value is None or value == "":
         return DEFAULT_RETRIES
     return read_number(
-        value, field=field, kind="a number of retries", expected=f"0 to {_MOST_RETRIES}", most=_MOST_RETRIES
+        value,
+        field=field,
+        kind="a number of retries",
+        expected=f"0 to {_MOST_RETRIES}",
+        most=_MOST_RETRIES,
     )
 
 

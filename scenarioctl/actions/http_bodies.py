@@ -27,7 +27,8 @@ _BREAKS = frozenset("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 
 
 def content_type_of(form: Mapping[str, Any], body: str) -> str:
-    """Return the content type that the headers name; JSON if they name none and the body looks like it."""
+    """Return the content type that the headers name; JSON if they name none and the body looks like
+    it."""
     kind = form.get("contentType")
     headers = form.get("headers")
     for entry in headers if isinstance(headers, list) else ():
@@ -139,7 +140,8 @@ class _ContextEncoder(_PlainEncoder, ABC):
 
     @abstractmethod
     def _write(self, value: Any, text: str, following: str) -> str:
-        """Return *value*, which is *text* in a body without rules, as it is written after `_before`."""
+        """Return *value*, which is *text* in a body without rules, as it is written after
+        `_before`."""
 
 
 class _CsvEncoder(_ContextEncoder):
@@ -152,9 +154,16 @@ class _CsvEncoder(_ContextEncoder):
             return text.replace('"', '""')
         if not (self._DELIMITERS | _BREAKS) & set(text):
             return text
-        if self._before[-1:] in ("", "\n", "\r", *",;\t|") and following in ("", "\n", "\r", *",;\t|"):
+        if self._before[-1:] in ("", "\n", "\r", *",;\t|") and following in (
+            "",
+            "\n",
+            "\r",
+            *",;\t|",
+        ):
             return '"' + text.replace('"', '""') + '"'
-        raise Unfillable("would be filled in with text that ends its CSV field: put the field in quotes")
+        raise Unfillable(
+            "would be filled in with text that ends its CSV field: put the field in quotes"
+        )
 
 
 class _TabEncoder(_PlainEncoder):
@@ -168,7 +177,8 @@ class _TabEncoder(_PlainEncoder):
 
 
 class _YamlEncoder(_ContextEncoder):
-    """JSON is valid YAML as a whole value or in double quotes; elsewhere only text without special meaning is allowed."""
+    """JSON is valid YAML as a whole value or in double quotes; elsewhere only text without special
+    meaning is allowed."""
 
     #: Indentation, dashes of lists, a key.
     _START = r"""[ ]*(?:-[ ]+)*(?:(?:[\w./-]+|"[^"\\]*"|'[^']*'):[ ]+)?"""
@@ -190,7 +200,8 @@ class _YamlEncoder(_ContextEncoder):
         if (self._WITHIN if line.strip(" ") else self._FIRST).fullmatch(text):
             return text
         raise Unfillable(
-            "would be filled in with text that can mean something else in YAML: put the field in double quotes"
+            "would be filled in with text that can mean something else in YAML: put the "
+            "field in double quotes"
         )
 
 
@@ -204,11 +215,14 @@ def _to_yaml(value: Any) -> str:
         json.dumps(value, ensure_ascii=False),
     )
     # JSON allows characters that YAML takes for line breaks or forbids.
-    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in written)
+    return "".join(
+        letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in written
+    )
 
 
 class _MultipartEncoder(_ContextEncoder):
-    """A part ends at its boundary; in the header of a part, a field ends at a quote or a line break."""
+    """A part ends at its boundary; in the header of a part, a field ends at a quote or a line
+    break."""
 
     def __init__(self, boundary: str) -> None:
         super().__init__()
@@ -220,7 +234,9 @@ class _MultipartEncoder(_ContextEncoder):
         last = self._before.replace("\r\n", "\n").rpartition(f"--{self._boundary}")
         in_head = bool(last[1]) and "\n\n" not in last[2]
         if in_head and (not text.isprintable() or set('"\\;') & set(text)):
-            raise Unfillable("would be filled in with text that ends its field in the header of a part")
+            raise Unfillable(
+                "would be filled in with text that ends its field in the header of a part"
+            )
         # The placeholder before may have written the start of the boundary.
         if self._boundary in self._before[-len(self._boundary) :] + text:
             raise Unfillable("would be filled in with the boundary, which ends its part")

@@ -1,4 +1,5 @@
-"""The node `payout`: many payments on one chain in one transaction, a batch of transfers with their memos as remarks."""
+"""The node `payout`: many payments on one chain in one transaction, a batch of transfers with their
+memos as remarks."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
@@ -74,7 +75,8 @@ def _name(app: "Application", chain: str, asset: str) -> str:
 
 
 def _count(text: Any) -> tuple[int, dict[str, Decimal]]:
-    """Return how many payments *text* has, and how much of each asset; no sums if one can't be read, and nothing else is checked."""
+    """Return how many payments *text* has, and how much of each asset; no sums if one can't be
+    read, and nothing else is checked."""
     sums: dict[str, Decimal] = {}
     count = unread = 0
     try:
@@ -94,21 +96,32 @@ def _count(text: Any) -> tuple[int, dict[str, Decimal]]:
     return count, {} if unread else sums
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
+async def draft(
+    app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
+) -> Drafted:
     form = node.form
     if was_sent(node):
         acting = app.acting or diagram.acting
         layers = () if acting is None else acting.layers
         if any(isinstance(each, MultisigLayer) and each.threshold > 1 for each in layers):
             raise Conflict(
-                f"a signatory's transaction was sent: {form[SENT]}. The others approve it with multisig approve; it isn't drafted again. To pay everybody once more, copy the scenario"
+                f"a signatory's transaction was sent: {form[SENT]}. The others approve it "
+                "with multisig approve; it isn't drafted again. To pay everybody once "
+                "more, copy the scenario"
             )
         raise Conflict(
-            f"its payments were sent: {form[SENT]}. They aren't drafted again; to pay everybody once more, copy the scenario"
+            f"its payments were sent: {form[SENT]}. They aren't drafted again; to pay "
+            "everybody once more, copy the scenario"
         )
-    name = require_value(form.get("selectedChain"), field="selectedChain", expected="the name of a chain")
+    name = require_value(
+        form.get("selectedChain"), field="selectedChain", expected="the name of a chain"
+    )
     chain = app.registry.find(name, field="selectedChain")
-    text, memos, kind = form.get("lines"), _flag(form, "memos"), batch_kind(_flag(form, "forceBatch"))
+    text, memos, kind = (
+        form.get("lines"),
+        _flag(form, "memos"),
+        batch_kind(_flag(form, "forceBatch")),
+    )
     table = await app.runtime(chain)
     fresh: list[PayoutLine] | None = None
     warnings: tuple[str, ...] = ()
@@ -126,10 +139,17 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     if fresh is not None and len(calls) > UNWEIGHED:
         # What is created is split by what it weighs; a file that grew is not.
         warnings += (
-            f"{path} has {len(calls)} calls now, more than a transaction of {chain.title} may take: then none of the payments is made. Split the file.",
+            (
+                f"{path} has {len(calls)} calls now, more than a transaction of {chain.title} "
+                "may take: then none of the payments is made. Split the file."
+            ),
         )
     transaction = await draft_calls(
-        app, chain=chain, kind=kind, calls=calls, warnings=(*warnings, *warn_of_deposits(lines, table, kind))
+        app,
+        chain=chain,
+        kind=kind,
+        calls=calls,
+        warnings=(*warnings, *warn_of_deposits(lines, table, kind)),
     )
     return Drafted(
         node=node.id,
@@ -145,18 +165,24 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 
 def batch_kind(goes_on: bool) -> str:
-    """Return the kind of batch that does all payments or none, or that *goes on* after one that fails."""
+    """Return the kind of batch that does all payments or none, or that *goes on* after one that
+    fails."""
     return "force-batch" if goes_on else "batch-all"
 
 
 def build_calls(lines: Sequence[PayoutLine], table: "RuntimeTable", *, memos: bool) -> list[Call]:
-    """Return the transfer of each of *lines*, followed by its memo, if *memos* are wanted and it has one."""
-    payments = build_payments(lines[0].chain, ((each.asset, each.account, each.raw) for each in lines), table)
+    """Return the transfer of each of *lines*, followed by its memo, if *memos* are wanted and it
+    has one."""
+    payments = build_payments(
+        lines[0].chain, ((each.asset, each.account, each.raw) for each in lines), table
+    )
     calls: list[Call] = []
     for line, call in zip(lines, payments, strict=True):
         calls.append(call)
         if memos and line.memo:
-            calls.append(Call(pallet="System", method="remark", args={"remark": line.memo.encode()}))
+            calls.append(
+                Call(pallet="System", method="remark", args={"remark": line.memo.encode()})
+            )
     return calls
 
 
@@ -166,17 +192,25 @@ def below_deposit(lines: Sequence[PayoutLine], table: "RuntimeTable | None") -> 
     return [each for each in lines if each.raw < deposits[each.asset]]
 
 
-def warn_of_deposits(lines: Sequence[PayoutLine], table: "RuntimeTable | None", kind: str) -> tuple[str, ...]:
+def warn_of_deposits(
+    lines: Sequence[PayoutLine], table: "RuntimeTable | None", kind: str
+) -> tuple[str, ...]:
     small = below_deposit(lines, table)
     if not small:
         return ()
     named = ", ".join(f"{each.asset.amount(each.raw)} to {each.address}" for each in small[:3])
     return (
-        f"{len(small)} of {len(lines)} payments are below the existential deposit, like {named}. An account that holds none yet can't receive so little{', and then none of the payments is made' * (kind == 'batch-all')}.",
+        (
+            f"{len(small)} of {len(lines)} payments are below the existential deposit, like "
+            f"{named}. An account that holds none yet can't receive so "
+            f"little{', and then none of the payments is made' * (kind == 'batch-all')}."
+        ),
     )
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     chain, text = fields.chain(app, "chain"), fields.text("lines")
     with fields.checking():
         try:
@@ -207,7 +241,8 @@ def draw_payout(
 ) -> str:
     """Draw the box of a payout with lines that were written; return its id.
 
-    With the *path* of a file, it is read anew for each draft, and lines without an asset have *asset*.
+    With the *path* of a file, it is read anew for each draft, and lines without an asset have
+    *asset*.
     """
     form: dict[str, Any] = {"selectedChain": chain.name, "lines": text}
     given = {"memos": memos, "forceBatch": force, REREAD: path, "asset": asset}

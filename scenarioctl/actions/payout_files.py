@@ -1,4 +1,5 @@
-"""Files that payouts read anew each time they are drafted, if their folder is among those that the operator allows."""
+"""Files that payouts read anew each time they are drafted, if their folder is among those that the
+operator allows."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +21,13 @@ async def reread(
 ) -> tuple[list[PayoutLine], tuple[str, ...]]:
     """Return the lines that the file *path* has now, all of which are on *chain*, and warnings.
 
-    *asset* is that of lines without one. InvalidRequest if no payout may read the file, or names the lines that are wrong.
+    *asset* is that of lines without one. InvalidRequest if no payout may read the file, or names
+    the lines that are wrong.
     """
     book = {each.name: each.address for each in await app.store.addresses().list()}
-    reader = LineReader(app=app, chain=chain.name, asset=asset if isinstance(asset, str) else "", book=book)
+    reader = LineReader(
+        app=app, chain=chain.name, asset=asset if isinstance(asset, str) else "", book=book
+    )
 
     def read() -> list[PayoutLine]:
         return reader.read(_read(_allowed(app, path)))
@@ -32,7 +36,9 @@ async def reread(
     for each in lines:
         if each.chain.name != chain.name:
             reader.add(
-                each.number, "chain", f"line {each.number}, chain is not {chain.title}, as the payout's is"
+                each.number,
+                "chain",
+                f"line {each.number}, chain is not {chain.title}, as the payout's is",
             )
     if reader.mistakes:
         raise mistakes_error(reader.mistakes).named(REREAD)
@@ -57,7 +63,9 @@ def _allowed(app: "Application", path: object) -> Path:
     try:
         real = Path(path).resolve()
         # A link out of the folder is followed first.
-        if Path(path).is_absolute() and any(real.is_relative_to(Path(each).resolve()) for each in folders):
+        if Path(path).is_absolute() and any(
+            real.is_relative_to(Path(each).resolve()) for each in folders
+        ):
             return real
     except (OSError, ValueError, RuntimeError):
         pass

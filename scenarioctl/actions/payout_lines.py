@@ -1,4 +1,5 @@
-"""The lines of a payout, as CSV: read with every mistake named, and written so that reading them again gives the same."""
+"""The lines of a payout, as CSV: read with every mistake named, and written so that reading them
+again gives the same."""
 
 import csv
 import io
@@ -71,11 +72,15 @@ def mistakes_error(mistakes: Sequence[Mistake], *, advice: str = "") -> InvalidR
     count, more = len(ordered), len(ordered) - _NAMED
     named = "; ".join(each.sentence for each in ordered[:_NAMED])
     listed: list[dict[str, object]] = [
-        {"line": each.line, "column": each.column, "problem": each.sentence} for each in ordered[:_LISTED]
+        {"line": each.line, "column": each.column, "problem": each.sentence}
+        for each in ordered[:_LISTED]
     ]
     return InvalidRequest(
         field="lines",
-        problem=f": {f'{count} mistakes: ' if count > 1 else ''}{named}{f'; and {more} more' if more > 0 else ''}",
+        problem=(
+            f": {f'{count} mistakes: ' if count > 1 else ''}{named}"
+            f"{f'; and {more} more' if more > 0 else ''}"
+        ),
         advice=advice,
         details={"mistakes": listed},
     )
@@ -101,10 +106,13 @@ class LineReader:
     _assets: "dict[tuple[str, str], Asset | InvalidRequest]" = field(default_factory=dict)
 
     def read(self, text: object) -> list[PayoutLine]:
-        """Return the lines in *text* that are right; InvalidRequest if it is no table of payments at all."""
+        """Return the lines in *text* that are right; InvalidRequest if it is no table of payments
+        at all."""
         if not isinstance(text, str) or not text.strip():
             raise InvalidRequest(
-                field="lines", problem="are empty", expected="CSV with the columns account and amount"
+                field="lines",
+                problem="are empty",
+                expected="CSV with the columns account and amount",
             )
         if len(text) > LONGEST:
             raise InvalidRequest(
@@ -120,7 +128,9 @@ class LineReader:
             count += 1
             if count > MOST:
                 raise InvalidRequest(
-                    field="lines", problem="are too many", expected=f"at most {MOST}: split the file"
+                    field="lines",
+                    problem="are too many",
+                    expected=f"at most {MOST}: split the file",
                 )
             line = self._read_line(number, header, cells)
             if line is not None:
@@ -130,13 +140,17 @@ class LineReader:
         return found
 
     def refuse_duplicates(self, lines: Sequence[PayoutLine]) -> None:
-        """Add a mistake for each line that pays an account an asset that a line before pays it too."""
+        """Add a mistake for each line that pays an account an asset that a line before pays it
+        too."""
         first: dict[tuple[str, bytes, str], int] = {}
         for each in lines:
             before = first.setdefault((each.chain.name, each.account, each.asset.id), each.number)
             if before != each.number:
                 self.has_duplicates = True
-                said = f"line {each.number}, account {each.name or each.address} is paid {each.asset.display_name} in line {before}, too"
+                said = (
+                    f"line {each.number}, account {each.name or each.address} is paid "
+                    f"{each.asset.display_name} in line {before}, too"
+                )
                 self.add(each.number, "account", said)
 
     def check_totals(self, lines: Iterable[PayoutLine]) -> None:
@@ -145,11 +159,14 @@ class LineReader:
             if not asset.can_exist(total):
                 raise InvalidRequest(
                     field="lines",
-                    problem=f"pay {asset.amount(total)} in total, more than can exist: check the digits",
+                    problem=(
+                        f"pay {asset.amount(total)} in total, more than can exist: check the digits"
+                    ),
                 )
 
     def foreign(self) -> "Iterator[tuple[Chain, int, list[int]]]":
-        """Give chain and prefix of addresses that are written for another network, and their lines."""
+        """Give chain and prefix of addresses that are written for another network, and their
+        lines."""
         for (chain, prefix), numbers in self._foreign.items():
             yield chain, prefix, numbers
 
@@ -159,33 +176,50 @@ class LineReader:
         if len(names) == 1 and any(mark in names[0] for mark in ";\t"):
             raise InvalidRequest(
                 field="lines",
-                problem="have columns that are not separated by commas: save the file as CSV with commas",
+                problem=(
+                    "have columns that are not separated by commas: save the file as CSV with "
+                    "commas"
+                ),
             )
         for name in names:
             if name not in known:
                 raise InvalidRequest(
                     field="lines",
-                    problem=f"have an unknown column {shorten(name)} in the header, {suggest(name, known)}"
+                    problem=(
+                        f"have an unknown column {shorten(name)} in the header, "
+                        f"{suggest(name, known)}"
+                    )
                     if {"account", "amount"} & set(names)
-                    else f"have no header, expected a first line with the names of the columns: {','.join(known)}",
+                    else (
+                        "have no header, expected a first line with the names of the columns: "
+                        f"{','.join(known)}"
+                    ),
                 )
             if names.count(name) > 1:
-                raise InvalidRequest(field="lines", problem=f"have the column {name} twice in the header")
+                raise InvalidRequest(
+                    field="lines", problem=f"have the column {name} twice in the header"
+                )
         given = {"chain": self.chain, "asset": self.asset}
         for name in ("account", "amount", "asset", "chain"):
             if name not in names and not given.get(name):
                 option = f", or {name} for all lines (--{name})" if name in given else ""
                 raise InvalidRequest(
-                    field="lines", problem=f"have no column {name}, expected it in the header{option}"
+                    field="lines",
+                    problem=f"have no column {name}, expected it in the header{option}",
                 )
         return names
 
-    def _read_line(self, number: int, header: Sequence[str], cells: Sequence[str]) -> PayoutLine | None:
+    def _read_line(
+        self, number: int, header: Sequence[str], cells: Sequence[str]
+    ) -> PayoutLine | None:
         if len(cells) > len(header):
             self.add(
                 number,
                 header[-1],
-                f"line {number} has {len(cells)} cells, and the header {len(header)} columns: put a cell with a comma in quotes",
+                (
+                    f"line {number} has {len(cells)} cells, and the header {len(header)} "
+                    "columns: put a cell with a comma in quotes"
+                ),
             )
             return None
         values = dict(zip(header, cells, strict=False))
@@ -193,20 +227,32 @@ class LineReader:
         for column, value in values.items():
             # The sign of a number is told of by the number.
             if value.startswith(FORMULA) and not (column == "amount" and value[0] in "+-"):
-                self._refuse(number, column, value, "begins like a formula of a spreadsheet", "a plain value")
+                self._refuse(
+                    number, column, value, "begins like a formula of a spreadsheet", "a plain value"
+                )
             elif not value.isprintable():
-                self._refuse(number, column, value, "has a line break or a character that can't be printed")
+                self._refuse(
+                    number, column, value, "has a line break or a character that can't be printed"
+                )
             elif has_placeholder(value):
-                self._refuse(number, column, value, "has a placeholder, which no run fills in a payout")
+                self._refuse(
+                    number, column, value, "has a placeholder, which no run fills in a payout"
+                )
         if len(self.mistakes) > before:
             return None
         chain = self._find_chain(number, values.get("chain") or self.chain)
-        asset = None if chain is None else self._find_asset(number, chain, values.get("asset") or self.asset)
+        asset = (
+            None
+            if chain is None
+            else self._find_asset(number, chain, values.get("asset") or self.asset)
+        )
         account, name = self._read_account(number, chain, values.get("account", ""))
         amount, raw = self._read_amount(number, asset, values.get("amount", ""))
         memo = values.get("memo", "")
         if len(memo) > LONGEST_MEMO:
-            self._refuse(number, "memo", memo, f"has {len(memo)} characters", f"at most {LONGEST_MEMO}")
+            self._refuse(
+                number, "memo", memo, f"has {len(memo)} characters", f"at most {LONGEST_MEMO}"
+            )
         if len(self.mistakes) > before or chain is None or asset is None:
             return None
         place = (read_digits(values.get("line", "")) or 0) if self.is_stored else number
@@ -224,13 +270,21 @@ class LineReader:
     def add(self, number: int, column: str, sentence: str) -> None:
         self.mistakes.append(Mistake(line=number, column=column, sentence=sentence))
 
-    def _refuse(self, number: int, column: str, value: str, problem: str, expected: str = "") -> None:
+    def _refuse(
+        self, number: int, column: str, value: str, problem: str, expected: str = ""
+    ) -> None:
         self._add(
-            number, column, InvalidRequest(field=column, value=value, problem=problem, expected=expected)
+            number,
+            column,
+            InvalidRequest(field=column, value=value, problem=problem, expected=expected),
         )
 
     def _add(self, number: int, column: str, error: InvalidRequest) -> None:
-        said = error.named(f"line {number}, {column}") if error.field else error.within(f"line {number}")
+        said = (
+            error.named(f"line {number}, {column}")
+            if error.field
+            else error.within(f"line {number}")
+        )
         self.add(number, column, said.statement)
 
     def _find_chain(self, number: int, name: str) -> "Chain | None":
@@ -265,7 +319,8 @@ class LineReader:
         return found
 
     def _read_account(self, number: int, chain: "Chain | None", text: str) -> tuple[bytes, str]:
-        """Return the account that *text* means, and its name in the address book; an empty one if there is a mistake."""
+        """Return the account that *text* means, and its name in the address book; an empty one if
+        there is a mistake."""
         name = normalized(text)
         address = text if self.book is None or could_be_address(text) else self.book.get(name, "")
         if not text:
@@ -309,7 +364,8 @@ class LineReader:
 
 
 def read_lines(app: "Application", text: object, *, chain: "Chain") -> list[PayoutLine]:
-    """Return the lines of a payout on *chain* that is stored, or written in a flow file; InvalidRequest names all mistakes."""
+    """Return the lines of a payout on *chain* that is stored, or written in a flow file;
+    InvalidRequest names all mistakes."""
     reader = LineReader(app=app, chain=chain.name, is_stored=True)
     lines = reader.read(text)
     if reader.mistakes:

@@ -1,7 +1,8 @@
 """Placeholders in a form: found, and filled with data of earlier steps.  Nothing is evaluated.
 
-The editor writes `<span class="pill" data-id="eventData.content.address" data-nodeindex="1" …>…</span>`, a person
-writes `{{ address }}`.  To add a kind of text with rules of its own, add a class like `Encoder`.
+The editor writes `<span class="pill" data-id="eventData.content.address" data-nodeindex="1"
+…>…</span>`, a person writes `{{ address }}`.  To add a kind of text with rules of its own, add a
+class like `Encoder`.
 """
 
 import json
@@ -27,11 +28,13 @@ MAX_FILLED = 4 * 1024 * 1024
 #: One regular expression finds all: a hostile text has millions of places where one might begin.
 _PLACEHOLDER = re.compile(
     r"""\{\{[ \t]{0,16}([^{}\s]{1,256})[ \t]{0,16}\}\}"""
-    r"""|<span((?a:(?:\s{1,16}[\w:-]{1,64}(?:=(?:"[^"]{0,2048}"|'[^']{0,2048}'))?){1,32})\s{0,16})>"""
+    r"""|<span((?a:(?:\s{1,16}[\w:-]{1,64}"""
+    r"""(?:=(?:"[^"]{0,2048}"|'[^']{0,2048}'))?){1,32})\s{0,16})>"""
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,64})=(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 
-#: A path into the answer of an http step or a query, or into the draft of a swap: by its name, or by a node id that scenarioctl made.
+#: A path into the answer of an http step or a query, or into the draft of a swap: by its name, or
+#: by a node id that scenarioctl made.
 _ANSWER = re.compile(r"(?:http|query|swap)(?:\.|$)|(?:http|chainQuery|action)_", re.ASCII)
 #: The editor writes an invisible space after a placeholder, for the cursor.
 _INVISIBLE = "\u200b\ufeff"
@@ -76,7 +79,8 @@ class Data:
         self._numbering = numbering
 
     def add(self, kind: "StepData", content: Any, *, node: str) -> None:
-        """Add data of a step, which is looked up before that of earlier steps, by name and by node id."""
+        """Add data of a step, which is looked up before that of earlier steps, by name and by node
+        id."""
         content = self._answers[node] = _protect(content)
         self._kinds[node] = kind
         self._nodes[node] = node
@@ -88,7 +92,8 @@ class Data:
             self._events.insert(0, content)
 
     def lose(self, name: str, failed: str) -> None:
-        """Look up nothing by *name* until a step answers again: the newest answer is meant, and *failed* kept it from coming."""
+        """Look up nothing by *name* until a step answers again: the newest answer is meant, and
+        *failed* kept it from coming."""
         self._answers.pop(name, None)
         self._nodes.pop(name, None)
         self.missing[name] = failed
@@ -106,21 +111,28 @@ class Data:
             return self.look_up(placeholder.path)
         if not placeholder.step:
             raise Unfillable(f"holds {shorten('.'.join(placeholder.path))}, which no step provides")
-        node = self._numbering[placeholder.step - 1] if 0 < placeholder.step <= len(self._numbering) else ""
+        node = (
+            self._numbering[placeholder.step - 1]
+            if 0 < placeholder.step <= len(self._numbering)
+            else ""
+        )
         if node not in self._kinds:
             raise Unfillable(
-                f"needs {shorten(placeholder.shown)} of step {placeholder.step}, which provided no data"
+                f"needs {shorten(placeholder.shown)} of step {placeholder.step}, which "
+                "provided no data"
             )
         path = self._kinds[node].find_path(placeholder.path)
         found = _NOTHING if path is None else _descend(self._answers[node], path, folded=True)
         if found is _NOTHING:
             raise Unfillable(
-                f"needs {shorten(placeholder.shown)}, which is not in the data of step {placeholder.step} ({shorten(node)})"
+                f"needs {shorten(placeholder.shown)}, which is not in the data of step "
+                f"{placeholder.step} ({shorten(node)})"
             )
         return found
 
     def sources(self, value: object) -> set[str]:
-        """Return the nodes whose answers fill placeholders in *value*, text or JSON; events of webhooks have none."""
+        """Return the nodes whose answers fill placeholders in *value*, text or JSON; events of
+        webhooks have none."""
         found = set()
         for _, placeholder in _all_placeholders(value):
             if placeholder.step is None:
@@ -132,7 +144,8 @@ class Data:
     def look_up(self, path: tuple[str, ...]) -> Any:
         """Return the data at *path*; Unfillable if there is none.
 
-        Names of answers and node ids are looked up first, so that an event cannot replace an answer.
+        Names of answers and node ids are looked up first, so that an event cannot replace an
+        answer.
         """
         if path[: len(_ROOT)] == _ROOT:
             path = path[len(_ROOT) :]
@@ -145,7 +158,8 @@ class Data:
             )
         elif path[0] in self.missing:
             raise Unfillable(
-                f"needs {shorten('.'.join(path))}, which did not come: {shorten(self.missing[path[0]])} failed"
+                f"needs {shorten('.'.join(path))}, which did not come: "
+                f"{shorten(self.missing[path[0]])} failed"
             )
         for content in self._events:
             found = _descend(content, path)
@@ -184,7 +198,9 @@ class JsonEncoder(Encoder):
                 self._inside = not self._inside
             elif not mark[1] and self._inside:
                 # It would escape the first character of the data.
-                raise Unfillable("has a backslash right before a placeholder, expected the placeholder alone")
+                raise Unfillable(
+                    "has a backslash right before a placeholder, expected the placeholder alone"
+                )
 
     def write(self, value: Any, following: str) -> str:  # noqa: ARG002
         if not self._inside:
@@ -208,12 +224,14 @@ def is_placeholder(text: str) -> bool:
 
 
 def find_placeholders(value: object) -> tuple[str, ...]:
-    """Return the paths of all placeholders in *value*, a text or any JSON: `address`, `user.name`."""
+    """Return the paths of all placeholders in *value*, a text or any JSON: `address`,
+    `user.name`."""
     return tuple(placeholder.shown for _, placeholder in _all_placeholders(value))
 
 
 def has_numbered(value: object) -> bool:
-    """Return whether *value*, text or JSON, has a placeholder of the editor, which names its step by a number."""
+    """Return whether *value*, text or JSON, has a placeholder of the editor, which names its step
+    by a number."""
     return any(placeholder.step is not None for _, placeholder in _all_placeholders(value))
 
 
@@ -237,7 +255,11 @@ def require_filled(value: Any, *, field: str) -> Any:
     for text, placeholder in _all_placeholders(value):
         if isinstance(text, Unfilled):
             raise InvalidRequest(field=field, problem=text.reason)
-        answer = _ANSWER.match(placeholder.shown) if placeholder.step is None else not placeholder.is_rooted
+        answer = (
+            _ANSWER.match(placeholder.shown)
+            if placeholder.step is None
+            else not placeholder.is_rooted
+        )
         source = "an earlier step's data" if answer else "webhook data"
         raise WaitsForData(
             field=field, problem=f"waits for {source}: {{{{ {shorten(placeholder.shown)[1:-1]} }}}}"
@@ -254,7 +276,8 @@ def require_value(value: Any, *, field: str, expected: str) -> Any:
 
 
 def mark_unfillable(value: Any, lacking: "Callable[[Placeholder], str]") -> Any:
-    """Return *value*, text or JSON, with the texts marked for whose placeholders *lacking* returns a reason."""
+    """Return *value*, text or JSON, with the texts marked for whose placeholders *lacking* returns
+    a reason."""
 
     def mark(text: str) -> str:
         reason = next(filter(None, map(lacking, _find(text))), "")
@@ -278,8 +301,9 @@ def unfillable_texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
 def fill(value: Any, data: Data, *, encoder: Callable[[], Encoder] = Encoder) -> Any:
     """Return *value*, a text or any JSON, with its placeholders replaced by *data*.
 
-    A text that is one placeholder and nothing else becomes the data itself, number or list or text.  Nothing is raised: a field
-    that nobody reads may lack its data, and `require_filled` raises for one that is read.
+    A text that is one placeholder and nothing else becomes the data itself, number or list or text.
+    Nothing is raised: a field that nobody reads may lack its data, and `require_filled` raises for
+    one that is read.
     """
     return _map_texts(value, lambda text: _fill_text(text, data, encoder))
 
@@ -295,7 +319,8 @@ def fill_argument(value: Any, data: Data) -> Any:
 
 
 def is_json_text(value: object) -> bool:
-    """Return whether *value* is text that starts like a JSON object or list, and not with a placeholder."""
+    """Return whether *value* is text that starts like a JSON object or list, and not with a
+    placeholder."""
     if not isinstance(value, str):
         return False
     text = value.lstrip(_BLANK)
@@ -306,7 +331,8 @@ def is_json_text(value: object) -> bool:
 
 
 def rename(value: Any, names: Mapping[str, str]) -> Any:
-    """Return *value*, text or JSON, with the first part of each placeholder's path replaced by *names*."""
+    """Return *value*, text or JSON, with the first part of each placeholder's path replaced by
+    *names*."""
     return _map_texts(value, lambda text: _rename_in_text(text, names)) if names else value
 
 
@@ -365,14 +391,19 @@ _NOTHING = object()
 
 
 def _descend(value: Any, path: tuple[str, ...], *, folded: bool = False) -> Any:
-    """Return the value at *path*; *folded*: `refTime` also finds `ref_time`, since the editor changes the spelling."""
+    """Return the value at *path*; *folded*: `refTime` also finds `ref_time`, since the editor
+    changes the spelling."""
     for name in path:
         if isinstance(value, Mapping) and name not in value and folded:
             alike = [key for key in value if _fold(key) == _fold(name)]
             name = alike[0] if len(alike) == 1 else name
         if isinstance(value, Mapping) and name in value:
             value = value[name]
-        elif isinstance(value, list) and (place := read_digits(name)) is not None and place < len(value):
+        elif (
+            isinstance(value, list)
+            and (place := read_digits(name)) is not None
+            and place < len(value)
+        ):
             value = value[place]
         else:
             return _NOTHING
@@ -389,7 +420,8 @@ def _protect(value: Any) -> Any:
 
 
 def _map_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return *value*, a text or any JSON, with each text replaced by what *change* returns for it."""
+    """Return *value*, a text or any JSON, with each text replaced by what *change* returns for
+    it."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -467,7 +499,8 @@ def _find(text: str) -> Iterator[Placeholder]:
 
 
 def _read_span(text: str, tag: re.Match[str]) -> tuple[int, str, int | None]:
-    """Return the end of the element that *tag* opens, its path (empty if it is no placeholder) and its step number."""
+    """Return the end of the element that *tag* opens, its path (empty if it is no placeholder) and
+    its step number."""
     attributes = {name: double or single for name, double, single in _ATTRIBUTE.findall(tag[2])}
     path = attributes.get("data-id", "").strip()
     if not path or "pill" not in attributes.get("class", "").split():

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
-from scenarioctl.actions.placeholders import Placeholder, WaitsForData, mark_unfillable, unfillable_texts
+from scenarioctl.actions.placeholders import (
+    Placeholder,
+    WaitsForData,
+    mark_unfillable,
+    unfillable_texts,
+)
 from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, Problem
@@ -115,7 +120,8 @@ class Providers:
         return f"needs {shown}, which no earlier step provides"
 
     def _find_before(self, name: str, before: int) -> StepData | None:
-        """Return the data of this name that a step before *before* gives, or of the step with this id."""
+        """Return the data of this name that a step before *before* gives, or of the step with this
+        id."""
         place, data = self._first.get(name, (before, None))
         if place < before:
             return data
@@ -127,7 +133,10 @@ class Providers:
             return f"holds {written}, which no step provides"
         if number > len(self.numbering):
             reached = len(self.numbering)
-            return f"needs {written} of step {number}, but the arrows lead through {reached} step{'s' * (reached != 1)}"
+            return (
+                f"needs {written} of step {number}, but the arrows lead through {reached} "
+                f"step{'s' * (reached != 1)}"
+            )
         node = self.numbering[number - 1]
         data, step = self._data.get(node), f"step {number} ({shorten(node)})"
         if data is None:
@@ -142,7 +151,8 @@ class Providers:
 def judge_placeholders(
     node: Node, providers: Providers, *, asking: Node | None = None, step: StepKind | None = None
 ) -> Node:
-    """Return *node* with the texts of its form marked that no step before *asking* (default: itself) can fill.
+    """Return *node* with the texts of its form marked that no step before *asking* (default:
+    itself) can fill.
 
     Only what its *step* reads of the form is kept.
     """
@@ -151,7 +161,10 @@ def judge_placeholders(
     read = dict if step is None else step.read_form
     place = (asking or node).id
     return replace(
-        node, form=mark_unfillable(read(node.form), lambda placeholder: providers.lacking(placeholder, place))
+        node,
+        form=mark_unfillable(
+            read(node.form), lambda placeholder: providers.lacking(placeholder, place)
+        ),
     )
 
 

@@ -93,9 +93,14 @@ class Watch:
         _refuse_constant(item)
 
     def _say_resumed(self, number: int) -> None:
-        behind = f", which is behind; waiting for block {self._resumed}" if number < self._resumed else ""
+        behind = (
+            f", which is behind; waiting for block {self._resumed}"
+            if number < self._resumed
+            else ""
+        )
         self._app.tell(
-            f"following {self._query.chain.title} again at {self.client.endpoint}, block {number}{behind}"
+            f"following {self._query.chain.title} again at {self.client.endpoint}, block "
+            f"{number}{behind}"
         )
 
     async def _read(self, number: int, block: str) -> Change | None:
@@ -162,7 +167,8 @@ class Unread:
 
 
 def check_watch(app: "Application", query: Query) -> None:
-    """Refuse a query whose answer never changes, by the known runtime table; a daemon asks the chain."""
+    """Refuse a query whose answer never changes, by the known runtime table; a daemon asks the
+    chain."""
     try:
         item = resolve_offline(app, query)
     except InvalidRequest:
@@ -175,4 +181,6 @@ def _refuse_constant(item: "QueryItem | None") -> None:
     from scenarioctl.transactions.runtime_query import Constant
 
     if isinstance(item, Constant):
-        raise InvalidRequest(f"{item.pallet}.{item.name} is a constant, which never changes: omit --watch")
+        raise InvalidRequest(
+            f"{item.pallet}.{item.name} is a constant, which never changes: omit --watch"
+        )

@@ -1,4 +1,5 @@
-"""A diagram that was drawn again: which of its nodes are the former ones, and whether it still says the same."""
+"""A diagram that was drawn again: which of its nodes are the former ones, and whether it still says
+the same."""
 
 import json
 from collections import defaultdict
@@ -18,8 +19,9 @@ NOTHING: tuple[Any, ...] = (None, "", [], {})
 def keep_nodes(drawn: Diagram, former: Diagram) -> dict[str, Any]:
     """Return the document of *drawn* with those nodes of *former* that are still there.
 
-    A node that says the same stays as it is, with what only the web editor reads of it.  A changed node keeps its id if as
-    many of its type as before are changed.  If no node and no edge was added or removed, nodes stay in their places too.
+    A node that says the same stays as it is, with what only the web editor reads of it.  A changed
+    node keeps its id if as many of its type as before are changed.  If no node and no edge was
+    added or removed, nodes stay in their places too.
     """
     ids = _pair(drawn, former)
     olds = {node.id: node for node in former.nodes}
@@ -31,7 +33,10 @@ def keep_nodes(drawn: Diagram, former: Diagram) -> dict[str, Any]:
             nodes[name] = {**old.raw, **{key: node.raw[key] for key in _PLACE}}
         else:
             nodes[name] = {**node.raw, "id": name, "formData": form}
-    ends = [(ids.get(edge.source, edge.source), ids.get(edge.target, edge.target)) for edge in drawn.edges]
+    ends = [
+        (ids.get(edge.source, edge.source), ids.get(edge.target, edge.target))
+        for edge in drawn.edges
+    ]
     edges = {
         (source, target): {**raw, "id": f"{source}-{target}", "source": source, "target": target}
         for (source, target), raw in zip(ends, drawn.document["edges"], strict=True)
@@ -46,7 +51,9 @@ def keep_nodes(drawn: Diagram, former: Diagram) -> dict[str, Any]:
             for name, old in olds.items()
         }
         edges = formers
-    kept = {key: value for key, value in former.document.items() if key not in ("name", "tags", ACTING)}
+    kept = {
+        key: value for key, value in former.document.items() if key not in ("name", "tags", ACTING)
+    }
     acting = {key: value for key, value in drawn.document.items() if key == ACTING}
     document = {**acting, **kept, "nodes": list(nodes.values()), "edges": list(edges.values())}
     return label_document(document, name=drawn.name, tags=drawn.tags)
@@ -94,7 +101,10 @@ def is_alike(document: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         {node.id: (node.type, _says(node.form, node)) for node in diagram.nodes}
         for diagram in (first, second)
     ]
-    if any(len(found) < len(diagram.nodes) for found, diagram in zip(forms, (first, second), strict=True)):
+    if any(
+        len(found) < len(diagram.nodes)
+        for found, diagram in zip(forms, (first, second), strict=True)
+    ):
         return False
     return forms[0] == forms[1] and [node.id for node in first.in_safe_order()] == [
         node.id for node in second.in_safe_order()
@@ -128,7 +138,9 @@ def _says(form: Mapping[str, Any], node: Node) -> Any:
 
 def _without_nothing(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _without_nothing(entry) for key, entry in value.items() if entry not in NOTHING}
+        return {
+            key: _without_nothing(entry) for key, entry in value.items() if entry not in NOTHING
+        }
     if isinstance(value, list):
         return [_without_nothing(entry) for entry in value]
     return value

@@ -31,7 +31,9 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     text, chain = one_line(given), name_chain(app, source.chain)
     return Story(
         kind="Remark",
-        sentence=f"{text!r} on {chain.title or '?'}" if text else f"no text yet, on {chain.title or '?'}",
+        sentence=f"{text!r} on {chain.title or '?'}"
+        if text
+        else f"no text yet, on {chain.title or '?'}",
         what=one_line(given, 200),
         named=f'remark "{text}"' if text else "remark without text",
         chains=(chain,),
@@ -42,7 +44,9 @@ def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]
     return outline_source(app, diagram, node)[0], "0"
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
+async def draft(
+    app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
+) -> Drafted:
     source = read_side(diagram, node, "source")
     chain = source.chain(app, "chain")
     text = source.get("target")
@@ -54,7 +58,9 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
         )
     plain = action_data(node).get("plain")
     if plain is not None and not isinstance(plain, bool):
-        raise InvalidRequest(field="plain", problem=f"is {name_of(plain)}", expected="true or false")
+        raise InvalidRequest(
+            field="plain", problem=f"is {name_of(plain)}", expected="true or false"
+        )
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
@@ -76,7 +82,9 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return filled
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     chain = fields.chain(app, "chain")
     text = fields.text("text")
     if not text:

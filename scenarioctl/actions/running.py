@@ -10,7 +10,13 @@ from scenarioctl.actions import find_step, number_steps, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
 from scenarioctl.actions.placeholders import Data, WaitsForData, first_names
 from scenarioctl.actions.story import tell_step
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable, shorten
+from scenarioctl.errors import (
+    InvalidRequest,
+    ScenarioctlError,
+    StoreBusy,
+    StoreUnavailable,
+    shorten,
+)
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
@@ -49,7 +55,8 @@ class Wait:
 
 
 class Run:
-    """One execution of a scenario, in legs: each from where it waited, or from the start, to the next wait or to the end.
+    """One execution of a scenario, in legs: each from where it waited, or from the start, to the
+    next wait or to the end.
 
     Its log and drafts can be read at any time, even after it was canceled or failed with a bug.
     """
@@ -101,13 +108,15 @@ class Run:
         self._guard = guard
         #: All steps are drafted as one transaction.
         self._together = together
-        #: The node that waits; empty before the first leg.  When the step that it is at began, and its number of lines then.
+        #: The node that waits; empty before the first leg.  When the step that it is at began, and
+        #: its number of lines then.
         self._at = ""
         self._began = 0
         self._said = 0
         #: Node -> the failed node because of which it is skipped; a failed node maps to itself.
         self._stopped: dict[str, str] = {}
-        #: Node -> the condition because of which it is skipped; one that isn't met maps to itself.  And the one that ended the run.
+        #: Node -> the condition because of which it is skipped; one that isn't met maps to itself.
+        #: And the one that ended the run.
         self._unmet: dict[str, str] = {}
         self._ended = ""
         self._several = False
@@ -117,9 +126,11 @@ class Run:
         self._drafting = self._drafted = 0
 
     async def go(self, *, waited: float = 0.0) -> Wait | None:
-        """Take the steps of one leg, after the run has *waited* so many seconds; return what it waits for then, None at its end.
+        """Take the steps of one leg, after the run has *waited* so many seconds; return what it
+        waits for then, None at its end.
 
-        Failures go to `failure` and `lines`; only bugs raise, and a store that doesn't answer: StoreBusy, StoreUnavailable.
+        Failures go to `failure` and `lines`; only bugs raise, and a store that doesn't answer:
+        StoreBusy, StoreUnavailable.
         """
         import asyncio
 
@@ -144,7 +155,8 @@ class Run:
         for node in nodes[first:]:
             self.number = numbers.get(node.id, 0)
             stopper = next(
-                (self._stopped[name] for name in before.get(node.id, ()) if name in self._stopped), ""
+                (self._stopped[name] for name in before.get(node.id, ()) if name in self._stopped),
+                "",
             )
             unmet = self._ended or next(
                 (self._unmet[name] for name in before.get(node.id, ()) if name in self._unmet), ""
@@ -166,7 +178,8 @@ class Run:
         return None
 
     def save(self) -> dict[str, Any]:
-        """Return what the next leg goes on with, as JSON; lines, drafts and used events of this leg are not in it."""
+        """Return what the next leg goes on with, as JSON; lines, drafts and used events of this leg
+        are not in it."""
         if self.wait is None:
             raise RuntimeError(f"the run of {self.id} does not wait")
         return {
@@ -188,7 +201,8 @@ class Run:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on where the run stood whose `save` returned *saved*; KeyError and the like if somebody has damaged it."""
+        """Go on where the run stood whose `save` returned *saved*; KeyError and the like if
+        somebody has damaged it."""
         self._at, self.wait, self.spent = saved["at"], Wait(**saved["wait"]), saved["spent"]
         nodes = {node.id: node for node in self._diagram.nodes}
         for node, content in saved["data"]:
@@ -202,7 +216,8 @@ class Run:
         self.events = {event["uuid"]: WebhookEvent(**event) for event in saved["events"]}
         # An older version has saved no more than outcomes.
         self.steps = {
-            node: StepResult(outcome=StepOutcome(it)) for node, it in saved.get("outcomes", {}).items()
+            node: StepResult(outcome=StepOutcome(it))
+            for node, it in saved.get("outcomes", {}).items()
         }
         for node, step in saved.get("steps", {}).items():
             self.steps[node] = StepResult(**{**step, "outcome": StepOutcome(step["outcome"])})
@@ -223,7 +238,8 @@ class Run:
         return self._clock()
 
     def leave_behind(self, node: Node, *, everything: bool) -> None:
-        """Take no step behind *node*, a condition that isn't met; or with *everything*, none at all any more."""
+        """Take no step behind *node*, a condition that isn't met; or with *everything*, none at all
+        any more."""
         self._unmet[node.id] = node.id
         if everything:
             self._ended = node.id
@@ -242,7 +258,9 @@ class Run:
     def failure_line(self, failure: str) -> str:
         """Return the log line for a failed run, with the number of drafts that are missing."""
         unwanted = sum(
-            (step := find_step(node)) is not None and step.draft is not None and node.id in self._unmet
+            (step := find_step(node)) is not None
+            and step.draft is not None
+            and node.id in self._unmet
             for node in self._diagram.nodes
         )
         missing = self._drafting - self._made - unwanted
@@ -261,7 +279,8 @@ class Run:
         beside: str = "",
         spec_version: int | None = None,
     ) -> None:
-        """Add an entry to the mempool; *spec_version* is the runtime version that a transaction is built for."""
+        """Add an entry to the mempool; *spec_version* is the runtime version that a transaction is
+        built for."""
         date = self._clock()
         hours = self.app.settings.draft_hours if spec_version is not None else 0
         self.drafts.append(
@@ -323,7 +342,8 @@ class Run:
         return None
 
     def _lose(self, node: Node, failed: str) -> None:
-        """Let nothing be filled with the data of *node*, since *failed* did: older data of that name isn't meant."""
+        """Let nothing be filled with the data of *node*, since *failed* did: older data of that
+        name isn't meant."""
         step = find_step(node)
         if step is None or step.data is None:
             return
@@ -338,7 +358,9 @@ class Run:
         from scenarioctl.actions.drafting import BATCH
 
         self._drafting, self._began = 1, self._clock()
-        drafting = [(step, node) for node in nodes if (step := find_step(node)) is not None and step.draft]
+        drafting = [
+            (step, node) for node in nodes if (step := find_step(node)) is not None and step.draft
+        ]
         outcome = StepOutcome.DRAFTED
         try:
             check_together(self.app, self._diagram)
@@ -357,7 +379,8 @@ class Run:
             self._end(self._diagram, node, outcome, said)
 
     def _outline(self, diagram: Diagram, step: "StepKind", node: Node) -> tuple[str, str]:
-        """Return the chain and the raw amount of a step that can't be drafted, as far as they are known."""
+        """Return the chain and the raw amount of a step that can't be drafted, as far as they are
+        known."""
         return step.outline(self.app, diagram, node) if step.outline is not None else ("", "0")
 
     def _end(self, diagram: Diagram, node: Node, outcome: StepOutcome, output: str) -> None:
@@ -381,7 +404,9 @@ class Run:
             return ""
         content = next((each for id, each in self.data.contents() if id == node.id), None)
         if isinstance(content, dict) and step.data.secret:
-            content = {name: value for name, value in content.items() if name not in step.data.secret}
+            content = {
+                name: value for name, value in content.items() if name not in step.data.secret
+            }
         return json.dumps(content, ensure_ascii=False)
 
     def _fill_near(self, near: Node, node: Node) -> Node:
@@ -394,7 +419,12 @@ class Run:
         drafted = self._carried.add(unfilled, await draft(self.app, diagram, node, None))
         transaction, way = drafted.transaction, drafted.dest_chain
         await self._keep(
-            step.tx_type, node.id, transaction, amount=drafted.raw_amount, human=drafted.human, to=way
+            step.tx_type,
+            node.id,
+            transaction,
+            amount=drafted.raw_amount,
+            human=drafted.human,
+            to=way,
         )
         if drafted.data is not None and step.data is not None:
             self.data.add(step.data, drafted.data, node=node.id)
@@ -410,7 +440,8 @@ class Run:
         human: str,
         to: str = "",
     ) -> None:
-        """Add *transaction* to the drafts, and what its signer should know to the log, unless the guard refuses it."""
+        """Add *transaction* to the drafts, and what its signer should know to the log, unless the
+        guard refuses it."""
         from scenarioctl.transactions.drafts import bare_extrinsic
 
         if self._guard is not None:
@@ -429,14 +460,17 @@ class Run:
         moved = " and ".join(filter(None, (human, transaction.beside)))
         offline = ", built offline, not checked against a node" * transaction.offline
         self.say(
-            f"Drafted {moved and f'{moved}, '}{chain} > {tx_type} > {to or chain} for {chain} {transaction.spec_version}{offline}"
+            f"Drafted {moved and f'{moved}, '}{chain} > {tx_type} > {to or chain} for "
+            f"{chain} {transaction.spec_version}{offline}"
         )
         for sentence in transaction.notes:
             self.say(f"Note: {sentence}")
         for sentence in transaction.warnings:
             self.say(f"Warning: {sentence}")
 
-    def _keep_failure(self, step: "StepKind", diagram: Diagram, node: Node, error: ScenarioctlError) -> None:
+    def _keep_failure(
+        self, step: "StepKind", diagram: Diagram, node: Node, error: ScenarioctlError
+    ) -> None:
         chain, amount = self._outline(diagram, step, node)
         self.add_entry(step.tx_type, node.id, chain=chain, amount=amount, tx=NO_TRANSACTION)
         which = f"node {shorten(node.id)}: " if self._several else ""

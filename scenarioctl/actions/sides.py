@@ -38,7 +38,9 @@ def read_side(diagram: Diagram, node: Node, place: str) -> Fields:
         data = {}
     elif not isinstance(data, dict):
         raise InvalidRequest(
-            field="actionData", problem=f"is {name_of(data)}", expected="an object with source and target"
+            field="actionData",
+            problem=f"is {name_of(data)}",
+            expected="an object with source and target",
         )
     values = data.get(place)
     if values is None:
@@ -53,7 +55,8 @@ def read_side(diagram: Diagram, node: Node, place: str) -> Fields:
 
 
 def form_sides(form: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """Return `actionData`, its source and its target, as the form has them; empty if it has none."""
+    """Return `actionData`, its source and its target, as the form has them; empty if it has
+    none."""
     data = _object(form.get("actionData"))
     return data, _object(data.get("source")), _object(data.get("target"))
 
@@ -63,7 +66,8 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
-    """Return how a flow file names the asset of a side: by its symbol if no other asset has that, else by its id.
+    """Return how a flow file names the asset of a side: by its symbol if no other asset has that,
+    else by its id.
 
     Which of several assets a symbol means may change, and a file is kept for longer.
     """
@@ -85,13 +89,16 @@ class _AmountEncoder(Encoder):
     def write(self, value: Any, following: str) -> str:
         text = super().write(value, following)
         if split_amount(text) is None:
-            raise Unfillable("would be filled in with text that is not one amount, like 1.5 or 1.5 DOT")
+            raise Unfillable(
+                "would be filled in with text that is not one amount, like 1.5 or 1.5 DOT"
+            )
         # The digits around it belong to other numbers; no number goes on with `raw`.
         return f" {text}" if following in ("r", "R") else f" {text} "
 
 
 def fill_action(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced; in a formula of the amount, data is one amount."""
+    """Return *form* with its placeholders replaced; in a formula of the amount, data is one
+    amount."""
     filled: dict[str, Any] = fill_any(dict(form), data)
     amount = form_sides(form)[1].get("amount", "")
     if isinstance(amount, str) and has_placeholder(amount) and not is_placeholder(amount):
@@ -121,14 +128,19 @@ def _neighbour(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
         return {}
     form = found[0].form
     asset = form.get("asset")
-    values = {"chain": form.get("chain"), "address": form.get("address"), "amount": form.get("amount")}
+    values = {
+        "chain": form.get("chain"),
+        "address": form.get("address"),
+        "amount": form.get("amount"),
+    }
     if isinstance(asset, dict):
         values |= {"assetId": asset.get("assetId"), "symbol": asset.get("symbol")}
     return values
 
 
 def outline_source(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    """Return the chain that an action starts on and the raw amount that leaves, as far as its form tells."""
+    """Return the chain that an action starts on and the raw amount that leaves, as far as its form
+    tells."""
     name, amount = "", "0"
     try:
         source = read_side(diagram, node, "source")
@@ -142,8 +154,11 @@ def outline_source(app: "Application", diagram: Diagram, node: Node) -> tuple[st
 
 
 def outline_chain(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    """Return the chain that a query or a call is for, empty if its form names none, and that nothing moves."""
+    """Return the chain that a query or a call is for, empty if its form names none, and that
+    nothing moves."""
     try:
-        return app.registry.find(require_filled(node.form.get("selectedChain"), field="chain")).name, "0"
+        return app.registry.find(
+            require_filled(node.form.get("selectedChain"), field="chain")
+        ).name, "0"
     except ScenarioctlError:
         return "", "0"

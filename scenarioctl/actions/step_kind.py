@@ -1,4 +1,5 @@
-"""What the program knows of a step type: one `StepKind` record, exported as `STEP` by the module of the type."""
+"""What the program knows of a step type: one `StepKind` record, exported as `STEP` by the module of
+the type."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -29,13 +30,14 @@ class FlowKeys:
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    #: Field of the form, or of an action's `actionData` -> the key that sets it, the main field of a key first: its value is that
-    #: of the key, and messages about any of them name the key.
+    #: Field of the form, or of an action's `actionData` -> the key that sets it, the main field of
+    #: a key first: its value is that of the key, and messages about any of them name the key.
     fields: Mapping[str, str]
-    #: (builder, app, fields, start) -> ids of the first and the last box drawn.  *start* is the box of the step before,
-    #: which serves as the first box if it shows the same chain and asset.
+    #: (builder, app, fields, start) -> ids of the first and the last box drawn.  *start* is the box
+    #: of the step before, which serves as the first box if it shows the same chain and asset.
     draw: Callable[[DiagramBuilder, "Application", Fields, str], tuple[str, str]]
-    #: (app, form) -> the values of those keys that aren't their main fields, so that `draw` makes this form; of other forms, anything.
+    #: (app, form) -> the values of those keys that aren't their main fields, so that `draw` makes
+    #: this form; of other forms, anything.
     read: Callable[["Application", Form], Mapping[str, Any]] | None = None
 
 
@@ -43,7 +45,8 @@ class FlowKeys:
 class StepData:
     """What a step gives to the placeholders of later steps."""
 
-    #: `{{ NAME.… }}` finds the data of the newest such step; empty: its fields are found by their own names.
+    #: `{{ NAME.… }}` finds the data of the newest such step; empty: its fields are found by their
+    #: own names.
     name: str = ""
     #: What messages call it, like `an http step's answer`.
     title: str
@@ -57,7 +60,8 @@ class StepData:
     editor_paths: Mapping[tuple[str, ...], tuple[str, ...]]
 
     def find_path(self, path: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return where the data has what the web editor calls *path*; None if it has no such field."""
+        """Return where the data has what the web editor calls *path*; None if it has no such
+        field."""
         for start, place in self.editor_paths.items():
             if path[: len(start)] == start:
                 return place + path[len(start) :]
@@ -66,15 +70,18 @@ class StepData:
 
 @dataclass(frozen=True, kw_only=True)
 class StepKind:
-    """One step type.  A step drafts a transaction (`draft`), or does something else in a run (`check` and `run`)."""
+    """One step type.  A step drafts a transaction (`draft`), or does something else in a run
+    (`check` and `run`)."""
 
-    #: In flow files, and in the web editor: the type of the node, or the choice of a node of type `action`.
+    #: In flow files, and in the web editor: the type of the node, or the choice of a node of type
+    #: `action`.
     name: str
     #: The node in the web editor.
     box: EditorBox
     #: Icon and color in a preview.
     look: Look
-    #: The step's word in a route like `polkadot > xTransfer > query(assetHub)`, before its chain; None: its name alone.
+    #: The step's word in a route like `polkadot > xTransfer > query(assetHub)`, before its chain;
+    #: None: its name alone.
     route: str | None = None
     #: What the step does, finished or not.
     tell: Callable[["Application", Diagram, Node], Story]
@@ -83,14 +90,17 @@ class StepKind:
 
     #: `txType` of the entry that each run leaves in the mempool; empty: none.
     tx_type: str = ""
-    #: Chain and raw amount of an entry without a transaction, as far as the form tells; never raises.
+    #: Chain and raw amount of an entry without a transaction, as far as the form tells; never
+    #: raises.
     outline: Callable[["Application", Diagram, Node], tuple[str, str]] | None = None
-    #: Return the transaction, for the account that will sign if one is given, or raise what is wrong.
+    #: Return the transaction, for the account that will sign if one is given, or raise what is
+    #: wrong.
     draft: DraftStep | None = None
     #: Raise what is wrong with a step that drafts nothing.
     check: Callable[["Application", Diagram, Node], object] | None = None
-    #: Do what the step does in a run, or raise what went wrong.  Without `tx_type`, later steps are then left out.  It takes no
-    #: longer than the requests that it makes: a `Wait` that it returns comes before it is done again, and is in `Run.wait` then.
+    #: Do what the step does in a run, or raise what went wrong.  Without `tx_type`, later steps are
+    #: then left out.  It takes no longer than the requests that it makes: a `Wait` that it returns
+    #: comes before it is done again, and is in `Run.wait` then.
     run: Callable[["Run", Diagram, Node], Awaitable["Wait | None"]] | None = None
     data: StepData | None = None
 

@@ -1,6 +1,8 @@
-"""What a step or a scenario does, finished or not: its `Story`, and the values of forms as people read them.
+"""What a step or a scenario does, finished or not: its `Story`, and the values of forms as people
+read them.
 
-A step type tells it (`StepKind.tell`).  Lines, titles, cards and labels of arrows are made from it here, and nowhere else.
+A step type tells it (`StepKind.tell`).  Lines, titles, cards and labels of arrows are made from it
+here, and nowhere else.
 """
 
 import re
@@ -107,7 +109,9 @@ def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[SideTe
 
 def _side_text(app: "Application", values: Mapping[str, Any]) -> SideText:
     asset = name_asset(app, values.get("chain"), values.get("assetId"), values.get("symbol"))
-    chain, address, amount = (one_line(values.get(key)) or "?" for key in ("chain", "address", "amount"))
+    chain, address, amount = (
+        one_line(values.get(key)) or "?" for key in ("chain", "address", "amount")
+    )
     return SideText(chain, asset if asset.full else AssetText("?"), address, amount)
 
 
@@ -177,11 +181,14 @@ class Card(NamedTuple):
     #: The node's id; for an edge that leads nowhere, the id that no node has.
     id: str = ""
     look: Look = Look(
-        name="unknown", color="slate", icon="M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.1-1.5 2.4M12 17.5v.1"
+        name="unknown",
+        color="slate",
+        icon="M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.1-1.5 2.4M12 17.5v.1",
     )
     #: What is wrong, or what it waits for.
     note: str = ""
-    #: `ok`, `waiting` for data of an earlier step, `problem`, or `missing` if there is no such node.
+    #: `ok`, `waiting` for data of an earlier step, `problem`, or `missing` if there is no such
+    #: node.
     state: str = "ok"
 
     @property
@@ -201,7 +208,13 @@ class Card(NamedTuple):
 
 def shorten_middle(text: str) -> str:
     """Return an address, a hash or a hex with its middle left out; any other text as it is."""
-    if len(text) < 24 or " " in text or not text.isascii() or not text.isalnum() or has_placeholder(text):
+    if (
+        len(text) < 24
+        or " " in text
+        or not text.isascii()
+        or not text.isalnum()
+        or has_placeholder(text)
+    ):
         return text
     return f"{text[:_SHOWN_END]}…{text[-_SHOWN_END:]}"
 
@@ -242,7 +255,8 @@ def _beside(amount: str, symbol: str) -> str:
 
 
 def group_digits(amount: str) -> str:
-    """Return an amount of five digits or more with a narrow space between each three; any other text as it is."""
+    """Return an amount of five digits or more with a narrow space between each three; any other
+    text as it is."""
     match = _LONG_NUMBER.fullmatch(amount)
     return f"{int(match[1]):,}".replace(",", _GROUP_SPACE) + match[2] if match else amount
 
@@ -274,7 +288,8 @@ _SEARCHED = 50
 
 
 class Story(NamedTuple):
-    """Who gives what to whom, and over which chains; for a step that moves nothing, what it does and where."""
+    """Who gives what to whom, and over which chains; for a step that moves nothing, what it does
+    and where."""
 
     #: What kind of step it is: `Transfer`.
     kind: str
@@ -338,10 +353,16 @@ class Story(NamedTuple):
         kind = self.kind if self.kind[1:2].isupper() else self.kind.lower()
         what = self.named or f"{kind} {self.what}".strip()
         titles = dict.fromkeys(chain.title or "?" for chain in self.chains)
-        # A relay chain beside another chain of its network needs no second name: `Polkadot → Asset Hub`.
+        # A relay chain beside another chain of its network needs no second name: `Polkadot → Asset
+        # Hub`.
         way = [
             next(
-                (title.removeprefix(f"{other} ") for other in titles if title.startswith(f"{other} ")), title
+                (
+                    title.removeprefix(f"{other} ")
+                    for other in titles
+                    if title.startswith(f"{other} ")
+                ),
+                title,
             )
             for title in titles
         ]
@@ -357,7 +378,9 @@ def tell_step(app: "Application", diagram: "Diagram", node: "Node") -> Story:
     if node.type == "action":
         caption = one_line(node.form.get("action")) or "not chosen yet"
         return Story("Action", "no action chosen yet", caption=caption)
-    return Story("Unknown step", "unknown, skipped in a run", caption=one_line(node.type) or "no type")
+    return Story(
+        "Unknown step", "unknown, skipped in a run", caption=one_line(node.type) or "no type"
+    )
 
 
 def tell_scenario(app: "Application", diagram: "Diagram") -> Story:
@@ -368,11 +391,14 @@ def tell_scenario(app: "Application", diagram: "Diagram") -> Story:
     if len(nodes) == 1:
         return tell_step(app, diagram, nodes[0])
     named = "; ".join(tell_step(app, diagram, node).brief for node in nodes[:_SHOWN])
-    return Story("Scenario", named=f"{len(nodes)} steps: {named}{'; …' if len(nodes) > _SHOWN else ''}")
+    return Story(
+        "Scenario", named=f"{len(nodes)} steps: {named}{'; …' if len(nodes) > _SHOWN else ''}"
+    )
 
 
 def tell_all(app: "Application", diagram: "Diagram") -> str:
-    """Return what a search finds of the scenario beside its labels: what its first steps do, for whom and where."""
+    """Return what a search finds of the scenario beside its labels: what its first steps do, for
+    whom and where."""
     nodes = [node for node in diagram.in_safe_order() if _is_named(node)]
     told = [f"{len(nodes)} steps"] if len(nodes) > 1 else []
     for node in nodes[:_SEARCHED]:
@@ -395,16 +421,20 @@ def _is_named(node: "Node") -> bool:
 def summarise(diagram: "Diagram", registry: "Registry | None" = None) -> str:
     """Return the route in one line: `assetHub > xTransfer > polkadot`.
 
-    Chain, action and other steps in execution order (in the file's where the graph gives none); chains by
-    their literal; a chain or action without a form, and an unknown type of node, are left out.
+    Chain, action and other steps in execution order (in the file's where the graph gives none);
+    chains by their literal; a chain or action without a form, and an unknown type of node, are left
+    out.
     """
     registry = registry or _built_in()
     steps = ((find_step(node), node) for node in diagram.in_safe_order())
-    return " > ".join(filter(None, (step.word(node, registry) for step, node in steps if step is not None)))
+    return " > ".join(
+        filter(None, (step.word(node, registry) for step, node in steps if step is not None))
+    )
 
 
 def chains_of(diagram: "Diagram", registry: "Registry | None" = None) -> frozenset[str]:
-    """Return the literals of all chains that appear in any node, an unknown name in lower case as typed."""
+    """Return the literals of all chains that appear in any node, an unknown name in lower case as
+    typed."""
     registry = registry or _built_in()
     found = set()
     for name in {name for node in diagram.nodes for name in _chain_names(node.form) if name}:
@@ -419,7 +449,8 @@ def chains_of(diagram: "Diagram", registry: "Registry | None" = None) -> frozens
 
 
 def _chain_names(form: Mapping[str, Any]) -> list[str]:
-    """Return the names in all places where the editor keeps a chain's name, whatever the node's type."""
+    """Return the names in all places where the editor keeps a chain's name, whatever the node's
+    type."""
     sides = (side.get("chain") for side in form_sides(form)[1:])
     names = (form.get("chain"), form.get("selectedChain"), *sides)
     return [name for name in names if isinstance(name, str)]

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, draft_swap
 from scenarioctl.actions.fields import Fields, note_worked_out, read_raw, read_tokens
-from scenarioctl.actions.placeholders import Data, Encoder, Unfillable, has_placeholder, require_filled
+from scenarioctl.actions.placeholders import (
+    Data,
+    Encoder,
+    Unfillable,
+    has_placeholder,
+    require_filled,
+)
 from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import (
     action_data,
@@ -70,7 +76,9 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
         kind="Swap",
         sentence=f"{said}, at least {least}{exact}" if least else said,
         what=f"{source.tokens or '?'} → {target.asset.short}",
-        named=f"{source.full_tokens or '?'} → {f'at least {least}' if least else target.asset.full}",
+        named=(
+            f"{source.full_tokens or '?'} → {f'at least {least}' if least else target.asset.full}"
+        ),
         exact=f"{source.exact_tokens or '?'} → {_exactly(least, target.asset)}",
         chains=(chain,),
         gives=source.tokens,
@@ -86,7 +94,8 @@ def _exactly(least: str, bought: AssetText) -> str:
 
 
 def _minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
-    """Return what a swap has to bring at least, in whole tokens if their decimals are known; empty if nothing is set."""
+    """Return what a swap has to bring at least, in whole tokens if their decimals are known; empty
+    if nothing is set."""
     given = action_data(node).get("minAmountOut")
     if given is None or given == "":
         return ""
@@ -99,7 +108,9 @@ def _minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
     return asset.amount(raw)
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
+async def draft(
+    app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
+) -> Drafted:
     """Return the transaction; with a *sender* its quote is held against a dry run of theirs."""
     source, target = read_sides(diagram, node)
     chain, destination = source.chain(app, "chain"), target.chain(app, "chain")
@@ -145,7 +156,8 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
 
 
 def _carried(call: "Call", asset_out: "Asset") -> dict[str, str] | None:
-    """Return what later steps may use of a swap: the amount that it receives at least, in whole tokens if they are known."""
+    """Return what later steps may use of a swap: the amount that it receives at least, in whole
+    tokens if they are known."""
     if asset_out.decimals is None:
         return None
     raw = call.args["min_buy_amount" if call.pallet == "Omnipool" else "min_amount_out"]
@@ -153,7 +165,8 @@ def _carried(call: "Call", asset_out: "Asset") -> dict[str, str] | None:
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced; in a route that is text, data is one name and brings no hops of its own."""
+    """Return *form* with its placeholders replaced; in a route that is text, data is one name and
+    brings no hops of its own."""
     filled = dict(fill_action(form, data))
     options = form.get("actionData")
     route = options.get("route") if isinstance(options, dict) else None
@@ -168,15 +181,22 @@ class _RouteEncoder(Encoder):
     def write(self, value: Any, following: str) -> str:
         text = super().write(value, following)
         if not self._NAME.fullmatch(text):
-            raise Unfillable("would be filled in with text that is not the name of one asset or pool")
+            raise Unfillable(
+                "would be filled in with text that is not the name of one asset or pool"
+            )
         return text
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     chain = fields.chain(app, "chain", default=_DEFAULT_CHAIN)
     with fields.checking():
         check_exchange(app, chain, fields.name("chain"))
-    asset_in, asset_out = fields.open_asset(app, chain, "assetin"), fields.open_asset(app, chain, "assetout")
+    asset_in, asset_out = (
+        fields.open_asset(app, chain, "assetin"),
+        fields.open_asset(app, chain, "assetout"),
+    )
     if not isinstance(asset_in, str) and not isinstance(asset_out, str):
         with fields.checking():
             check_pair(asset_in, asset_out, fields.name("assetout"))
@@ -204,14 +224,19 @@ def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(fields: Fields, asset_out: "Asset | str") -> dict[str, Any]:
-    """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is given."""
+    """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is
+    given."""
     minimum = None
     with fields.checking():
         minimum = read_minimum(fields, asset_out)
     kept: dict[str, Any] = {
         "minAmountOut": minimum,
-        "slippage": fields.open("slippage", lambda value, field: to_text(read_slippage(value, field))),
-        "maxImpact": fields.open("max_impact", lambda value, field: to_text(read_max_impact(value, field))),
+        "slippage": fields.open(
+            "slippage", lambda value, field: to_text(read_slippage(value, field))
+        ),
+        "maxImpact": fields.open(
+            "max_impact", lambda value, field: to_text(read_max_impact(value, field))
+        ),
     }
     if fields.flag("exact_minimum"):
         given = "min_amount_out" if fields.get("min_received") is None else "min_received"
@@ -229,7 +254,8 @@ def _options(fields: Fields, asset_out: "Asset | str") -> dict[str, Any]:
 
 
 def _open_route(route: Any, field: str) -> Any:
-    """Return *route* as `actionData` keeps it: text or a list, of which a run may fill in a part."""
+    """Return *route* as `actionData` keeps it: text or a list, of which a run may fill in a
+    part."""
     if isinstance(route, str) and route.lstrip().startswith("["):
         from scenarioctl.formats.documents import parse_json
 
@@ -240,7 +266,8 @@ def _open_route(route: Any, field: str) -> Any:
 
 
 def read_minimum(fields: Fields, asset_out: "Asset | str") -> str | None:
-    """Return the minimum in the smallest unit, or the text with the placeholder that will be it; None if there is none."""
+    """Return the minimum in the smallest unit, or the text with the placeholder that will be it;
+    None if there is none."""
     raw, tokens = fields.name("min_amount_out"), fields.name("min_received")
     received = fields.get("min_received")
     if received is None:
@@ -253,10 +280,13 @@ def read_minimum(fields: Fields, asset_out: "Asset | str") -> str | None:
             ),
         )
     if fields.get("min_amount_out") is not None:
-        raise InvalidRequest(field=raw, problem=f"and {tokens} are both given", expected="one of them")
+        raise InvalidRequest(
+            field=raw, problem=f"and {tokens} are both given", expected="one of them"
+        )
     if has_placeholder(received) or isinstance(asset_out, str):
         raise InvalidRequest(
-            f"{tokens} {shorten(received)} can't be counted in the smallest unit before a run: expected {raw} instead"
+            f"{tokens} {shorten(received)} can't be counted in the smallest unit before a "
+            f"run: expected {raw} instead"
         )
     return str(read_tokens(received, asset_out, tokens)[1])
 
@@ -293,12 +323,16 @@ def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
     if exact is None:
         exact = False
     if not isinstance(exact, bool):
-        raise InvalidRequest(field="exactMinimum", problem=f"is {name_of(exact)}", expected="true or false")
+        raise InvalidRequest(
+            field="exactMinimum", problem=f"is {name_of(exact)}", expected="true or false"
+        )
     if exact:
         names = {"minimum": "minAmountOut", "slippage": "slippage", "exact_minimum": "exactMinimum"}
         _check_exact(minimum, slippage, names=names)
     return SwapLimits(
-        minimum=None if minimum is None or minimum == "" else parse_raw(minimum, field="minAmountOut"),
+        minimum=None
+        if minimum is None or minimum == ""
+        else parse_raw(minimum, field="minAmountOut"),
         exact=exact,
         slippage=read_slippage(slippage, "slippage"),
         max_impact=read_max_impact(impact, "maxImpact"),
@@ -334,7 +368,10 @@ def read_slippage(value: object, field: str, *, default: Decimal = _DEFAULT_SLIP
     slippage = parse_number(value, field=field, zero=True)
     if slippage >= 100:
         raise InvalidRequest(
-            field=field, value=value, problem="is not a share in per cent", expected="0 to 99.9, like 0.5"
+            field=field,
+            value=value,
+            problem="is not a share in per cent",
+            expected="0 to 99.9, like 0.5",
         )
     return slippage
 
@@ -345,7 +382,10 @@ def read_max_impact(value: object, field: str) -> Decimal:
     impact = parse_number(value, field=field, zero=True)
     if impact > 100:
         raise InvalidRequest(
-            field=field, value=value, problem="is not a share in per cent", expected="0 to 100, like 5"
+            field=field,
+            value=value,
+            problem="is not a share in per cent",
+            expected="0 to 100, like 5",
         )
     return impact
 

@@ -26,7 +26,16 @@ from scenarioctl.actions.sides import (
     read_sides,
 )
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
-from scenarioctl.actions.story import Look, Row, Story, account_row, known, name_chain, one_line, side_texts
+from scenarioctl.actions.story import (
+    Look,
+    Row,
+    Story,
+    account_row,
+    known,
+    name_chain,
+    one_line,
+    side_texts,
+)
 from scenarioctl.errors import InvalidRequest, name_of
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import to_whole
@@ -89,7 +98,9 @@ def _receiver(diagram: Diagram, node: Node) -> str:
     return ""
 
 
-async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None) -> Drafted:
+async def draft(
+    app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
+) -> Drafted:
     """Return the transaction; with a *sender* it is built for them, and checked."""
     view = app.acting_as(app.acting or diagram.acting)
     parsed = await _with_amount(view, _parse_node(app, diagram, node), sender, place="source")
@@ -109,7 +120,9 @@ async def draft(app: "Application", diagram: Diagram, node: Node, sender: bytes 
     )
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     return draw_parsed(builder, parse_transfer(app, fields), app, start=start)
 
 
@@ -171,7 +184,8 @@ class ParsedTransfer:
     allow_death: bool = False
     #: It is built also if too little arrives to be held there.
     accept_loss: bool = False
-    #: Whose balance `max` and shares are of; empty: the account that the transaction is drafted for.
+    #: Whose balance `max` and shares are of; empty: the account that the transaction is drafted
+    #: for.
     holder: str = ""
     notes: tuple[str, ...] = ()
     #: How many endpoints told its amount, 1 or 2; 0 if no node did.
@@ -215,12 +229,16 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
     remote_fee_asset = None
     with fields.checking():
         given = fields.get("remote_fee_asset")
-        remote_fee_asset = read_remote_fee_asset(app, source, given, fields.name("remote_fee_asset"))
+        remote_fee_asset = read_remote_fee_asset(
+            app, source, given, fields.name("remote_fee_asset")
+        )
     allow_death = fields.flag("allow_death")
     with fields.checking():
         check_death(allow_death or None, source, destination, field=fields.name("allow_death"))
     notes = (
-        () if isinstance(asset, str) else note_native(fields.get("assetid"), asset, fields.name("assetid"))
+        ()
+        if isinstance(asset, str)
+        else note_native(fields.get("assetid"), asset, fields.name("assetid"))
     )
     return ParsedTransfer(
         source=source,
@@ -251,16 +269,25 @@ def _read_holder(fields: Fields, source: "Chain") -> str:
     return (fields.open("sender", parse) or "") if given not in (None, "") else ""
 
 
-def _check_confirmation(fields: Fields, address: str, account: bytes | None, *, confirmed: bool) -> None:
+def _check_confirmation(
+    fields: Fields, address: str, account: bytes | None, *, confirmed: bool
+) -> None:
     """Refuse a receiver without a key that is not confirmed, and a confirmation of no address."""
     if account is not None:
         check_receiver(
-            account, address, field=fields.name("destination_address"), confirmed=confirmed, confirm=CONFIRM
+            account,
+            address,
+            field=fields.name("destination_address"),
+            confirmed=confirmed,
+            confirm=CONFIRM,
         )
     elif confirmed and has_placeholder(address):
         raise InvalidRequest(
             field=fields.name("yes"),
-            problem=f"confirms one receiver, but {fields.name('destination_address')} is filled in by each run",
+            problem=(
+                f"confirms one receiver, but {fields.name('destination_address')} is filled in "
+                "by each run"
+            ),
             expected="an address",
         )
 
@@ -269,7 +296,10 @@ def _read_version(fields: Fields) -> int | None:
     version = fields.get("xcm_version")
     if has_placeholder(version):
         raise InvalidRequest(
-            field=fields.name("xcm_version"), value=version, problem="is a placeholder", expected="3, 4 or 5"
+            field=fields.name("xcm_version"),
+            value=version,
+            problem="is a placeholder",
+            expected="3, 4 or 5",
         )
     return read_xcm_version(version, fields.name("xcm_version"))
 
@@ -315,7 +345,8 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
 async def draft_parsed(
     app: "Application", transfer: ParsedTransfer, sender: bytes | None = None
 ) -> "UnsignedTransaction":
-    """Return the transaction of a transfer that waits for no placeholder; with a *sender* it is checked."""
+    """Return the transaction of a transfer that waits for no placeholder; with a *sender* it is
+    checked."""
     transfer = await _with_amount(app, transfer, sender)
     transaction = await draft_transfer(app, transfer.complete(), sender=sender)
     return replace(transaction, notes=(*transaction.notes, *transfer.notes))
@@ -326,7 +357,8 @@ async def _with_amount(
 ) -> ParsedTransfer:
     """Return *transfer* with what the formula of its amount comes to now; others as they are.
 
-    `max` and shares are of the account that *app* acts for, of the step's own `sender`, or of *sender*.
+    `max` and shares are of the account that *app* acts for, of the step's own `sender`, or of
+    *sender*.
     """
     asset, given = transfer.asset, transfer.amount
     if (
@@ -414,7 +446,9 @@ def confirm_receivers(diagram: Diagram) -> Diagram:
             with suppress(InvalidRequest):
                 address = read_sides(diagram, node)[1].values.get("address")
         if isinstance(address, str) and not has_placeholder(address):
-            node = replace(node, form={**node.form, "actionData": {**data, "confirmedReceiver": address}})
+            node = replace(
+                node, form={**node.form, "actionData": {**data, "confirmedReceiver": address}}
+            )
         nodes.append(node)
     return replace(diagram, nodes=tuple(nodes))
 
@@ -467,17 +501,24 @@ def _check_target_asset(
     if not app.assets.same_asset(asset, other):
         raise InvalidRequest(
             field="source",
-            problem=f"asset {asset.id} and target asset {other.id} are not the same asset: {asset.display_name} on {app.registry.title_of(asset.chain)}, {other.display_name} on {destination.title}",
+            problem=(
+                f"asset {asset.id} and target asset {other.id} are not the same asset: "
+                f"{asset.display_name} on {app.registry.title_of(asset.chain)}, "
+                f"{other.display_name} on {destination.title}"
+            ),
         )
 
 
 def _repeats_id(source: Fields, target: Fields) -> bool:
     """Return whether the target only repeats the source's id.
 
-    The API that the editor came with writes the source's asset id on both sides, with no symbol beside it.
+    The API that the editor came with writes the source's asset id on both sides, with no symbol
+    beside it.
     """
     symbol = target.get("symbol")
-    return (symbol is None or symbol == "") and str(target.get("assetId")) == str(source.get("assetId"))
+    return (symbol is None or symbol == "") and str(target.get("assetId")) == str(
+        source.get("assetId")
+    )
 
 
 STEP = StepKind(

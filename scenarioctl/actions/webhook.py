@@ -23,7 +23,9 @@ DEFAULT_TIMEOUT = Decimal(3600)
 
 BOX = EditorBox(type="webhook", label="Webhook", image="./webhook.svg")
 
-DATA = StepData(title="a webhook's event", label="event", editor_paths={("eventData", "content"): ()})
+DATA = StepData(
+    title="a webhook's event", label="event", editor_paths={("eventData", "content"): ()}
+)
 
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
@@ -71,7 +73,9 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
 def read_timeout(node: Node) -> Decimal:
     """Return how long a run waits for an event, in seconds."""
     value = require_filled(node.form.get("timeout"), field="timeout")
-    return DEFAULT_TIMEOUT if value is None or value == "" else parse_timeout(value, field="timeout")
+    return (
+        DEFAULT_TIMEOUT if value is None or value == "" else parse_timeout(value, field="timeout")
+    )
 
 
 def read_webhook(node: Node) -> str:
@@ -83,7 +87,8 @@ def read_webhook(node: Node) -> str:
 
 
 def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
-    """Return the UUIDs of the webhooks that *diagram* waits for, each once; without those that a placeholder names."""
+    """Return the UUIDs of the webhooks that *diagram* waits for, each once; without those that a
+    placeholder names."""
     found = {}
     for node in diagram.nodes:
         if node.type == BOX.type:
@@ -94,7 +99,9 @@ def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
     return tuple(found)
 
 
-def draw(builder: "DiagramBuilder", app: "Application", fields: Fields, start: str) -> tuple[str, str]:
+def draw(
+    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
+) -> tuple[str, str]:
     name = fields.filled("name")
     uuid = fields.text("uuid")
     with fields.checking():

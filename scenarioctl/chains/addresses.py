@@ -1,4 +1,5 @@
-"""Accounts as people write them: SS58 of any prefix or the public key in hex, and 20 bytes of hex on other chains.
+"""Accounts as people write them: SS58 of any prefix or the public key in hex, and 20 bytes of hex
+on other chains.
 
 To add a format of accounts, subclass `AccountFormat` and add a row to `ACCOUNT_FORMATS`.
 """
@@ -85,7 +86,8 @@ ACCOUNT_FORMATS: Mapping[int, AccountFormat] = {
 
 
 def format_of(text: str) -> AccountFormat:
-    """Return the format in which *text* can be an account: that of 20 bytes if it is as long in hex."""
+    """Return the format in which *text* can be an account: that of 20 bytes if it is as long in
+    hex."""
     is_short = len(text) == 42 and text[:2] in ("0x", "0X")
     return ACCOUNT_KEY_20 if is_short else ACCOUNT_ID_32
 
@@ -96,7 +98,9 @@ def parse_account(value: object, *, field: str) -> bytes:
     Every network's prefix is accepted, since the same key works on all of them.
     """
     if not isinstance(value, str):
-        raise InvalidRequest(field=field, value=value, problem="is not an address", expected=_EXPECTED)
+        raise InvalidRequest(
+            field=field, value=value, problem="is not an address", expected=_EXPECTED
+        )
     if value[:2] in ("0x", "0X"):
         return _parse_hex_account(value, field)
     account, _ = decode_ss58(value, field)
@@ -104,7 +108,8 @@ def parse_account(value: object, *, field: str) -> bytes:
 
 
 def parse_any_account(value: str, *, field: str) -> tuple[bytes, int | None]:
-    """Return the account of 32 or 20 bytes that *value* names, on whichever chain, and its SS58 prefix; None for 0x hex."""
+    """Return the account of 32 or 20 bytes that *value* names, on whichever chain, and its SS58
+    prefix; None for 0x hex."""
     given = value.strip()
     if given[:2] in ("0x", "0X"):
         return format_of(given).parse(given, field=field), None
@@ -143,12 +148,14 @@ def format_ethereum_account(account: bytes) -> str:
     digits = account.hex()
     checksum = keccak.new(digest_bits=256, data=digits.encode()).hexdigest()
     return "0x" + "".join(
-        digit.upper() if int(mark, 16) > 7 else digit for digit, mark in zip(digits, checksum, strict=False)
+        digit.upper() if int(mark, 16) > 7 else digit
+        for digit, mark in zip(digits, checksum, strict=False)
     )
 
 
 def parse_contract_address(value: object, *, field: str, evm: bool) -> bytes:
-    """Return the address of a contract: 32 bytes from SS58 or 0x hex, or, for an *evm*-addressed one, 20 bytes of 0x hex."""
+    """Return the address of a contract: 32 bytes from SS58 or 0x hex, or, for an *evm*-addressed
+    one, 20 bytes of 0x hex."""
     if not evm:
         return parse_account(value, field=field)
     data = from_hex(value)
@@ -164,7 +171,8 @@ def parse_contract_address(value: object, *, field: str, evm: bool) -> bytes:
 
 
 def format_account(account: bytes, prefix: int) -> str:
-    """Return *account* as SS58 text with the network *prefix* (0 to 16383); one of 20 bytes as 0x text with its checksum."""
+    """Return *account* as SS58 text with the network *prefix* (0 to 16383); one of 20 bytes as 0x
+    text with its checksum."""
     if len(account) == ACCOUNT_KEY_20.length:
         return format_ethereum_account(account)
     from base58 import b58encode
@@ -174,7 +182,9 @@ def format_account(account: bytes, prefix: int) -> str:
     if prefix < 64:
         head = bytes([prefix])
     else:
-        head = bytes([((prefix & 0b1111_1100) >> 2) | 0b0100_0000, (prefix >> 8) | ((prefix & 0b11) << 6)])
+        head = bytes(
+            [((prefix & 0b1111_1100) >> 2) | 0b0100_0000, (prefix >> 8) | ((prefix & 0b11) << 6)]
+        )
     body = head + account
     return str(b58encode(body + _checksum(body)[:2]), "ascii")
 
@@ -182,7 +192,9 @@ def format_account(account: bytes, prefix: int) -> str:
 def _parse_hex_account(value: str, field: str) -> bytes:
     data = from_hex(value)
     if data is None:
-        raise InvalidRequest(field=field, value=value, limit=80, problem="is not hex", expected=_EXPECTED)
+        raise InvalidRequest(
+            field=field, value=value, limit=80, problem="is not hex", expected=_EXPECTED
+        )
     if len(data) == 20:
         raise InvalidRequest(
             field=field,

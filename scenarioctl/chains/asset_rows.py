@@ -1,7 +1,7 @@
 """The rows of `assets.json`, and the `[[chains.NAME.assets]]` tables of config.toml.
 
-`assets.json` has one line for each chain, parsed when that chain is first asked for.  A table of config.toml has to be readable,
-and to agree with what is built in.
+`assets.json` has one line for each chain, parsed when that chain is first asked for.  A table of
+config.toml has to be readable, and to agree with what is built in.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,8 @@ def read_rows(chain: str) -> Iterator[list[Any]]:
 
 
 def identities_of(chain: "Chain", number: str, kind: str, location: str) -> tuple[str, ...]:
-    """Return the names under which the network knows an asset of *chain*, seen from the relay chain."""
+    """Return the names under which the network knows an asset of *chain*, seen from the relay
+    chain."""
     if not location or (not chain.is_network and chain.para_id is None):
         return ()
     name = absolute(location, chain.para_id)
@@ -82,7 +83,9 @@ def check_keys(where: str, table: Mapping[str, Any]) -> None:
                 expected=f"one of: {', '.join(_KEYS)}",
             )
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise InvalidRequest(field=f"{where}.{key}", value=value, problem=f"is not {_WORDS[kinds]}")
+            raise InvalidRequest(
+                field=f"{where}.{key}", value=value, problem=f"is not {_WORDS[kinds]}"
+            )
     for key in ("id", "symbol", "decimals"):
         if key not in table:
             raise InvalidRequest(
@@ -90,13 +93,16 @@ def check_keys(where: str, table: Mapping[str, Any]) -> None:
             )
 
 
-def with_identities(chain: "Chain", rows: Iterable[list[Any]]) -> list[tuple[list[Any], tuple[str, ...]]]:
+def with_identities(
+    chain: "Chain", rows: Iterable[list[Any]]
+) -> list[tuple[list[Any], tuple[str, ...]]]:
     """Return the *rows* of assets.json for *chain*, each with its identities."""
     return [(row, identities_of(chain, row[0], kind_of(row), location_of(row))) for row in rows]
 
 
 def read_id(chain: "Chain", table: Mapping[str, Any]) -> str:
-    """Return the id in *table* in its one form: digits without leading zeros, or a location as *chain* sees it."""
+    """Return the id in *table* in its one form: digits without leading zeros, or a location as
+    *chain* sees it."""
     number = str(table["id"])
     if number.isascii() and number.isdigit():
         return number.lstrip("0") or "0"
@@ -119,8 +125,11 @@ def check_number(chain: "Chain", table: Mapping[str, Any], number: str) -> None:
         )
 
 
-def read_place(chain: "Chain", table: Mapping[str, Any], number: str, native: str, kind: str) -> str:
-    """Return the location in *table*; without one *native*, or what follows from the id and the kind, or ""."""
+def read_place(
+    chain: "Chain", table: Mapping[str, Any], number: str, native: str, kind: str
+) -> str:
+    """Return the location in *table*; without one *native*, or what follows from the id and the
+    kind, or ""."""
     where = f"chains.{chain.name}.assets.location"
     text = table.get("location", native)
     if not text and kind == "assets" and chain.role != "parachain":
@@ -138,7 +147,8 @@ def seen_from_within(chain: "Chain", location: str) -> str:
 
 
 def check_place(chain: "Chain", number: str, kind: str, location: str) -> None:
-    """Refuse a *location* that no asset of this id and kind has: another asset would be sent than the one that is named."""
+    """Refuse a *location* that no asset of this id and kind has: another asset would be sent than
+    the one that is named."""
     if not location:
         return
     where, expected = f"chains.{chain.name}.assets", ""
@@ -164,8 +174,11 @@ def check_place(chain: "Chain", number: str, kind: str, location: str) -> None:
         )
 
 
-def check_distinct(chain: "Chain", native: tuple[str, str, str], *configured: tuple[str, str, str]) -> None:
-    """Refuse an id that is written twice, and two ids of one asset.  Assets are given by their ids, kinds and locations."""
+def check_distinct(
+    chain: "Chain", native: tuple[str, str, str], *configured: tuple[str, str, str]
+) -> None:
+    """Refuse an id that is written twice, and two ids of one asset.  Assets are given by their ids,
+    kinds and locations."""
     where = f"chains.{chain.name}.assets"
     numbers: set[str] = set()
     known: dict[str, str] = {}
@@ -189,13 +202,19 @@ def check_distinct(chain: "Chain", native: tuple[str, str, str], *configured: tu
                 )
 
 
-def check_decimals(chain: "Chain", number: str, decimals: int | None, other: str, known: int | None) -> None:
-    """Refuse other *decimals* than are *known* of the same asset elsewhere: messages between chains carry raw amounts."""
+def check_decimals(
+    chain: "Chain", number: str, decimals: int | None, other: str, known: int | None
+) -> None:
+    """Refuse other *decimals* than are *known* of the same asset elsewhere: messages between chains
+    carry raw amounts."""
     if known not in (None, decimals):
         raise InvalidRequest(
             field=f"chains.{chain.name}.assets.decimals",
             value=decimals,
-            problem=f"of id {_shown(number)} contradicts {other}: that is the same asset and has {known}",
+            problem=(
+                f"of id {_shown(number)} contradicts {other}: that is the same asset and has "
+                f"{known}"
+            ),
             expected="the same decimals, or another location",
         )
 
@@ -207,9 +226,11 @@ def check_agreement(
     location: str,
     built_in: Iterable[tuple[list[Any], tuple[str, ...]]],
 ) -> None:
-    """Refuse an asset with other decimals or another *location* than it has in the rows *built_in*, or with the location of another asset.
+    """Refuse an asset with other decimals or another *location* than it has in the rows *built_in*,
+    or with the location of another asset.
 
-    Amounts would be wrong by a power of ten, or another asset would be sent than the one that is named.
+    Amounts would be wrong by a power of ten, or another asset would be sent than the one that is
+    named.
     """
     where = f"chains.{chain.name}.assets"
     named = set(identities_of(chain, number, "", location))
@@ -220,19 +241,28 @@ def check_agreement(
                 raise InvalidRequest(
                     field=f"{where}.decimals",
                     value=decimals,
-                    problem=f"is wrong: {_name_of(row)} of {chain.title} has {known} in the built-in table",
+                    problem=(
+                        f"is wrong: {_name_of(row)} of {chain.title} has {known} in the "
+                        "built-in table"
+                    ),
                     expected=str(known),
                 )
             if location and identities and named.isdisjoint(identities):
                 raise InvalidRequest(
                     field=f"{where}.location",
-                    problem=f"{location} is wrong: {_name_of(row)} of {chain.title} has {listed} in the built-in table",
+                    problem=(
+                        f"{location} is wrong: {_name_of(row)} of {chain.title} has {listed} "
+                        "in the built-in table"
+                    ),
                     expected=listed,
                 )
         elif not named.isdisjoint(identities):
             raise InvalidRequest(
                 field=f"{where}.location",
-                problem=f"{location} of id {_shown(number)} is that of {_name_of(row)} in the built-in table of {chain.title}",
+                problem=(
+                    f"{location} of id {_shown(number)} is that of {_name_of(row)} in the "
+                    f"built-in table of {chain.title}"
+                ),
                 expected=f"id {row[0]}, or another location",
             )
 

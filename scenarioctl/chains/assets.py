@@ -1,8 +1,10 @@
-"""The assets of each chain: `assets.json` (made by `tools/curate_assets.py`), the native ones, and those of config.toml.
+"""The assets of each chain: `assets.json` (made by `tools/curate_assets.py`), the native ones, and
+those of config.toml.
 
-An id is unique, a symbol is a convenience: anybody can register a "USDT".  A symbol means its canonical asset; one that
-fits several and has none is an error that names them.  Wherever a symbol is printed, `Asset.display_name` or `Asset.amount` prints it: a look-alike
-then reads `USDT (asset 23, not the canonical USDT 10)`.
+An id is unique, a symbol is a convenience: anybody can register a "USDT".  A symbol means its
+canonical asset; one that fits several and has none is an error that names them.  Wherever a symbol
+is printed, `Asset.display_name` or `Asset.amount` prints it: a look-alike then reads `USDT (asset
+23, not the canonical USDT 10)`.
 """
 
 from collections import Counter
@@ -38,7 +40,8 @@ from scenarioctl.model.amounts import parse_raw, read_digits, to_whole
 KINDS = ("native", "assets", "foreign", "tokens", "erc20")
 #: The mark of an asset whose symbol means no asset of its chain for sure.
 UNVERIFIED = "symbol not verified"
-#: Whole tokens that nobody has: a thousand times what exists of any native asset, and of any other that is known here.
+#: Whole tokens that nobody has: a thousand times what exists of any native asset, and of any other
+#: that is known here.
 _MOST_NATIVE, _MOST = 10**15, 10**18
 
 
@@ -63,12 +66,14 @@ class Asset:
     reserve: str = ""
     #: Whether its chain takes fees in it for messages that arrive; None if unknown.
     pays_fees: bool | None = None
-    #: Why its symbol means another asset: `not the native DOT`; "" for the canonical asset of its symbol.
+    #: Why its symbol means another asset: `not the native DOT`; "" for the canonical asset of its
+    #: symbol.
     mark: str = ""
 
     @property
     def display_name(self) -> str:
-        """The asset wherever its symbol is printed: `USDT`, or `USDT (asset 23, not the canonical USDT 10)`."""
+        """The asset wherever its symbol is printed: `USDT`, or `USDT (asset 23, not the canonical
+        USDT 10)`."""
         if not self.symbol:
             return f"asset {self.id}"
         return f"{self.symbol} (asset {self.id}, {self.mark})" if self.mark else self.symbol
@@ -108,7 +113,8 @@ class Assets:
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
-        #: Chain -> id -> the asset, or its row until it is asked for: building 500 assets takes longer than reading them.
+        #: Chain -> id -> the asset, or its row until it is asked for: building 500 assets takes
+        #: longer than reading them.
         self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
         #: Chain -> symbol in lower case -> id of the canonical asset of that symbol, if it has one.
         self._canonical: dict[str, dict[str, str]] = {}
@@ -126,10 +132,11 @@ class Assets:
         field: str = "assetid",
         diagram: bool = False,
     ) -> Asset:
-        """Return the asset of *chain* that *asset_id* names: an id, a symbol, a location seen from *chain*, or `native`.
+        """Return the asset of *chain* that *asset_id* names: an id, a symbol, a location seen from
+        *chain*, or `native`.
 
-        *symbol* is what a diagram writes beside the id; it may not contradict it.  With *diagram*, an Asset
-        Hub's 1000 with the native symbol is the native asset, as the editor writes it.
+        *symbol* is what a diagram writes beside the id; it may not contradict it.  With *diagram*,
+        an Asset Hub's 1000 with the native symbol is the native asset, as the editor writes it.
         """
         text = self._read_id(asset_id, field, chain)
         beside = symbol.strip() if isinstance(symbol, str) else ""
@@ -170,7 +177,9 @@ class Assets:
     def at(self, chain: Chain, location: str) -> Asset | None:
         """Return the asset that *chain* sees at *location*, or None if none is listed there."""
         for number, row in self._table(chain).items():
-            if location and location == (row.location if isinstance(row, Asset) else location_of(row)):
+            if location and location == (
+                row.location if isinstance(row, Asset) else location_of(row)
+            ):
                 return self._built(chain, number)
         return None
 
@@ -179,11 +188,17 @@ class Assets:
         return self._built(chain, str(number)) if str(number) in self._table(chain) else None
 
     def named(self, chain: Chain, name: Any) -> Asset | None:
-        """Return the asset that a runtime of *chain* names, by a number or a Location; None if it lists none."""
-        return self.listed(chain, name) if isinstance(name, int) else self.at(chain, write_location(name))
+        """Return the asset that a runtime of *chain* names, by a number or a Location; None if it
+        lists none."""
+        return (
+            self.listed(chain, name)
+            if isinstance(name, int)
+            else self.at(chain, write_location(name))
+        )
 
     def counterpart(self, asset: Asset, destination: Chain) -> Asset | None:
-        """Return the same asset as *destination* holds it, or None if it is not known to hold it."""
+        """Return the same asset as *destination* holds it, or None if it is not known to hold
+        it."""
         wanted = self._identities(asset)
         if not wanted:
             return None
@@ -202,7 +217,8 @@ class Assets:
         return None
 
     def answered_id(self, chain: Chain, asset: Asset) -> str:
-        """Return *asset*'s id as answers print it: `0` for the native one, unless the chain lists another asset as 0."""
+        """Return *asset*'s id as answers print it: `0` for the native one, unless the chain lists
+        another asset as 0."""
         return "0" if asset.kind == "native" and "0" not in self._table(chain) else asset.id
 
     def same_asset(self, a: Asset, b: Asset) -> bool:
@@ -210,10 +226,13 @@ class Assets:
         if a.chain == b.chain:
             return a.id == b.id
         here, there = self.registry.find(a.chain), self.registry.find(b.chain)
-        return not set(self._seen_beyond(self._identities(a), here, there)).isdisjoint(self._identities(b))
+        return not set(self._seen_beyond(self._identities(a), here, there)).isdisjoint(
+            self._identities(b)
+        )
 
     def told_apart(self, asset: Asset) -> str:
-        """Return which of several assets the symbol of *asset* means: `1984, Tether USD`; empty if it needs no words."""
+        """Return which of several assets the symbol of *asset* means: `1984, Tether USD`; empty if
+        it needs no words."""
         if asset.kind == "native" or not asset.own_symbol:
             return ""
         if asset.chain not in self._claims:
@@ -222,10 +241,15 @@ class Assets:
         if self._claims[asset.chain][asset.symbol.casefold()] < 2:
             return ""
         # A location is long, and the name says where it leads.
-        return ", ".join(filter(None, ("" if "/" in asset.id and asset.name else asset.id, asset.name)))
+        return ", ".join(
+            filter(None, ("" if "/" in asset.id and asset.name else asset.id, asset.name))
+        )
 
-    def _seen_beyond(self, identities: tuple[str, ...], here: Chain, there: Chain) -> tuple[str, ...]:
-        """Return *identities* under the relay chain of *here* as that of *there* sees them; none if no bridge joins the two."""
+    def _seen_beyond(
+        self, identities: tuple[str, ...], here: Chain, there: Chain
+    ) -> tuple[str, ...]:
+        """Return *identities* under the relay chain of *here* as that of *there* sees them; none if
+        no bridge joins the two."""
         if here.relay == there.relay:
             return identities if here.relay else ()
         if not here.consensus or not there.consensus:
@@ -292,7 +316,10 @@ class Assets:
                 field=field,
                 value=text,
                 limit=120,
-                problem=f"is not listed for {chain.title}: set its id, decimals and location in [[chains.{chain.name}.assets]]",
+                problem=(
+                    f"is not listed for {chain.title}: set its id, decimals and location in "
+                    f"[[chains.{chain.name}.assets]]"
+                ),
             )
         raise self._unknown(chain, text, field)
 
@@ -316,19 +343,28 @@ class Assets:
                 field=field,
                 value=text,
                 limit=120,
-                problem=f"fits more than one asset of {chain.title}, none of which it is known to mean: {candidates}",
+                problem=(
+                    f"fits more than one asset of {chain.title}, none of which it is known to "
+                    f"mean: {candidates}"
+                ),
                 expected="an id or a location",
             )
         return fits[0]
 
     def _unknown(self, chain: Chain, given: object, field: str) -> InvalidRequest:
         # Only a canonical asset is suggested: a slip of the finger must not end at a look-alike.
-        symbols = [_symbol_of(self._table(chain)[number]) for number in self._canonical[chain.name].values()]
+        symbols = [
+            _symbol_of(self._table(chain)[number])
+            for number in self._canonical[chain.name].values()
+        ]
         otherwise = f"expected an id or a symbol like {self._examples(chain)}"
         return InvalidRequest(
             field=field,
             value=given,
-            problem=f"is not an asset of {chain.title} that is known here, {suggest(given, symbols, otherwise=otherwise, cutoff=0.7)}",
+            problem=(
+                f"is not an asset of {chain.title} that is known here, "
+                f"{suggest(given, symbols, otherwise=otherwise, cutoff=0.7)}"
+            ),
         )
 
     def _examples(self, chain: Chain) -> str:
@@ -343,7 +379,11 @@ class Assets:
             and hub is not None
             and asset.reserve == hub.name
         ]
-        return f"{', '.join([native.id, *shown[:1]])} or {shown[1]}" if len(shown) > 1 else native.symbol
+        return (
+            f"{', '.join([native.id, *shown[:1]])} or {shown[1]}"
+            if len(shown) > 1
+            else native.symbol
+        )
 
     def _unlisted(self, hub: Chain, number: str) -> Asset:
         return Asset(
@@ -366,7 +406,9 @@ class Assets:
             known = self._by_identity[chain.name] = {}
             for number, row in self._table(chain).items():
                 location, kind = (
-                    (row.location, row.kind) if isinstance(row, Asset) else (location_of(row), kind_of(row))
+                    (row.location, row.kind)
+                    if isinstance(row, Asset)
+                    else (location_of(row), kind_of(row))
                 )
                 for identity in identities_of(chain, number, kind, location):
                     known[identity] = number
@@ -388,7 +430,9 @@ class Assets:
             rows = list(read_rows(chain.name))
             table.update((row[0], row) for row in rows)
             canonical = {
-                _symbol_of(row).casefold(): number for number, row in table.items() if _is_canonical(row)
+                _symbol_of(row).casefold(): number
+                for number, row in table.items()
+                if _is_canonical(row)
             }
             written = self.registry.asset_tables(chain)
             built_in = with_identities(chain, rows) if written else []
@@ -411,7 +455,9 @@ class Assets:
     def _check_elsewhere(self, chain: Chain, configured: Sequence[Asset]) -> None:
         """Hold each asset of config.toml against the same one on the chains that back it."""
         hub = self.registry.asset_hub(chain)
-        abroad = [each for each in self.registry.all() if each.is_ethereum or each.role == "asset_hub"]
+        abroad = [
+            each for each in self.registry.all() if each.is_ethereum or each.role == "asset_hub"
+        ]
         for asset in configured:
             backing = [asset.reserve, "" if hub is None else hub.name]
             if "GlobalConsensus" in asset.location:
@@ -471,7 +517,9 @@ class Assets:
         is_native = identity == native.id
         decimals = table["decimals"]
         if not 0 <= decimals <= 38:
-            raise InvalidRequest(field=f"{where}.decimals", value=decimals, problem="is not from 0 to 38")
+            raise InvalidRequest(
+                field=f"{where}.decimals", value=decimals, problem="is not from 0 to 38"
+            )
         if is_native and decimals != chain.decimals:
             raise InvalidRequest(
                 field=f"{where}.decimals",
@@ -512,7 +560,8 @@ class Assets:
     def reserve_of(self, chain: Chain, location: str) -> str:
         """Return the chain that backs what lives at *location* as *chain* sees it.
 
-        The relay's own asset is backed by the Asset Hub: in November 2025 its reserve was moved there.
+        The relay's own asset is backed by the Asset Hub: in November 2025 its reserve was moved
+        there.
         """
         if not location:
             return ""
@@ -540,13 +589,20 @@ def _is_canonical(row: Asset | list[Any]) -> bool:
 def _with_configured(
     canonical: dict[str, str], table: Mapping[str, Asset | list[Any]], configured: Sequence[Asset]
 ) -> dict[str, str]:
-    """Return *canonical* as config.toml leaves it: an asset of config.toml is canonical if no other has its symbol."""
+    """Return *canonical* as config.toml leaves it: an asset of config.toml is canonical if no other
+    has its symbol."""
     renamed = {asset.id: asset.symbol.casefold() for asset in configured}
-    meant = {symbol: number for symbol, number in canonical.items() if renamed.get(number, symbol) == symbol}
+    meant = {
+        symbol: number
+        for symbol, number in canonical.items()
+        if renamed.get(number, symbol) == symbol
+    }
     for asset in configured:
         symbol = asset.symbol.casefold()
         if symbol not in meant and not any(
-            _symbol_of(row).casefold() == symbol for number, row in table.items() if number != asset.id
+            _symbol_of(row).casefold() == symbol
+            for number, row in table.items()
+            if number != asset.id
         ):
             meant[symbol] = asset.id
     return meant

@@ -1,4 +1,5 @@
-"""How a chain answers: whether its best block is as new as it should be, and how it answered in the last 24 hours."""
+"""How a chain answers: whether its best block is as new as it should be, and how it answered in the
+last 24 hours."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +19,8 @@ SLOW = 2.0
 _LATE_BLOCKS, _LATE_SECONDS = 5, 60.0
 #: Seconds by which clocks may differ: a head that is further ahead tells nothing of its age.
 _SKEW = 30.0
-#: Constants that tell how many milliseconds a block takes, with a factor, and the seconds if none does.
+#: Constants that tell how many milliseconds a block takes, with a factor, and the seconds if none
+#: does.
 _BLOCK_TIMES = (
     ("Babe", "ExpectedBlockTime", 1),
     ("Aura", "SlotDuration", 1),
@@ -42,14 +44,15 @@ def block_seconds(table: RuntimeTable | None) -> float:
 
 
 def read_block_time(answer: object) -> int | None:
-    """Return the time of a block in nanoseconds since 1970, of what a node answers for `TIMESTAMP_NOW`; None if there is none that
-    can be a date."""
+    """Return the time of a block in nanoseconds since 1970, of what a node answers for
+    `TIMESTAMP_NOW`; None if there is none that can be a date."""
     milliseconds = read_timestamp(answer)
     return None if milliseconds is None or milliseconds >= 10**14 else milliseconds * 1_000_000
 
 
 def judge_head(age: float | None, block: float) -> Literal["fresh", "late", "unknown"]:
-    """Return how a head of that *age* is on a chain whose blocks take *block* seconds; `unknown` without a believable age."""
+    """Return how a head of that *age* is on a chain whose blocks take *block* seconds; `unknown`
+    without a believable age."""
     if age is None or age < -_SKEW:
         return "unknown"
     return "late" if age > max(_LATE_BLOCKS * block, _LATE_SECONDS) else "fresh"
@@ -76,7 +79,8 @@ class History:
         self.note("slow" if seconds > SLOW else "answered")
 
     def read(self) -> tuple[float | None, list[Answered | None]]:
-        """Return when the first part begins, None if there is none, and of each part since then how the chain answered.
+        """Return when the first part begins, None if there is none, and of each part since then how
+        the chain answered.
 
         A part in which it was both there and away is `slow`; one in which nobody asked is None.
         """

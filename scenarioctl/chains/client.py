@@ -1,4 +1,5 @@
-"""A chain as handlers ask it: storage, runtime APIs, blocks, by name and decoded with its own runtime's types."""
+"""A chain as handlers ask it: storage, runtime APIs, blocks, by name and decoded with its own
+runtime's types."""
 
 import asyncio
 import time
@@ -11,14 +12,20 @@ from scenarioctl.chains.node_client import NodeClient
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.rpc_errors import PoolClosed
 from scenarioctl.chains.tables import Runs, fetch_metadata, host_of, runtime_of
-from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import (
+    ChainRefused,
+    ChainUnreachable,
+    InvalidRequest,
+    ScenarioctlError,
+    shorten,
+)
 from scenarioctl.runtime.blocks import header_hash
 from scenarioctl.runtime.storage_keys import StorageKey, storage_key
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import endpoint_digest, load_cached, save_cached
 
-#: Seconds after which a table that only one endpoint gave is asked for again, if a second one may confirm it by then: of two
-#: endpoints one has a new runtime a little earlier.
+#: Seconds after which a table that only one endpoint gave is asked for again, if a second one may
+#: confirm it by then: of two endpoints one has a new runtime a little earlier.
 UNCONFIRMED = 600.0
 
 
@@ -34,7 +41,8 @@ class Client(NodeClient):
         return table
 
     async def table_at(self, block: str) -> RuntimeTable:
-        """Return the table of the runtime that the block with the hash *block* has, which may be an older one.
+        """Return the table of the runtime that the block with the hash *block* has, which may be an
+        older one.
 
         ChainRefused if the node does not keep the state of that block any more.
         """
@@ -49,13 +57,17 @@ class Client(NodeClient):
             return await self._find_table(runtime_of(connection.read_version(answer)), block)
 
     async def fetch_table(self) -> RuntimeTable:
-        """Return the table that the node itself gives, whatever is known already, and keep it in the cache."""
+        """Return the table that the node itself gives, whatever is known already, and keep it in
+        the cache."""
         self._runs = None
         async with self._exchange():
-            return self._keep_table(await self._fetch_table(runtime_of(await self._current_version())))
+            return self._keep_table(
+                await self._fetch_table(runtime_of(await self._current_version()))
+            )
 
     async def find_block(self, block: str) -> str:
-        """Return the hash of the block with that number or hash; InvalidRequest where the chain has none."""
+        """Return the hash of the block with that number or hash; InvalidRequest where the chain has
+        none."""
         if not block.startswith("0x"):
             found = await self.call("chain_getBlockHash", int(block))
             if isinstance(found, str):
@@ -87,16 +99,22 @@ class Client(NodeClient):
         return await self.number_of(block_hash), block_hash
 
     async def number_of(self, block: str) -> int:
-        """Return the number of the block with the hash *block*; ChainUnreachable if the node doesn't show its header."""
+        """Return the number of the block with the hash *block*; ChainUnreachable if the node
+        doesn't show its header."""
         return self.check_header(await self.call("chain_getHeader", block), block)
 
     def check_header(self, header: object, block: str) -> int:
-        """Return the number in *header*; ChainUnreachable if it isn't that of the block with the hash *block*."""
+        """Return the number in *header*; ChainUnreachable if it isn't that of the block with the
+        hash *block*."""
         number = self.read_number(header)
-        # The genesis hash is checked whenever a connection opens, and forks of a chain have made-up ones.
-        if header_hash(header) != block.lower() and (number or block != (self.chain.genesis or block)):
+        # The genesis hash is checked whenever a connection opens, and forks of a chain have made-up
+        # ones.
+        if header_hash(header) != block.lower() and (
+            number or block != (self.chain.genesis or block)
+        ):
             raise ChainUnreachable(
-                f"{self.endpoint} returned another block's header for block {block} of {self.chain.title}"
+                f"{self.endpoint} returned another block's header for block {block} of "
+                f"{self.chain.title}"
             )
         return number
 
@@ -119,10 +137,15 @@ class Client(NodeClient):
         keys = [storage_key(table, pallet, entry, parts) for pallet, entry, parts in wanted]
         block = () if at is None else (at,)
         answers = await self.call_many([("state_getStorage", (key.hex, *block)) for key in keys])
-        return [self.read_value(table, key, answer) for key, answer in zip(keys, answers, strict=True)]
+        return [
+            self.read_value(table, key, answer) for key, answer in zip(keys, answers, strict=True)
+        ]
 
-    async def storage_values(self, table: RuntimeTable, keys: Sequence[StorageKey], *, at: str) -> list[Any]:
-        """Return the values of *keys* at the block with the hash *at*, all in one request, however many they are."""
+    async def storage_values(
+        self, table: RuntimeTable, keys: Sequence[StorageKey], *, at: str
+    ) -> list[Any]:
+        """Return the values of *keys* at the block with the hash *at*, all in one request, however
+        many they are."""
         names = [key.hex for key in keys]
         if not names:
             return []
@@ -137,18 +160,25 @@ class Client(NodeClient):
             answers = [values[name] for name in names]
         except (TypeError, KeyError, ValueError, IndexError):
             raise ChainUnreachable(
-                f"{self.endpoint} returned only some of the {len(names)} storage values it was asked for"
+                f"{self.endpoint} returned only some of the {len(names)} storage values it "
+                "was asked for"
             ) from None
-        return [self.read_value(table, key, answer) for key, answer in zip(keys, answers, strict=True)]
+        return [
+            self.read_value(table, key, answer) for key, answer in zip(keys, answers, strict=True)
+        ]
 
-    async def runtime_call(self, api: str, method: str, *arguments: Any, at: str | None = None) -> Any:
-        """Return the decoded answer of a runtime API; arguments by the value conventions of `runtime/scale.py`."""
+    async def runtime_call(
+        self, api: str, method: str, *arguments: Any, at: str | None = None
+    ) -> Any:
+        """Return the decoded answer of a runtime API; arguments by the value conventions of
+        `runtime/scale.py`."""
         table = await self.table()
         described = table.api_method(api, method)
         if len(arguments) != len(described.inputs):
             names = ", ".join(field.name for field in described.inputs)
             raise InvalidRequest(
-                f"{described.api}.{described.name} takes {len(described.inputs)} parameters ({names}), not {len(arguments)}"
+                f"{described.api}.{described.name} takes {len(described.inputs)} "
+                f"parameters ({names}), not {len(arguments)}"
             )
         data = b"".join(
             table.encode(field.type_id, value)
@@ -161,24 +191,35 @@ class Client(NodeClient):
     async def raw_runtime_call(
         self, name: str, data: bytes, output_type: int, *, at: str | None = None
     ) -> Any:
-        """Return the decoded answer of the runtime API *name* for arguments that are bytes already."""
+        """Return the decoded answer of the runtime API *name* for arguments that are bytes
+        already."""
         table = await self.table()
         block = () if at is None else (at,)
-        return self.decode(table, output_type, await self.call("state_call", name, "0x" + data.hex(), *block))
+        return self.decode(
+            table, output_type, await self.call("state_call", name, "0x" + data.hex(), *block)
+        )
 
     def decode(self, table: RuntimeTable, type_id: int, answer: object) -> Any:
-        """Return the value in the 0x hex that a node answered; one that is none is the node's fault."""
+        """Return the value in the 0x hex that a node answered; one that is none is the node's
+        fault."""
         try:
-            data = bytes.fromhex(answer[2:]) if isinstance(answer, str) and answer[:2] == "0x" else None
+            data = (
+                bytes.fromhex(answer[2:])
+                if isinstance(answer, str) and answer[:2] == "0x"
+                else None
+            )
         except ValueError:
             data = None
         if data is None:
-            raise ChainUnreachable(f"{self.chain.title} did not answer with bytes: {shorten(answer)}")
+            raise ChainUnreachable(
+                f"{self.chain.title} did not answer with bytes: {shorten(answer)}"
+            )
         try:
             return table.decode(type_id, data)
         except InvalidRequest as error:
             raise ChainUnreachable(
-                f"{self.chain.title} did not answer with a {table.type_name(type_id)} of {table}: {error}"
+                f"{self.chain.title} did not answer with a {table.type_name(type_id)} of "
+                f"{table}: {error}"
             ) from None
 
     async def _find_table(self, runs: Runs, block: str | None = None) -> RuntimeTable:
@@ -188,7 +229,8 @@ class Client(NodeClient):
             async with self.tables.reading():
                 table = (
                     self.tables.find(runs, endpoint)
-                    # The newest that was known may not be the one this node runs, and that one in the cache all the same.
+                    # The newest that was known may not be the one this node runs, and that one in
+                    # the cache all the same.
                     or await asyncio.to_thread(self._cached_table, runs, endpoint)
                     or await self._fetch_table(runs, block)
                 )
@@ -207,18 +249,22 @@ class Client(NodeClient):
     def _cached_table(self, runs: Runs, endpoint: str) -> RuntimeTable | None:
         if not self.chain.genesis or not isinstance(runs[1], int):
             return None
-        table = load_cached(self.chain.genesis, self._pool.cache, spec_version=runs[1], endpoint=endpoint)
+        table = load_cached(
+            self.chain.genesis, self._pool.cache, spec_version=runs[1], endpoint=endpoint
+        )
         if table is not None and table.told_by and self._has_others and table.age > UNCONFIRMED:
             return None
         return table if table is not None and table.spec_name == runs[0] else None
 
     def _explain_block(self, error: ChainRefused, block: str) -> ChainRefused:
-        """Return what the node means by *error*, which is wordy where it has thrown a block's state away."""
+        """Return what the node means by *error*, which is wordy where it has thrown a block's state
+        away."""
         text = str(error).lower()
         if "discarded" not in text and "pruned" not in text:
             return error
         return ChainRefused(
-            f"{self.endpoint} does not keep the state of block {block} any more: an archive node does, "
+            f"{self.endpoint} does not keep the state of block {block} any more: an "
+            "archive node does, "
             f"scenarioctl config set chains.{self.chain.name}.endpoints '[\"wss://…\"]'"
         )
 
@@ -231,10 +277,13 @@ class Client(NodeClient):
             endpoint = self.endpoint
             table = await asyncio.to_thread(read_metadata, metadata)
         except (ChainRefused, InvalidRequest) as error:
-            raise ChainUnreachable(f"{self.chain.title} gave no runtime to build with: {error}") from None
+            raise ChainUnreachable(
+                f"{self.chain.title} gave no runtime to build with: {error}"
+            ) from None
         if (table.spec_name, table.spec_version) != runs:
             raise ChainUnreachable(
-                f"{self.chain.title} says that it runs {runs[0]} {runs[1]} and serves the metadata of "
+                f"{self.chain.title} says that it runs {runs[0]} {runs[1]} and serves the "
+                "metadata of "
                 f"{table.spec_name} {table.spec_version}"
             )
         if not await self._is_confirmed(table, endpoint, metadata, block):
@@ -250,7 +299,8 @@ class Client(NodeClient):
     ) -> bool:
         """Tell whether an endpoint on another host gives the same *metadata* that *endpoint* gave.
 
-        ChainUnreachable if it gives other metadata for the same runtime: one of the two lies, and nothing tells which.
+        ChainUnreachable if it gives other metadata for the same runtime: one of the two lies, and
+        nothing tells which.
         """
         others = tuple(each for each in self.chain.endpoints if host_of(each) != host_of(endpoint))
         if not others:
@@ -262,7 +312,10 @@ class Client(NodeClient):
         except ChainUnreachable:
             return False
         try:
-            if block is None and runtime_of(second.version) != (table.spec_name, table.spec_version):
+            if block is None and runtime_of(second.version) != (
+                table.spec_name,
+                table.spec_version,
+            ):
                 return False
             again = await fetch_metadata(second, block, versions=(table.metadata_version,))
         except (ChainRefused, ChainUnreachable, InvalidRequest):
@@ -271,13 +324,15 @@ class Client(NodeClient):
             await self._pool.discard(second)
         if again != metadata:
             raise ChainUnreachable(
-                f"{endpoint} and {second.endpoint} give different metadata for {table}, so one of them is wrong. "
+                f"{endpoint} and {second.endpoint} give different metadata for {table}, so "
+                "one of them is wrong. "
                 f"Remove it from chains.{self.chain.name}.endpoints."
             )
         return True
 
     def read_value(self, table: RuntimeTable, key: StorageKey, answer: object) -> Any:
-        """Return the value in what a node answered for *key*; the runtime's default, or None, where nothing is stored."""
+        """Return the value in what a node answered for *key*; the runtime's default, or None, where
+        nothing is stored."""
         if answer is None:
             optional = key.entry.modifier == "Optional"
             return None if optional else table.decode(key.entry.value_type, key.entry.default)
@@ -312,7 +367,8 @@ class PinnedClient(Client):
         self.block = block
         #: Set once the block is known.
         self.is_pinned = asyncio.Event()
-        #: What was asked and answered, in order, for another client to repeat; an error is one too.  None ends it.
+        #: What was asked and answered, in order, for another client to repeat; an error is one too.
+        #: None ends it.
         self.exchanges: asyncio.Queue[Exchange | None] = asyncio.Queue()
 
     async def table(self) -> RuntimeTable:
@@ -351,7 +407,8 @@ class PinnedClient(Client):
                 (best,) = await super().call_many([("chain_getBlockHash", ())])
                 number = await self.number_of(str(best))
                 raise BlockMissing(
-                    f"According to {self.endpoint}: it is not, and the best one is block {number} ({best})."
+                    f"According to {self.endpoint}: it is not, and the best one is block "
+                    f"{number} ({best})."
                 )
             await asyncio.sleep(_PAUSE)
         self.check_header(header, self.block)

@@ -1,10 +1,11 @@
 """Ask a question about money of two endpoints, at the same block of each chain.
 
-One node can answer with a false balance or a forged dry run.  So the whole question is asked again of an endpoint on another
-host, if the chain has one, and the answer counts if both are the same value.
+One node can answer with a false balance or a forged dry run.  So the whole question is asked again
+of an endpoint on another host, if the chain has one, and the answer counts if both are the same
+value.
 
-While the first endpoint is asked, the second one is asked the same exchanges.  If it answers each alike, so would it the
-whole question, which need not be asked again.
+While the first endpoint is asked, the second one is asked the same exchanges.  If it answers each
+alike, so would it the whole question, which need not be asked again.
 """
 
 import asyncio
@@ -26,7 +27,8 @@ log = logging.getLogger("scenarioctl.chains")
 PoolOf = Callable[[Chain, tuple[str, ...]], Pool]
 
 
-#: The client of another endpoint, or None and why there is none; and whether it answers every exchange alike.
+#: The client of another endpoint, or None and why there is none; and whether it answers every
+#: exchange alike.
 Repeated = tuple[PinnedClient | None, ScenarioctlError | None, bool]
 
 
@@ -43,7 +45,8 @@ class Confirmed(Generic[T]):
     asked: Literal[1, 2] = 1
     #: Of which chains only one endpoint told; empty if there is none, or if they are trusted.
     alone: tuple[str, ...] = ()
-    #: What two endpoints contradict each other in; empty if they agree.  The answer is then the first one's.
+    #: What two endpoints contradict each other in; empty if they agree.  The answer is then the
+    #: first one's.
     difference: str = ""
 
     def agreed(self) -> T:
@@ -60,9 +63,11 @@ async def confirm(
     decides: Callable[[T], bool] = lambda _: True,
     say: Callable[[T], str] = lambda _: "an answer",
 ) -> Confirmed[T]:
-    """Return what *ask* returns, asked again elsewhere if it *decides* something.  *say* tells an answer in words.
+    """Return what *ask* returns, asked again elsewhere if it *decides* something.  *say* tells an
+    answer in words.
 
-    A refusal is an answer too: it is raised unless another endpoint contradicts it, which is EndpointsDisagree.
+    A refusal is an answer too: it is raised unless another endpoint contradicts it, which is
+    EndpointsDisagree.
     """
     first = Clients(pool_of)
     try:
@@ -85,7 +90,9 @@ async def _compare_with_second(
     decides: Callable[[T], bool],
     say: Callable[[T], str],
 ) -> Confirmed[T]:
-    if isinstance(one, ChainUnreachable) or (isinstance(one, ScenarioctlError) and not first.clients):
+    if isinstance(one, ChainUnreachable) or (
+        isinstance(one, ScenarioctlError) and not first.clients
+    ):
         raise one
     if not isinstance(one, ScenarioctlError) and not decides(one):
         return Confirmed(answer=one)
@@ -105,7 +112,9 @@ async def _compare_with_second(
     if isinstance(one, ScenarioctlError):
         raise EndpointsDisagree(difference) if difference else one
     asked: Literal[1, 2] = 2 if second.confirmed and not second.alone else 1
-    return Confirmed(answer=one, asked=asked, alone=tuple(second.alone.values()), difference=difference)
+    return Confirmed(
+        answer=one, asked=asked, alone=tuple(second.alone.values()), difference=difference
+    )
 
 
 def say_alone(alone: Iterable[str]) -> tuple[str, ...]:
@@ -114,7 +123,9 @@ def say_alone(alone: Iterable[str]) -> tuple[str, ...]:
     return (f"Not confirmed by a second endpoint: {told}.",) if told else ()
 
 
-async def _outcome(ask: Callable[["Clients"], Awaitable[T]], clients: "Clients") -> T | ScenarioctlError:
+async def _outcome(
+    ask: Callable[["Clients"], Awaitable[T]], clients: "Clients"
+) -> T | ScenarioctlError:
     try:
         return await ask(clients)
     except ScenarioctlError as error:
@@ -124,15 +135,19 @@ async def _outcome(ask: Callable[["Clients"], Awaitable[T]], clients: "Clients")
 def _compare(
     one: T | ScenarioctlError, two: T | ScenarioctlError, say: Callable[[T], str]
 ) -> tuple[str, str] | None:
-    """Return what two outcomes say, in words; None if it is the same.  Refusals name what the endpoints told, in numbers."""
+    """Return what two outcomes say, in words; None if it is the same.  Refusals name what the
+    endpoints told, in numbers."""
     if (isinstance(one, ScenarioctlError) and type(one) is type(two)) or one == two:
         return None
-    first, second = (str(each) if isinstance(each, ScenarioctlError) else say(each) for each in (one, two))
+    first, second = (
+        str(each) if isinstance(each, ScenarioctlError) else say(each) for each in (one, two)
+    )
     return (first, second) if first != second else _first_difference(one, two)
 
 
 class Clients:
-    """The clients of one asking, by chain: at one block of each that a second endpoint may be asked of, or of all."""
+    """The clients of one asking, by chain: at one block of each that a second endpoint may be asked
+    of, or of all."""
 
     def __init__(self, pool_of: PoolOf, *, pinned: bool = False) -> None:
         self._pool_of = pool_of
@@ -151,7 +166,9 @@ class Clients:
         if client is None:
             pool = self._pool_of(chain, ())
             several = not chain.trusted and len({host_of(each) for each in chain.endpoints}) > 1
-            client = self.clients[chain] = PinnedClient(pool) if several or self._pinned else Client(pool)
+            client = self.clients[chain] = (
+                PinnedClient(pool) if several or self._pinned else Client(pool)
+            )
             if several and isinstance(client, PinnedClient):
                 self._repeating[chain] = asyncio.create_task(_repeat(self._pool_of, client))
         return client
@@ -164,19 +181,28 @@ class Clients:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether the answers are of one block on some chains only: asked again, they may be others."""
+        """Whether the answers are of one block on some chains only: asked again, they may be
+        others."""
         return len({isinstance(each, PinnedClient) for each in self.clients.values()}) > 1
 
     async def follow(self, first: "Clients") -> str:
-        """Find for each chain of *first* another endpoint that has its block; return what contradicts it, if one hasn't."""
+        """Find for each chain of *first* another endpoint that has its block; return what
+        contradicts it, if one hasn't."""
         self.clients |= first.clients
-        asked = [each for each in first.clients.values() if each.endpoints_asked and not each.chain.trusted]
+        asked = [
+            each
+            for each in first.clients.values()
+            if each.endpoints_asked and not each.chain.trusted
+        ]
         found = await asyncio.gather(*map(first.repeated, asked))
         for client, (second, why, agrees) in zip(asked, found, strict=True):
             chain = client.chain
             if isinstance(client, PinnedClient) and isinstance(why, BlockMissing):
                 self.confirmed = [chain]
-                return f"According to {client.endpoint}: {client.block} is a block of {chain.title}. {why}"
+                return (
+                    f"According to {client.endpoint}: {client.block} is a block of "
+                    f"{chain.title}. {why}"
+                )
             if second is None:
                 self.alone[chain] = f"{chain.title} ({client.endpoint}{f'; {why}' if why else ''})"
             else:
@@ -186,8 +212,13 @@ class Clients:
         return ""
 
     async def repeated(self, client: Client) -> Repeated:
-        """Return what came of asking another endpoint the exchanges of *client*, which has no more of them."""
-        if not isinstance(client, PinnedClient) or not client.block or client.chain not in self._repeating:
+        """Return what came of asking another endpoint the exchanges of *client*, which has no more
+        of them."""
+        if (
+            not isinstance(client, PinnedClient)
+            or not client.block
+            or client.chain not in self._repeating
+        ):
             return None, None, False
         client.exchanges.put_nowait(None)
         second, why, agrees = await self._repeating[client.chain]
@@ -223,7 +254,8 @@ def _hosts_of(client: Client) -> set[str]:
 
 
 def second_pool(pool_of: PoolOf, first: Client) -> Pool | None:
-    """Return the connections to the hosts of a chain that *first* hasn't asked; None if there are none, or it is trusted."""
+    """Return the connections to the hosts of a chain that *first* hasn't asked; None if there are
+    none, or it is trusted."""
     hosts = _hosts_of(first)
     others = tuple(each for each in first.chain.endpoints if host_of(each) not in hosts)
     return pool_of(first.chain, others) if others and not first.chain.trusted else None
@@ -232,13 +264,17 @@ def second_pool(pool_of: PoolOf, first: Client) -> Pool | None:
 def say_difference(chains: Iterable[Chain], said: str) -> str:
     """Return the sentence about two endpoints of *chains* that do not say the same."""
     lists = " and ".join(f"chains.{chain.name}.endpoints" for chain in chains)
-    return f"two endpoints contradict each other about the same block, so one of them is wrong. {said} Try again, or leave the wrong one out of {lists}"
+    return (
+        "two endpoints contradict each other about the same block, so one of them is wrong. "
+        f"{said} Try again, or leave the wrong one out of {lists}"
+    )
 
 
 async def find_second(
     pool_of: PoolOf, first: Client, block: str = ""
 ) -> tuple[PinnedClient | None, ScenarioctlError | None]:
-    """Return a client of the same chain that asks none of the hosts that *first* asked, or None and why there is none."""
+    """Return a client of the same chain that asks none of the hosts that *first* asked, or None and
+    why there is none."""
     pool = second_pool(pool_of, first)
     if pool is None:
         return None, None
@@ -252,7 +288,8 @@ async def find_second(
 
 
 def _first_difference(one: Any, two: Any, path: str = "") -> tuple[str, str]:
-    """Return the first part of two values that differs, with the names of the fields that lead there."""
+    """Return the first part of two values that differs, with the names of the fields that lead
+    there."""
     if type(one) is type(two) and is_dataclass(one):
         for each in fields(one):
             parts = getattr(one, each.name), getattr(two, each.name)

@@ -1,4 +1,5 @@
-"""One connection to an endpoint of a chain: JSON-RPC over WebSocket, with a deadline and a bound for all that is read.
+"""One connection to an endpoint of a chain: JSON-RPC over WebSocket, with a deadline and a bound
+for all that is read.
 
 `substrateinterface` is not imported for it: it blocks, and its import alone takes 0.2 s.
 """
@@ -28,8 +29,8 @@ class Timeouts:
 
     #: To open an endpoint and hear its first answers.
     opening: float = 5.0
-    #: For all answers of a later exchange, whatever else the node sends meanwhile: the dry run of a message that travels far
-    #: takes long on a busy node.
+    #: For all answers of a later exchange, whatever else the node sends meanwhile: the dry run of a
+    #: message that travels far takes long on a busy node.
     answering: float = 20.0
     #: After which a question that takes a node no work is asked elsewhere too.
     prompt: float = 3.0
@@ -57,12 +58,15 @@ SMALL = frozenset(
         "system_properties",
     )
 )
-#: Bytes of the messages that a node may send in one exchange: metadata as hex is about 3 MB, a full block 10 MB.
+#: Bytes of the messages that a node may send in one exchange: metadata as hex is about 3 MB, a full
+#: block 10 MB.
 LARGEST = 32 * 1024 * 1024
-#: Values and keys in one message, estimated from its commas, colons and brackets: `[],[],…` takes 25 times its bytes as
-#: Python's lists, and the parser lets no other thread run while it reads 240 000 keys.
+#: Values and keys in one message, estimated from its commas, colons and brackets: `[],[],…` takes
+#: 25 times its bytes as Python's lists, and the parser lets no other thread run while it reads 240
+#: 000 keys.
 MOST_VALUES = 250_000
-#: Messages in one exchange that nobody asked for, pings too, and notifications that wait to be read.
+#: Messages in one exchange that nobody asked for, pings too, and notifications that wait to be
+#: read.
 MOST_NOTICES = 1000
 #: Bytes of those notifications.
 NOTICE_BYTES = 8 * 1024 * 1024
@@ -94,7 +98,8 @@ class Exchange:
 
 
 class NodeConnection:
-    """One endpoint of a chain: genesis checked, and the version of its runtime known.  For one exchange at a time."""
+    """One endpoint of a chain: genesis checked, and the version of its runtime known.  For one
+    exchange at a time."""
 
     def __init__(
         self, chain: Chain, endpoint: str, socket: "WebSocket", timeouts: Timeouts = TIMEOUTS
@@ -105,7 +110,8 @@ class NodeConnection:
         self.latency = 0.0
         #: When something last came from the node (time.monotonic).
         self.heard = 0.0
-        #: As `state_getRuntimeVersion` answered, and when it was asked (time.monotonic): an answer can be late.
+        #: As `state_getRuntimeVersion` answered, and when it was asked (time.monotonic): an answer
+        #: can be late.
         self.version: dict[str, Any] = {}
         self.version_asked = 0.0
         self._socket = socket
@@ -117,12 +123,16 @@ class NodeConnection:
         self._subscriptions: list[Any] = []
         #: One is being begun: the node has not said yet what it calls it.
         self._subscribing = False
-        #: Notifications of subscriptions that came while something else was awaited, and their bytes.
+        #: Notifications of subscriptions that came while something else was awaited, and their
+        #: bytes.
         self._notices: list[tuple[int, dict[str, Any]]] = []
 
     @classmethod
-    async def open(cls, chain: Chain, endpoint: str, timeouts: Timeouts = TIMEOUTS) -> "NodeConnection":
-        """Return a connection to *endpoint*; ChainUnreachable if it does not answer, or serves another chain."""
+    async def open(
+        cls, chain: Chain, endpoint: str, timeouts: Timeouts = TIMEOUTS
+    ) -> "NodeConnection":
+        """Return a connection to *endpoint*; ChainUnreachable if it does not answer, or serves
+        another chain."""
         # aiohttp takes longer to import than all the rest of a command.
         from scenarioctl.chains.websocket import open_websocket
 
@@ -146,7 +156,9 @@ class NodeConnection:
         return connection
 
     async def _greet(self, patience: float) -> None:
-        exchange = await self.begin([("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())], patience)
+        exchange = await self.begin(
+            [("chain_getBlockHash", (0,)), ("state_getRuntimeVersion", ())], patience
+        )
         genesis, version = await self.finish(exchange)
         self._check_genesis(genesis)
         self._keep_version(version, exchange.started)
@@ -169,21 +181,29 @@ class NodeConnection:
             and isinstance(answer.get("specVersion"), int)
         ):
             return answer
-        raise ChainUnreachable(f"{self.endpoint} does not tell which runtime it runs: {shorten(answer)}")
+        raise ChainUnreachable(
+            f"{self.endpoint} does not tell which runtime it runs: {shorten(answer)}"
+        )
 
     def _check_genesis(self, genesis: object) -> None:
         if self.chain.genesis and genesis != self.chain.genesis:
-            told = genesis if isinstance(genesis, str) and len(genesis) == _HASH else shorten(genesis)
+            told = (
+                genesis if isinstance(genesis, str) and len(genesis) == _HASH else shorten(genesis)
+            )
             raise ChainUnreachable(
                 f"{self.endpoint} serves another chain: genesis {told}, not {self.chain.genesis}"
             )
 
     async def call(self, method: str, *params: Any) -> Any:
-        """Return the result of one JSON-RPC call; ChainRefused passes on what the node says against it."""
+        """Return the result of one JSON-RPC call; ChainRefused passes on what the node says against
+        it."""
         return (await self.call_many([(method, params)]))[0]
 
-    async def call_many(self, requests: Sequence[Request], patience: float | None = None) -> list[Any]:
-        """Return the results of several calls, in one round trip that is to be over in *patience* seconds."""
+    async def call_many(
+        self, requests: Sequence[Request], patience: float | None = None
+    ) -> list[Any]:
+        """Return the results of several calls, in one round trip that is to be over in *patience*
+        seconds."""
         return await self.finish(await self.begin(requests, patience))
 
     async def begin(self, requests: Sequence[Request], patience: float | None = None) -> Exchange:
@@ -199,11 +219,13 @@ class NodeConnection:
     async def finish(self, exchange: Exchange, patience: float | None = None) -> list[Any]:
         """Return the results of what was begun.
 
-        NodeTimeout if they are not all there *patience* seconds after its beginning, whatever else came: it can be waited for
-        again.
+        NodeTimeout if they are not all there *patience* seconds after its beginning, whatever else
+        came: it can be waited for again.
         """
         deadline = (
-            exchange.deadline if patience is None else min(exchange.deadline, exchange.started + patience)
+            exchange.deadline
+            if patience is None
+            else min(exchange.deadline, exchange.started + patience)
         )
         answers, count = exchange.answers, len(exchange.requests)
         while len(answers) < count:
@@ -222,9 +244,11 @@ class NodeConnection:
     async def subscribe(
         self, method: str, *params: Any, deadline: float | None = None, ended_by: str = ""
     ) -> AsyncGenerator[Any]:
-        """Yield what the node tells of a subscription, until the generator is closed or *deadline* (time.monotonic).
+        """Yield what the node tells of a subscription, until the generator is closed or *deadline*
+        (time.monotonic).
 
-        *ended_by* is the method that ends the subscription, so that a connection that goes on is not told more.
+        *ended_by* is the method that ends the subscription, so that a connection that goes on is
+        not told more.
         """
         self._subscribing = True
         try:
@@ -253,7 +277,8 @@ class NodeConnection:
                     await self._send(self._count, ended_by, (subscription,), until)
 
     async def _next_notice(self, subscription: Any, method: str, deadline: float | None) -> Any:
-        """Return what the node tells next of *subscription*; NodeTimeout if that takes longer than an exchange may."""
+        """Return what the node tells next of *subscription*; NodeTimeout if that takes longer than
+        an exchange may."""
         until = time.monotonic() + self._timeouts.answering
         until = until if deadline is None else min(until, deadline)
         self._room = LARGEST
@@ -274,13 +299,18 @@ class NodeConnection:
         if not self._subscribing and _subscription_of(message) not in self._subscriptions:
             return False
         self._notices.append((size, message))
-        if len(self._notices) > MOST_NOTICES or sum(held for held, _ in self._notices) > NOTICE_BYTES:
+        if (
+            len(self._notices) > MOST_NOTICES
+            or sum(held for held, _ in self._notices) > NOTICE_BYTES
+        ):
             raise ChainUnreachable(f"{self.endpoint} sends more notifications than can be read")
         return True
 
     def _forget_notices(self) -> None:
         """Keep only the notifications of subscriptions that are read here."""
-        self._notices = [each for each in self._notices if _subscription_of(each[1]) in self._subscriptions]
+        self._notices = [
+            each for each in self._notices if _subscription_of(each[1]) in self._subscriptions
+        ]
 
     def _check_unasked(self, count: int) -> None:
         if count > MOST_NOTICES:
@@ -294,7 +324,9 @@ class NodeConnection:
         """Take leave of the node, without waiting for its answer."""
         await self._socket.close()
 
-    async def _send(self, number: int, method: str, params: tuple[Any, ...], deadline: float) -> None:
+    async def _send(
+        self, number: int, method: str, params: tuple[Any, ...], deadline: float
+    ) -> None:
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
         try:
             async with asyncio.timeout(max(deadline - time.monotonic(), 0)):
@@ -318,7 +350,9 @@ class NodeConnection:
         except SocketFailed as error:
             raise ChainUnreachable(f"{self.endpoint} did not answer {method}: {error}") from None
         if not isinstance(message, dict):
-            raise ChainUnreachable(f"{self.endpoint} did not answer {method}: what it sent is not JSON-RPC")
+            raise ChainUnreachable(
+                f"{self.endpoint} did not answer {method}: what it sent is not JSON-RPC"
+            )
         return len(data), message
 
     def _take_room(self, size: int) -> None:
@@ -338,15 +372,17 @@ async def connect(
 ) -> NodeConnection:
     """Return a connection to the first endpoint of *chain* that answers and serves that chain.
 
-    Endpoints are tried in the order of the registry, each a moment after the one before it or as soon as that one fails, so
-    that a stalled one costs a fraction of a second.  Those in *avoid* are tried last.
+    Endpoints are tried in the order of the registry, each a moment after the one before it or as
+    soon as that one fails, so that a stalled one costs a fraction of a second.  Those in *avoid*
+    are tried last.
     """
     waiting = sorted(chain.endpoints, key=lambda endpoint: endpoint in avoid)
     if chain.is_ethereum:
         raise ChainUnreachable(NOT_ASKED)
     if not waiting:
         raise ChainUnreachable(
-            f"{chain.title} has no endpoints. Add some with: scenarioctl config set chains.{chain.name}.endpoints '[\"wss://…\"]'"
+            f"{chain.title} has no endpoints. Add some with: scenarioctl config set "
+            f"chains.{chain.name}.endpoints '[\"wss://…\"]'"
         )
     attempts: list[asyncio.Task[NodeConnection]] = []
     try:
@@ -363,15 +399,23 @@ async def connect(
 
 
 async def _race(
-    chain: Chain, waiting: list[str], timeouts: Timeouts, attempts: list[asyncio.Task[NodeConnection]]
+    chain: Chain,
+    waiting: list[str],
+    timeouts: Timeouts,
+    attempts: list[asyncio.Task[NodeConnection]],
 ) -> NodeConnection:
-    """Return the first connection that opens, and leave in *attempts* those that are still being opened."""
+    """Return the first connection that opens, and leave in *attempts* those that are still being
+    opened."""
     reasons: list[str] = []
     while waiting or attempts:
         if waiting:
-            attempts.append(asyncio.create_task(NodeConnection.open(chain, waiting.pop(0), timeouts)))
+            attempts.append(
+                asyncio.create_task(NodeConnection.open(chain, waiting.pop(0), timeouts))
+            )
         await asyncio.wait(
-            attempts, timeout=timeouts.stagger if waiting else None, return_when=asyncio.FIRST_COMPLETED
+            attempts,
+            timeout=timeouts.stagger if waiting else None,
+            return_when=asyncio.FIRST_COMPLETED,
         )
         for attempt in [each for each in attempts if each.done()]:
             attempts.remove(attempt)

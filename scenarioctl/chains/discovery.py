@@ -13,7 +13,8 @@ _ASSET_HUBS = ("statemint", "statemine", "westmint")
 
 
 async def describe_chain(client: Client, endpoints: Sequence[str]) -> dict[str, Any]:
-    """Return the keys of a `[chains.NAME]` table for the chain of *client*; what its node doesn't tell is absent."""
+    """Return the keys of a `[chains.NAME]` table for the chain of *client*; what its node doesn't
+    tell is absent."""
     runtime = await client.table()
     properties = await _ask(client, "system_properties")
     properties = properties if isinstance(properties, dict) else {}

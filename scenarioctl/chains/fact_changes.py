@@ -1,4 +1,5 @@
-"""What another set of rows changes, and whether that is stricter than before or has to be agreed to by a person.
+"""What another set of rows changes, and whether that is stricter than before or has to be agreed to
+by a person.
 
 Whatever isn't known to be stricter has to be agreed to.
 """
@@ -77,7 +78,9 @@ def _compare_closed(_: Table, before: Table, after: Table) -> Iterator[FactChang
             yield FactChange(kind="closed", of=of, before="", after="closed", opens=opens)
         else:
             # One that is taken back opens what it closed.
-            yield from _compare_fields("closed", of, old, new, ignored=("source", "read"), removal_opens=True)
+            yield from _compare_fields(
+                "closed", of, old, new, ignored=("source", "read"), removal_opens=True
+            )
 
 
 _CELLS = ("id", "symbol", "decimals", "minimum", "kind", "location", "fees", "name", "canonical")
@@ -91,7 +94,9 @@ def _compare_assets(names: Table, before: Table, after: Table) -> Iterator[FactC
             of = f"asset {id} of {names.get(chain, chain)}"
             # Its symbol would mean another asset then.
             takes_symbol = was is not None and was[1].lower() in left
-            cells = [None if row is None else dict(zip(_CELLS, row, strict=False)) for row in (was, now)]
+            cells = [
+                None if row is None else dict(zip(_CELLS, row, strict=False)) for row in (was, now)
+            ]
             yield from _compare_fields("assets", of, *cells, removal_opens=takes_symbol)
 
 
@@ -131,7 +136,8 @@ def _compare_trust(names: Table, before: Table, after: Table) -> Iterator[FactCh
 
 
 def _trust_rows(rows: Table) -> dict[str, dict[str, Any]]:
-    """Return *rows* with what they take from others, and each switch as a list, which is empty if it is off."""
+    """Return *rows* with what they take from others, and each switch as a list, which is empty if
+    it is off."""
     # A copy: rows are filled in as they are read.
     own = {name: dict(row) for name, row in rows.items()}
     return {
@@ -192,7 +198,9 @@ def _compare_fields(
     """Give the fields that differ, or a row that came, which has to be agreed to, or that went."""
     if old is None or new is None:
         was, now = ("listed" if row is not None else "" for row in (old, new))
-        yield FactChange(kind=kind, of=of, before=was, after=now, opens=new is not None or removal_opens)
+        yield FactChange(
+            kind=kind, of=of, before=was, after=now, opens=new is not None or removal_opens
+        )
         return
     for field, was, now in _pairs(old, new):
         if field not in ignored and (was or now):

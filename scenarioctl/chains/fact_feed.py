@@ -1,9 +1,11 @@
-"""A feed of facts: the rows of all kinds in one signed file, who may sign it, and how it is installed.
+"""A feed of facts: the rows of all kinds in one signed file, who may sign it, and how it is
+installed.
 
     {"key": HEX, "signature": HEX, "payload": TEXT}
 
-The signature is Ed25519 over the bytes of the payload, itself the text of a JSON object: `format`, `version`, `date`, `expires`,
-`previous` (SHA-256 of the payload before), and `facts`, the rows by kind and key.
+The signature is Ed25519 over the bytes of the payload, itself the text of a JSON object: `format`,
+`version`, `date`, `expires`, `previous` (SHA-256 of the payload before), and `facts`, the rows by
+kind and key.
 """
 
 import re
@@ -66,7 +68,8 @@ class _Chain(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Closed(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of closed.json.  Nobody has to agree to a new one, so that it can't say just anything."""
+    """A row of closed.json.  Nobody has to agree to a new one, so that it can't say just
+    anything."""
 
     title: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9 ()-]{1,40}$")]
     source: str
@@ -111,10 +114,20 @@ def _refusing() -> Iterator[None]:
     """Turn what rows of another form make of the program into one sentence."""
     try:
         yield
-    except (InvalidRequest, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+    except (
+        InvalidRequest,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise InvalidRequest(
             field="feed",
-            problem=f"has rows that this version of scenarioctl can't read, upgrade it or tell who signed: {str(error)[:160]}",
+            problem=(
+                "has rows that this version of scenarioctl can't read, upgrade it or tell who "
+                f"signed: {str(error)[:160]}"
+            ),
         ) from None
 
 
@@ -124,11 +137,16 @@ def sign(payload: bytes, private_key: Any) -> bytes:
 
     signature = eddsa.new(private_key, "rfc8032").sign(payload)
     key = private_key.public_key().export_key(format="raw")
-    return msgspec.json.encode(_Envelope(key=key.hex(), signature=signature.hex(), payload=payload.decode()))
+    return msgspec.json.encode(
+        _Envelope(key=key.hex(), signature=signature.hex(), payload=payload.decode())
+    )
 
 
-def read_signed(data: bytes, keys: Sequence[str], *, source: str, today: date) -> tuple[FeedHeader, Rows]:
-    """Return header and rows of the feed *data*; InvalidRequest unless one of *keys* signed it, it is in force, and its rows can be read."""
+def read_signed(
+    data: bytes, keys: Sequence[str], *, source: str, today: date
+) -> tuple[FeedHeader, Rows]:
+    """Return header and rows of the feed *data*; InvalidRequest unless one of *keys* signed it, it
+    is in force, and its rows can be read."""
     if len(data) > LIMIT:
         raise too_large(source)
     try:
@@ -145,7 +163,10 @@ def read_signed(data: bytes, keys: Sequence[str], *, source: str, today: date) -
     if key not in keys:
         raise InvalidRequest(
             field="feed",
-            problem=f"is signed by the key {shorten(key, 70)}, which registry_keys doesn't have: add it if you trust who signs with it",
+            problem=(
+                f"is signed by the key {shorten(key, 70)}, which registry_keys doesn't have: "
+                "add it if you trust who signs with it"
+            ),
         )
     payload = envelope.payload.encode()
     _verify(payload, key, envelope.signature)
@@ -154,7 +175,10 @@ def read_signed(data: bytes, keys: Sequence[str], *, source: str, today: date) -
     if read.format != FORMAT:
         raise InvalidRequest(
             field="feed",
-            problem=f"has format {read.format}, and this version of scenarioctl reads {FORMAT}: upgrade scenarioctl",
+            problem=(
+                f"has format {read.format}, and this version of scenarioctl reads {FORMAT}: "
+                "upgrade scenarioctl"
+            ),
         )
     if read.expires < today:
         raise InvalidRequest(
@@ -163,7 +187,10 @@ def read_signed(data: bytes, keys: Sequence[str], *, source: str, today: date) -
     if read.made > today:
         raise InvalidRequest(
             field="feed",
-            problem=f"is dated {read.made}, and it is {today} by this machine's clock: set the clock, or tell who signed",
+            problem=(
+                f"is dated {read.made}, and it is {today} by this machine's clock: set the "
+                "clock, or tell who signed"
+            ),
         )
     header = FeedHeader(
         format=read.format,
@@ -184,7 +211,10 @@ def read_signed(data: bytes, keys: Sequence[str], *, source: str, today: date) -
 
 def too_large(source: str) -> TooLarge:
     return TooLarge(
-        field="feed", value=source, limit=200, problem=f"is larger than {LIMIT} bytes, the limit for it"
+        field="feed",
+        value=source,
+        limit=200,
+        problem=f"is larger than {LIMIT} bytes, the limit for it",
     )
 
 
@@ -203,7 +233,8 @@ def _verify(payload: bytes, key: str, signature: str) -> None:
 
 
 def _check_rows(rows: Rows, made: date) -> None:
-    """Raise ValueError, TypeError or KeyError if the program could not start with *rows*, or would misjudge what they change."""
+    """Raise ValueError, TypeError or KeyError if the program could not start with *rows*, or would
+    misjudge what they change."""
     if rows.keys() != FILES.keys():
         raise ValueError(f"its kinds are {', '.join(rows)}")
     for key in (key for own in rows.values() for key in own):
@@ -237,7 +268,11 @@ def _check_chains(rows: Rows) -> None:
             raise ValueError(f"{name} has accounts or decimals that no chain has")
     closed = msgspec.convert(rows["closed"], dict[str, _Closed])
     for name, row in package_facts("chains").items():
-        if name != "read" and name not in chains and (row["role"] in _KEPT or fold(name) not in closed):
+        if (
+            name != "read"
+            and name not in chains
+            and (row["role"] in _KEPT or fold(name) not in closed)
+        ):
             raise ValueError(f"{name} is missing, and not among the closed chains")
 
 
@@ -250,14 +285,22 @@ def _check_trust(rows: Rows) -> Mapping[str, TrustFacts]:
 
 
 def _cells(
-    rows: Mapping[str, Any], types: Sequence[tuple[type, ...]], *, needed: int, ends: int, skipped: str
+    rows: Mapping[str, Any],
+    types: Sequence[tuple[type, ...]],
+    *,
+    needed: int,
+    ends: int,
+    skipped: str,
 ) -> Iterator[Any]:
-    """Give each row of cells; ValueError if one has others than *types*, or its first *ends*, which name it, twice."""
+    """Give each row of cells; ValueError if one has others than *types*, or its first *ends*, which
+    name it, twice."""
     for name, own in rows.items():
         named = set()
         for row in own if name != skipped else ():
             fits = needed <= len(row) <= len(types)
-            if not fits or not all(type(cell) in kinds for cell, kinds in zip(row, types, strict=False)):
+            if not fits or not all(
+                type(cell) in kinds for cell, kinds in zip(row, types, strict=False)
+            ):
                 raise ValueError(f"a row of {name} is {shorten(str(row), 60)}")
             if tuple(row[:ends]) in named:
                 raise ValueError(f"{name} has two rows of {', '.join(row[:ends])}")
@@ -281,13 +324,17 @@ def judge(header: FeedHeader, rows: Rows, path: Path) -> list[FactChange]:
     if header.version <= version:
         raise Conflict(
             field="feed",
-            problem=f"has version {header.version}, and {version} is installed: only a newer one replaces it",
+            problem=(
+                f"has version {header.version}, and {version} is installed: only a newer one "
+                "replaces it"
+            ),
         )
     return compare_rows(before, rows)
 
 
 def install(header: FeedHeader, rows: Rows, path: Path, *, agreed: Sequence[FactChange]) -> None:
-    """Install a feed at *path*, unless it changes more than was *agreed* to by now; Conflict then."""
+    """Install a feed at *path*, unless it changes more than was *agreed* to by now; Conflict
+    then."""
     import fcntl
 
     from scenarioctl.files import atomic_write
@@ -299,6 +346,9 @@ def install(header: FeedHeader, rows: Rows, path: Path, *, agreed: Sequence[Fact
         if judge(header, rows, path) != list(agreed):
             raise Conflict(
                 field="feed",
-                problem="was judged beside another one, which was replaced meanwhile: run the command again",
+                problem=(
+                    "was judged beside another one, which was replaced meanwhile: run the "
+                    "command again"
+                ),
             )
         atomic_write(path, data, mode=0o644)

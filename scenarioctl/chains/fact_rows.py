@@ -1,8 +1,9 @@
-"""The rows of facts about chains: those of the installed feed if it is newer, else the package's own.
+"""The rows of facts about chains: those of the installed feed if it is newer, else the package's
+own.
 
-A feed (`fact_feed.py`) brings the rows of all FILES together.  It is installed as one file: a line with its header, and a line
-`"KIND/KEY":ROW` for each row, of which a reader parses only what it needs.  What a process has read stays so until it ends: a
-daemon starts again where `is_replaced`.
+A feed (`fact_feed.py`) brings the rows of all FILES together.  It is installed as one file: a line
+with its header, and a line `"KIND/KEY":ROW` for each row, of which a reader parses only what it
+needs.  What a process has read stays so until it ends: a daemon starts again where `is_replaced`.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ from scenarioctl.files import read_document, read_file, read_line, read_text
 
 #: The version of the package's own rows: the day on which the newest was read, and a number.
 VERSION = 2026112702
-#: What rows look like.  A feed of another format isn't read: raise it if a field gets another name or another meaning.
+#: What rows look like.  A feed of another format isn't read: raise it if a field gets another name
+#: or another meaning.
 FORMAT = 1
 #: Bytes of a feed, as of any answer of a web server.
 LIMIT = 1_048_576
@@ -88,7 +90,8 @@ def write_feed(header: FeedHeader, rows: Rows) -> bytes:
 
 
 def read_feed(path: Path) -> tuple[InstalledFeed | None, str]:
-    """Return the feed installed at *path*, None if there is none; and what is wrong with it, for which it isn't read."""
+    """Return the feed installed at *path*, None if there is none; and what is wrong with it, for
+    which it isn't read."""
     try:
         data = read_file(path, limit=2 * LIMIT)
         first, _, rest = data.partition(b"\n")
@@ -114,7 +117,8 @@ def installed() -> tuple[InstalledFeed | None, str]:
 
 
 def is_replaced() -> bool:
-    """Tell whether a process that starts now has other facts than this one: another feed is installed, or none any more."""
+    """Tell whether a process that starts now has other facts than this one: another feed is
+    installed, or none any more."""
     feed, problem = read_feed(feed_path())
     return not problem and _digest_in_force(feed) != _digest_in_force(installed()[0])
 
@@ -126,9 +130,9 @@ def _digest_in_force(feed: InstalledFeed | None) -> str:
 def say_unread() -> str:
     """Return a warning if a feed is installed that can't be read; empty otherwise."""
     _, problem = installed()
-    return (
-        problem
-        and f"The facts of the package are used: {feed_path()} {problem}. Run scenarioctl registry update."
+    return problem and (
+        f"The facts of the package are used: {feed_path()} {problem}. Run scenarioctl "
+        "registry update."
     )
 
 
@@ -139,7 +143,8 @@ def load_rows() -> None:
 
 
 def read_facts(kind: str) -> dict[str, Any]:
-    """Return all rows of a *kind* by key; beside them a file has keys of its own, like `read`, the day on which it was read."""
+    """Return all rows of a *kind* by key; beside them a file has keys of its own, like `read`, the
+    day on which it was read."""
     feed, _ = installed()
     return package_facts(kind) if feed is None or not feed.applies else rows_in(feed, kind)
 
@@ -157,13 +162,15 @@ def package_facts(kind: str) -> dict[str, Any]:
     rows: dict[str, Any] = read_document(FILES[kind])
     if kind == "runtimes":
         return {
-            name: {"spec_version": row["spec_version"], "read": row["read"]} for name, row in rows.items()
+            name: {"spec_version": row["spec_version"], "read": row["read"]}
+            for name, row in rows.items()
         }
     return rows
 
 
 def read_fact(kind: str, key: str) -> Any:
-    """Return one row, parsing its line only; None if there is none.  For files of the package with a line for each key."""
+    """Return one row, parsing its line only; None if there is none.  For files of the package with
+    a line for each key."""
     feed, _ = installed()
     if feed is None or not feed.applies:
         return read_line(FILES[kind], key)

@@ -1,7 +1,7 @@
 """Locations of assets and chains, as text and as the Location of XCM.
 
-`1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)` is: one level up, then down through the junctions.
-`0/Here` is the chain itself, `1/Here` its relay chain.
+`1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)` is: one level up, then down through the
+junctions. `0/Here` is the chain itself, `1/Here` its relay chain.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,10 +37,15 @@ def read_location(text: str, *, field: str = "location") -> dict[str, Any]:
         raise InvalidRequest(
             field=field, value=text, limit=120, problem="is not a location", expected=_EXPECTED
         )
-    junctions = [] if path == "Here" else [_read_junction(part, text, field) for part in path.split("/")]
+    junctions = (
+        [] if path == "Here" else [_read_junction(part, text, field) for part in path.split("/")]
+    )
     if len(junctions) > 8:
         raise InvalidRequest(
-            field=field, value=text, limit=120, problem=f"has {len(junctions)} junctions, XCM has at most 8"
+            field=field,
+            value=text,
+            limit=120,
+            problem=f"has {len(junctions)} junctions, XCM has at most 8",
         )
     return {"parents": int(parents), "interior": interior(junctions)}
 
@@ -57,7 +62,10 @@ def write_location(location: Any) -> str:
     if not isinstance(inner, dict) or len(inner) != 1:
         return ""
     junctions = next(iter(inner.values()))
-    parts = [_write_junction(item) for item in (junctions if isinstance(junctions, list) else [junctions])]
+    parts = [
+        _write_junction(item)
+        for item in (junctions if isinstance(junctions, list) else [junctions])
+    ]
     return f"{location['parents']}/{'/'.join(parts)}" if all(parts) else ""
 
 
@@ -69,7 +77,8 @@ def junctions_of(location: Any) -> list[Any]:
 
 
 def split_account(location: Any) -> tuple[str, bytes | None]:
-    """Return where the chain of an account is, seen from where its *location* is written, and the account.
+    """Return where the chain of an account is, seen from where its *location* is written, and the
+    account.
 
     The account is None for a location that is no account's.
     """
@@ -82,7 +91,8 @@ def split_account(location: Any) -> tuple[str, bytes | None]:
 
 
 def located_accounts(value: Any) -> Iterator[bytes]:
-    """Give the account of every junction in a program or location; a topic or an asset's key may be as long as one."""
+    """Give the account of every junction in a program or location; a topic or an asset's key may be
+    as long as one."""
     if isinstance(value, Mapping):
         for form in ACCOUNT_FORMATS.values():
             if form.junction_name in value:
@@ -99,14 +109,20 @@ def interior(junctions: list[Any]) -> Any:
 
 
 def location_order(text: str) -> tuple[Any, ...]:
-    """Return what sorts locations as XCM does: by the levels up, the number of junctions, and each junction from the first."""
+    """Return what sorts locations as XCM does: by the levels up, the number of junctions, and each
+    junction from the first."""
     location = read_location(text)
     junctions = junctions_of(location)
-    return location["parents"], len(junctions), [_junction_order(junction) for junction in junctions]
+    return (
+        location["parents"],
+        len(junctions),
+        [_junction_order(junction) for junction in junctions],
+    )
 
 
 def absolute(text: str, para_id: int | None) -> str:
-    """Return *text*, seen from the parachain *para_id* (None: from the relay), as seen from the relay: `` is the relay itself."""
+    """Return *text*, seen from the parachain *para_id* (None: from the relay), as seen from the
+    relay: `` is the relay itself."""
     parents, _, path = text.partition("/")
     path = "" if path == "Here" else path
     up = int(parents)
@@ -119,7 +135,8 @@ def absolute(text: str, para_id: int | None) -> str:
 
 
 def seen_from(identity: str, para_id: int | None) -> str:
-    """Return a location as the parachain *para_id* (None: the relay chain) sees it: the reverse of `absolute`."""
+    """Return a location as the parachain *para_id* (None: the relay chain) sees it: the reverse of
+    `absolute`."""
     if identity.startswith("../"):
         return f"{1 if para_id is None else 2}/{identity[3:]}"
     if para_id is None:
@@ -133,9 +150,11 @@ def seen_from(identity: str, para_id: int | None) -> str:
 
 
 def across(identity: str, network: str, other: str) -> str:
-    """Return an identity that is seen from the relay chain of *network* as the relay chain of *other* sees it.
+    """Return an identity that is seen from the relay chain of *network* as the relay chain of
+    *other* sees it.
 
-    The networks are named as in `Chain.consensus`; both relay chains see their own network without its name.
+    The networks are named as in `Chain.consensus`; both relay chains see their own network without
+    its name.
     """
     if network == other:
         return identity
@@ -150,11 +169,14 @@ def across(identity: str, network: str, other: str) -> str:
 
 
 def chain_identity(chain: "Chain") -> str:
-    """Return the location of *chain* in its network: `Parachain(1000)`, and `` for the relay chain and for Ethereum."""
+    """Return the location of *chain* in its network: `Parachain(1000)`, and `` for the relay chain
+    and for Ethereum."""
     if chain.is_network:
         return ""
     if chain.para_id is None:
-        raise InvalidRequest(f"{chain.title} has no para_id in the registry, so no message can be sent to it")
+        raise InvalidRequest(
+            f"{chain.title} has no para_id in the registry, so no message can be sent to it"
+        )
     return f"Parachain({chain.para_id})"
 
 
@@ -174,7 +196,9 @@ def _read_junction(part: str, text: str, field: str) -> Any:
                 return {name: number}
         elif name == "AccountKey20" and (key := _read_hex(argument)) is not None and len(key) == 20:
             return {name: {"network": None, "key": key}}
-        elif name == "GeneralKey" and (key := _read_hex(argument)) is not None and 0 < len(key) <= 32:
+        elif (
+            name == "GeneralKey" and (key := _read_hex(argument)) is not None and 0 < len(key) <= 32
+        ):
             return {name: {"length": len(key), "data": key.ljust(32, b"\0")}}
         elif name == "GlobalConsensus":
             if argument in ("Polkadot", "Kusama"):
@@ -199,7 +223,10 @@ def _junction_order(junction: Mapping[str, Any]) -> tuple[Any, ...]:
         value = (value["length"], value["data"])
     elif name == "GlobalConsensus":
         network = value if isinstance(value, str) else "Ethereum"
-        value = (_NETWORK_ORDER.index(network), 0 if network == value else value[network]["chain_id"])
+        value = (
+            _NETWORK_ORDER.index(network),
+            0 if network == value else value[network]["chain_id"],
+        )
     return _JUNCTION_ORDER.index(name), value
 
 

@@ -1,4 +1,5 @@
-"""JSON-RPC requests to a chain over its connection pool, with failover for requests that only read."""
+"""JSON-RPC requests to a chain over its connection pool, with failover for requests that only
+read."""
 
 import asyncio
 import time
@@ -26,8 +27,9 @@ _FORGOTTEN = 30.0
 class NodeClient:
     """One chain for one command, request or run.
 
-    Handlers ask one thing after another.  Were two tasks to ask side by side, the exchanges would still go one by one, but
-    what one begins could clear the runtime that the other's answers are held to.
+    Handlers ask one thing after another.  Were two tasks to ask side by side, the exchanges would
+    still go one by one, but what one begins could clear the runtime that the other's answers are
+    held to.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -65,7 +67,8 @@ class NodeClient:
         return self._pool.block_seconds
 
     async def call(self, method: str, *params: Any) -> Any:
-        """Return the result of one JSON-RPC call that only reads; retried on another endpoint if the node is lost."""
+        """Return the result of one JSON-RPC call that only reads; retried on another endpoint if
+        the node is lost."""
         return (await self.call_many([(method, params)]))[0]
 
     async def call_many(self, requests: Sequence[Request]) -> list[Any]:
@@ -77,7 +80,8 @@ class NodeClient:
             return answers
 
     async def submit(self, method: str, *params: Any) -> Any:
-        """Return the result of a call that changes something: never sent twice, even if the answer is lost."""
+        """Return the result of a call that changes something: never sent twice, even if the answer
+        is lost."""
         async with self._exchange():
             return await (await self._open()).call(method, *params)
 
@@ -90,9 +94,11 @@ class NodeClient:
     async def subscribe(
         self, method: str, *params: Any, deadline: float | None = None, ended_by: str = ""
     ) -> AsyncGenerator[Any]:
-        """Yield what the node tells of a subscription, until *deadline* (time.monotonic); never subscribed to twice.
+        """Yield what the node tells of a subscription, until *deadline* (time.monotonic); never
+        subscribed to twice.
 
-        Leave it before its end by closing it (`aclosing`): *ended_by* is the method that tells the node so.
+        Leave it before its end by closing it (`aclosing`): *ended_by* is the method that tells the
+        node so.
         """
         async with self._subscription(keep=bool(ended_by)):
             async with self._exchange():
@@ -125,7 +131,8 @@ class NodeClient:
 
     @asynccontextmanager
     async def _exchange(self) -> AsyncIterator[None]:
-        """Run the block as the only exchange of this client, on an idle connection if there is one."""
+        """Run the block as the only exchange of this client, on an idle connection if there is
+        one."""
         async with self._turn:
             if time.monotonic() - self._asked > _FORGOTTEN:
                 self._runs = None
@@ -169,9 +176,11 @@ class NodeClient:
 
     @asynccontextmanager
     async def _subscription(self, *, keep: bool) -> AsyncIterator[None]:
-        """Keep one connection for the block: the notifications of a subscription come on the connection that began it.
+        """Keep one connection for the block: the notifications of a subscription come on the
+        connection that began it.
 
-        With *keep*, others may use it afterwards. A node that was not told of the end goes on notifying.
+        With *keep*, others may use it afterwards. A node that was not told of the end goes on
+        notifying.
         """
         async with self._turn:
             if not self._subscriptions:
@@ -208,18 +217,21 @@ class NodeClient:
         return self._of_same_runtime(self._connection)
 
     def _of_same_runtime(self, connection: NodeConnection) -> NodeConnection:
-        """Refuse *connection* if its node has another runtime than the earlier answers came from."""
+        """Refuse *connection* if its node has another runtime than the earlier answers came
+        from."""
         before, now = self._runs, runtime_of(connection.version)
         if before is not None and before != now:
             raise ChainUnreachable(
-                f"{connection.endpoint} runs {now[0]} {now[1]} now, and this was begun with {before[0]} {before[1]}: try again"
+                f"{connection.endpoint} runs {now[0]} {now[1]} now, and this was begun "
+                f"with {before[0]} {before[1]}: try again"
             )
         return connection
 
     # What is asked again elsewhere
 
     async def _ask(self, requests: Sequence[Request]) -> list[Any]:
-        """Send requests that only read; if a cheap one gets no prompt answer, try another endpoint."""
+        """Send requests that only read; if a cheap one gets no prompt answer, try another
+        endpoint."""
         if self._subscriptions or not all(method in SMALL for method, _ in requests):
             return await self._read(lambda connection: connection.call_many(requests))
         connection = await self._open()
@@ -237,7 +249,8 @@ class NodeClient:
         return await other.call_many(requests)
 
     async def _replace(self, connection: NodeConnection) -> NodeConnection | None:
-        """Open another connection in place of *connection*, which is kept if no other can be had."""
+        """Open another connection in place of *connection*, which is kept if no other can be
+        had."""
         try:
             other = await self._pool.open(self.timeouts, connection.endpoint)
         except ChainUnreachable:
@@ -266,15 +279,18 @@ class NodeClient:
         if runtime_of(other.version) != runtime_of(connection.version):
             if other.endpoint != connection.endpoint:
                 self._avoided = connection.endpoint
-            # What was asked is written in the types of the runtime that is gone, and so would the answer be read.
+            # What was asked is written in the types of the runtime that is gone, and so would the
+            # answer be read.
             name, number = runtime_of(other.version)
             raise ChainUnreachable(
-                f"{connection.endpoint} went away, and {other.endpoint} runs another runtime, {name} {number}: try again"
+                f"{connection.endpoint} went away, and {other.endpoint} runs another "
+                f"runtime, {name} {number}: try again"
             ) from None
         return await ask(other)
 
     async def _current_version(self) -> dict[str, Any]:
-        """Return the runtime version, asked again if the last answer is old: runtimes are upgraded."""
+        """Return the runtime version, asked again if the last answer is old: runtimes are
+        upgraded."""
         connection = await self._open()
         if time.monotonic() - connection.version_asked > self._pool.believed:
             patience = None if self._subscriptions else self.timeouts.prompt

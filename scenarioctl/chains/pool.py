@@ -1,8 +1,8 @@
 """A small pool of connections to one chain, each used for one exchange at a time.
 
-Every command, request and run has a client of its own (`client.py`), which borrows a connection for one exchange with the
-node: a run that waits an hour for a webhook blocks nobody.  A client gets the connection again that it had before,
-if that is idle.
+Every command, request and run has a client of its own (`client.py`), which borrows a connection for
+one exchange with the node: a run that waits an hour for a webhook blocks nobody.  A client gets the
+connection again that it had before, if that is idle.
 """
 
 import asyncio
@@ -31,7 +31,10 @@ class Backoff:
     """Delays attempts to reach a chain after a failure, and lets one client at a time try."""
 
     def __init__(
-        self, *, clock: Callable[[], float] = time.monotonic, chance: Callable[[], float] = random.random
+        self,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         """*clock* returns seconds; *chance* returns 0 to 1, for jitter."""
         self._clock = clock
@@ -162,14 +165,16 @@ class Pool:
         except TimeoutError:
             count = SUBSCRIPTIONS if subscription else self._size
             raise ChainUnreachable(
-                f"too many requests to {self.chain.title}: its {count} connections were busy for {self.patience:g} s; try again in a moment"
+                f"too many requests to {self.chain.title}: its {count} connections were "
+                f"busy for {self.patience:g} s; try again in a moment"
             ) from None
 
     def end_turn(self, *, subscription: bool) -> None:
         (self._subscriptions if subscription else self._turns).release()
 
     def borrow(self, last: NodeConnection | None, avoid: str = "") -> NodeConnection | None:
-        """Return the idle connection that is best for a client that used *last* before; None if one must be opened."""
+        """Return the idle connection that is best for a client that used *last* before; None if one
+        must be opened."""
         connection = self._best(last, avoid)
         if connection is not None:
             self.idle.remove(connection)

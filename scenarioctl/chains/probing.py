@@ -26,7 +26,8 @@ class Probe:
     latency: float | None = None
     #: Number of the best block.
     block: int | None = None
-    #: The best block's own time, in nanoseconds since 1970, and how many seconds ago that was; None if it doesn't say.
+    #: The best block's own time, in nanoseconds since 1970, and how many seconds ago that was; None
+    #: if it doesn't say.
     made: int | None = None
     age: float | None = None
     spec_name: str = ""
@@ -45,17 +46,24 @@ async def probe(
     patience: float = TIMEOUTS.opening,
     clock: Callable[[], int] = time.time_ns,
 ) -> tuple[Probe, ...]:
-    """Ask every endpoint of *chains* at once; those that have not answered after *patience* seconds are given up.
+    """Ask every endpoint of *chains* at once; those that have not answered after *patience* seconds
+    are given up.
 
     *clock* returns nanoseconds since 1970.
     """
     probes = await asyncio.gather(
-        *(_probe_one(chain, endpoint, patience, clock) for chain in chains for endpoint in chain.endpoints)
+        *(
+            _probe_one(chain, endpoint, patience, clock)
+            for chain in chains
+            for endpoint in chain.endpoints
+        )
     )
     return tuple(_compare(one, probes) for one in probes)
 
 
-async def _probe_one(chain: Chain, endpoint: str, patience: float, clock: Callable[[], int]) -> Probe:
+async def _probe_one(
+    chain: Chain, endpoint: str, patience: float, clock: Callable[[], int]
+) -> Probe:
     found = Probe(chain=chain.name, endpoint=endpoint)
     try:
         async with asyncio.timeout(patience + 1):
@@ -88,7 +96,9 @@ async def _ask(found: Probe, chain: Chain, patience: float, clock: Callable[[], 
         with suppress(ChainRefused):
             health = await connection.call("system_health")
             if isinstance(health, dict) and health.get("isSyncing") is True:
-                found = replace(found, reason=f"{endpoint} is still syncing, it is at block {found.block}")
+                found = replace(
+                    found, reason=f"{endpoint} is still syncing, it is at block {found.block}"
+                )
     except ScenarioctlError as error:
         found = replace(found, reason=str(error))
     except (TypeError, KeyError, ValueError):

@@ -1,21 +1,25 @@
-"""The chains scenarioctl knows: those of `chains/chains.json`, and those that a user adds as `[chains.NAME]` in config.toml.
+"""The chains scenarioctl knows: those of `chains/chains.json`, and those that a user adds as
+`[chains.NAME]` in config.toml.
 
 To add one for everybody, add a row to `chains.json`.
 
-Endpoints are from npm @polkadot/apps-config 0.171.1, and some from @paraspell/sdk-core 11.14.8 or @subwallet/chain-list
-0.2.89.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
-from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.  All were read on READ.  No
-list has those of JAMTON and Xode, of which config.toml may set `genesis`.
+Endpoints are from npm @polkadot/apps-config 0.171.1, and some from @paraspell/sdk-core 11.14.8 or
+@subwallet/chain-list 0.2.89.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
+from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.
+All were read on READ.  No list has those of JAMTON and Xode, of which config.toml may set
+`genesis`.
 
-SS58 prefixes are `System.SS58Prefix` of the runtimes, whatever registries say: Hydration, Bifrost, Bifrost Kusama and Pendulum
-changed to Polkadot's, and registries still list their old ones (63, 6, 6, 56).  For Bifrost Kusama, of which no new runtime
-was read: bifrost-io/bifrost, pull request 1537, and novasamatech/nova-utils@aedfd3971 (prefix 0, formerly 6).  Addresses
-are read with any prefix.
+SS58 prefixes are `System.SS58Prefix` of the runtimes, whatever registries say: Hydration, Bifrost,
+Bifrost Kusama and Pendulum changed to Polkadot's, and registries still list their old ones (63, 6,
+6, 56).  For Bifrost Kusama, of which no new runtime was read: bifrost-io/bifrost, pull request
+1537, and novasamatech/nova-utils@aedfd3971 (prefix 0, formerly 6).  Addresses are read with any
+prefix.
 
-Explorers are Subscan's, by the names that it gives to the chains; none for chains that may be closing, or are for tests.
+Explorers are Subscan's, by the names that it gives to the chains; none for chains that may be
+closing, or are for tests.
 
-A row has the fields of `Chain` but for its name; `account_bytes` is the length of its accounts if that isn't 32, and `note` is
-for readers.
+A row has the fields of `Chain` but for its name; `account_bytes` is the length of its accounts if
+that isn't 32, and `note` is for readers.
 """
 
 import re
@@ -32,7 +36,10 @@ from scenarioctl.model.amounts import from_hex
 #: The role of Ethereum, which no chain of config.toml can have.
 ETHEREUM = "ethereum"
 #: What is said where something else is wanted of it.
-NOT_ASKED = "Ethereum is a destination only: assets can be sent to it from Polkadot Asset Hub and Hydration, and nothing is read from it"
+NOT_ASKED = (
+    "Ethereum is a destination only: assets can be sent to it from Polkadot Asset Hub and "
+    "Hydration, and nothing is read from it"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +62,8 @@ class Chain:
     symbol: str
     decimals: int
     endpoints: tuple[str, ...] = ()
-    #: The page that shows a transaction, with `{hash}` in place of its hash; empty if there is none.
+    #: The page that shows a transaction, with `{hash}` in place of its hash; empty if there is
+    #: none.
     explorer: str = ""
     #: Whether its endpoints are the user's own nodes, whose answers need no second endpoint.
     trusted: bool = False
@@ -63,12 +71,14 @@ class Chain:
     testnet: bool = False
     #: Why the chain may be closing, as a sentence; empty if nothing says so.
     doubt: str = ""
-    #: The network of its relay chain by its name in XCM's `GlobalConsensus`; "" if no bridge is known to lead there.
-    #: Written in the row of the relay chain, which hands it to the chains under it.  Ethereum is a network of its own.
+    #: The network of its relay chain by its name in XCM's `GlobalConsensus`; "" if no bridge is
+    #: known to lead there. Written in the row of the relay chain, which hands it to the chains
+    #: under it.  Ethereum is a network of its own.
     consensus: str = ""
 
     def explorer_link(self, hash: str) -> str | None:
-        """Return the page that shows the transaction *hash*, 0x hex; None if the chain has no explorer."""
+        """Return the page that shows the transaction *hash*, 0x hex; None if the chain has no
+        explorer."""
         return self.explorer.replace("{hash}", hash) or None
 
     @property
@@ -124,7 +134,8 @@ class ClosedChain:
 
 @cache
 def closed_chains() -> Mapping[str, ClosedChain]:
-    """Return the chains that have closed, each with the source of that, by their literal without case, spaces, `_` and `-`."""
+    """Return the chains that have closed, each with the source of that, by their literal without
+    case, spaces, `_` and `-`."""
     return {
         name: ClosedChain(**{**row, "place": tuple(row["place"]) if "place" in row else None})
         for name, row in read_facts("closed").items()
@@ -132,8 +143,11 @@ def closed_chains() -> Mapping[str, ClosedChain]:
 
 
 def closed_parachain(relay: str, para_id: int) -> ClosedChain | None:
-    """Return the closed chain that had this para id under the relay chain *relay*; None if none is known."""
-    return next((chain for chain in closed_chains().values() if chain.place == (relay, para_id)), None)
+    """Return the closed chain that had this para id under the relay chain *relay*; None if none is
+    known."""
+    return next(
+        (chain for chain in closed_chains().values() if chain.place == (relay, para_id)), None
+    )
 
 
 def find_closed(name: object) -> ClosedChain | None:
@@ -170,7 +184,8 @@ KEYS: Mapping[str, str] = {
     "consensus": "a text",
     "assets": "a list of tables",
 }
-#: The keys without which a chain is incomplete, and those that some roles need too: transfers cannot be addressed without them.
+#: The keys without which a chain is incomplete, and those that some roles need too: transfers
+#: cannot be addressed without them.
 _NEEDED = ("role", "symbol", "decimals")
 _ADDRESS = dict.fromkeys(("asset_hub", "system", "dex"), ("relay", "para_id"))
 #: What would work instead of an unknown name; all names would be too long for a sentence.
@@ -185,13 +200,17 @@ _FORMERLY_BUILT_IN = ("pop", "passetHub")
 
 
 def find_incomplete(tables: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the chains among the `[chains.NAME]` *tables* that lack something, each with what; the registry leaves them out.
+    """Return the chains among the `[chains.NAME]` *tables* that lack something, each with what; the
+    registry leaves them out.
 
-    Whether a value is right is not judged here: a wrong one is an error of the registry, in an incomplete table too.
+    Whether a value is right is not judged here: a wrong one is an error of the registry, in an
+    incomplete table too.
     """
     built_in = {*_FORMERLY_BUILT_IN, *(chain.name for chain in CHAINS)}
     own = {
-        name: table for name, table in tables.items() if name not in built_in and isinstance(table, Mapping)
+        name: table
+        for name, table in tables.items()
+        if name not in built_in and isinstance(table, Mapping)
     }
     found = {}
     for name, table in own.items():
@@ -213,7 +232,8 @@ class Registry:
     """The built-in chains, and those of config.toml that are complete."""
 
     def __init__(self, extra: Mapping[str, Any] | None = None) -> None:
-        """Read the `[chains.NAME]` tables *extra*; InvalidRequest names the key that cannot be used."""
+        """Read the `[chains.NAME]` tables *extra*; InvalidRequest names the key that cannot be
+        used."""
         chains = {chain.name: chain for chain in CHAINS}
         #: Chain -> why it is left out, in words that follow its name.
         self.incomplete = find_incomplete(extra or {})
@@ -254,16 +274,19 @@ class Registry:
         self._names = self._index()
 
     def find(self, name: object, *, field: str = "chain") -> Chain:
-        """Return the chain called *name*, or by an alias or its title, whatever the case, spaces, `_` and `-`."""
+        """Return the chain called *name*, or by an alias or its title, whatever the case, spaces,
+        `_` and `-`."""
         return self._find(name, field, InvalidRequest)
 
     def title_of(self, name: str) -> str:
-        """Return what people call the chain *name*; the name itself if there is no such chain any more."""
+        """Return what people call the chain *name*; the name itself if there is no such chain any
+        more."""
         chain = self.known(name)
         return chain.title if chain else name
 
     def known(self, name: str) -> Chain | None:
-        """Return the chain that something stored calls *name*; None if there is no such chain any more."""
+        """Return the chain that something stored calls *name*; None if there is no such chain any
+        more."""
         return self._names.get(name.lower())
 
     def find_in_path(self, name: object, *, field: str = "chain") -> Chain:
@@ -288,7 +311,8 @@ class Registry:
         return None
 
     def parachain(self, chain: Chain, para_id: int) -> Chain | None:
-        """Return the first parachain with this id under the relay chain of *chain* (which may be *chain* itself)."""
+        """Return the first parachain with this id under the relay chain of *chain* (which may be
+        *chain* itself)."""
         if chain.para_id == para_id:
             return chain
         for other in self._chains.values():
@@ -313,7 +337,9 @@ class Registry:
                     raise error(field=field, value=name, problem=reason)
             if question := self._suggest(name):
                 raise error(field=field, value=name, problem=f"is not a chain, {question}")
-            raise error(field=field, value=name, problem="is not a chain", expected=_EXPECTED, advice=_LIST)
+            raise error(
+                field=field, value=name, problem="is not a chain", expected=_EXPECTED, advice=_LIST
+            )
         return chain
 
     def _suggest(self, name: object) -> str:
@@ -327,7 +353,8 @@ class Registry:
 
     @cached_property
     def _folded(self) -> Mapping[str, Chain | None]:
-        """Names and aliases, and titles that are none, without case and separators; None where one fits two chains."""
+        """Names and aliases, and titles that are none, without case and separators; None where one
+        fits two chains."""
         names: dict[str, Chain | None] = {}
         titles: dict[str, Chain | None] = {}
         for chain in self._chains.values():
@@ -351,7 +378,8 @@ class Registry:
         return names
 
     def _check_para_ids(self, declared: Iterable[Chain]) -> None:
-        """Refuse two names in config.toml for one parachain: messages to both would go to the same one."""
+        """Refuse two names in config.toml for one parachain: messages to both would go to the same
+        one."""
         names: dict[tuple[str, int], str] = {}
         for chain in declared:
             if chain.para_id is not None and chain.relay:
@@ -361,13 +389,18 @@ class Registry:
                         field=f"chains.{chain.name}.para_id",
                         value=chain.para_id,
                         problem=f"is that of chains.{other} too, under {chain.relay}",
-                        expected=f"one name: remove [chains.{other}] or [chains.{chain.name}], and make the other name one of its aliases",
+                        expected=(
+                            f"one name: remove [chains.{other}] or [chains.{chain.name}], and "
+                            "make the other name one of its aliases"
+                        ),
                     )
 
     def _check_relay(self, name: str, given: str) -> None:
         relay = self._chains.get(given)
         if given and (relay is None or relay.role != "relay"):
-            relays = ", ".join(other.name for other in self._chains.values() if other.role == "relay")
+            relays = ", ".join(
+                other.name for other in self._chains.values() if other.role == "relay"
+            )
             raise InvalidRequest(
                 field=f"chains.{name}.relay",
                 value=given,
@@ -386,7 +419,9 @@ def _check_keys(name: str, table: Mapping[str, Any]) -> None:
                 expected=f"one of: {', '.join(KEYS)}",
             )
         if not _is_kind(value, kind):
-            raise InvalidRequest(field=f"chains.{name}.{key}", value=value, problem=f"is not {kind}")
+            raise InvalidRequest(
+                field=f"chains.{name}.{key}", value=value, problem=f"is not {kind}"
+            )
     for endpoint in table.get("endpoints", ()):
         if not endpoint.startswith(("ws://", "wss://")):
             raise InvalidRequest(
@@ -401,13 +436,19 @@ def _check_keys(name: str, table: Mapping[str, Any]) -> None:
             field=f"chains.{name}.explorer",
             value=explorer,
             problem="is not a link to an explorer",
-            expected="one like https://explorer.example.org/extrinsic/{hash}, or an empty text for none",
+            expected=(
+                "one like https://explorer.example.org/extrinsic/{hash}, or an empty text for none"
+            ),
         )
 
 
 def _is_template(text: str) -> bool:
-    """Return whether *text* is an https link whose path or query has one `{hash}`, and no other braces."""
-    return re.fullmatch(r"https://[A-Za-z0-9.-]+(:\d{1,5})?/[!-z|~]*\{hash\}[!-z|~]*", text) is not None
+    """Return whether *text* is an https link whose path or query has one `{hash}`, and no other
+    braces."""
+    return (
+        re.fullmatch(r"https://[A-Za-z0-9.-]+(:\d{1,5})?/[!-z|~]*\{hash\}[!-z|~]*", text)
+        is not None
+    )
 
 
 def _is_kind(value: object, kind: str) -> bool:
@@ -424,7 +465,11 @@ def _is_kind(value: object, kind: str) -> bool:
 
 
 def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
-    built_in = {**vars(chain), "aliases": list(chain.aliases), "account_bytes": chain.account_format.length}
+    built_in = {
+        **vars(chain),
+        "aliases": list(chain.aliases),
+        "account_bytes": chain.account_format.length,
+    }
     for key, value in table.items():
         # What agrees may stay: the chain may have been declared before it was built in.
         is_unread = key == "genesis" and not chain.genesis and not chain.is_ethereum
@@ -438,7 +483,10 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
         if table.get(key):
             raise InvalidRequest(
                 field=f"chains.{chain.name}.{key}",
-                problem=f"cannot be used: nothing is read from {chain.title}, and assets go there only as Snowbridge knows them",
+                problem=(
+                    f"cannot be used: nothing is read from {chain.title}, and assets go there "
+                    "only as Snowbridge knows them"
+                ),
                 expected="none",
             )
     trusted = table.get("trusted", False)
@@ -509,7 +557,8 @@ def _check_values(name: str, table: Mapping[str, Any]) -> None:
     if role in ("asset_hub", "system") and table.get("para_id", 0) >= LOWEST_PUBLIC_PARA_ID:
         # Teleports to it would burn DOT: no such chain mints what it gets.
         raise InvalidRequest(
-            f'chains.{name}.para_id {table["para_id"]} is not that of a system chain, expected one below {LOWEST_PUBLIC_PARA_ID}, or role = "parachain"'
+            f"chains.{name}.para_id {table['para_id']} is not that of a system chain, "
+            f'expected one below {LOWEST_PUBLIC_PARA_ID}, or role = "parachain"'
         )
     genesis = table.get("genesis", "").lower()
     if genesis and len(from_hex(genesis) or b"") != 32:

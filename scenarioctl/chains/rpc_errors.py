@@ -4,7 +4,8 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable
 
 
 class SocketFailed(Exception):
-    """A WebSocket that did not open, broke or was closed; its text is the reason, for a sentence of the connection."""
+    """A WebSocket that did not open, broke or was closed; its text is the reason, for a sentence of
+    the connection."""
 
 
 class NodeTimeout(ChainUnreachable):
@@ -24,5 +25,9 @@ class NodeError(ChainRefused):
         self.message = str(body.get("message", ""))
         #: What the node adds, often the part that explains.
         self.data = body.get("data")
-        detail = f"{self.message}: {self.data}" if isinstance(self.data, str) and self.data else self.message
+        detail = (
+            f"{self.message}: {self.data}"
+            if isinstance(self.data, str) and self.data
+            else self.message
+        )
         super().__init__(f"{endpoint} refused {method}: {detail[:400]} ({self.number})")

@@ -1,7 +1,7 @@
 """The runtime tables of one chain, in memory and from its nodes.
 
-A node can lie about its runtime, and a call built with other pallet indices means something else: a second endpoint says whether
-that is the right one.
+A node can lie about its runtime, and a call built with other pallet indices means something else: a
+second endpoint says whether that is the right one.
 """
 
 import asyncio
@@ -58,7 +58,8 @@ Runs = tuple[Any, Any]
 
 
 class Tables:
-    """The runtime tables of a chain in memory, shared by all who ask it: reading one takes long, and so do its encoders.
+    """The runtime tables of a chain in memory, shared by all who ask it: reading one takes long,
+    and so do its encoders.
 
     A table that nobody confirmed is found only by who is connected to the endpoint that gave it.
     """
@@ -81,8 +82,11 @@ class Tables:
         return self._tables.get(key) if time.monotonic() < self._until.get(key, inf) else None
 
     def of_version(self, spec_version: int) -> RuntimeTable | None:
-        """Return the table with that number, whatever its name, and rather one that is confirmed."""
-        found = [table for table in list(self._tables.values()) if table.spec_version == spec_version]
+        """Return the table with that number, whatever its name, and rather one that is
+        confirmed."""
+        found = [
+            table for table in list(self._tables.values()) if table.spec_version == spec_version
+        ]
         return min(found, key=lambda table: table.told_by, default=None)
 
     def keep(self, table: RuntimeTable, *, seconds: float | None = None) -> RuntimeTable:
@@ -98,7 +102,8 @@ class Tables:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[None]:
-        """Let one read a runtime that is missing here while others wait for it, though not for ever."""
+        """Let one read a runtime that is missing here while others wait for it, though not for
+        ever."""
         mine = False
         with suppress(TimeoutError):
             async with asyncio.timeout(_READING):

@@ -1,11 +1,12 @@
 """Which assets each chain accepts from which other chain, and what pays for execution there.
 
-Transfers are built by these facts, read from the source of each runtime, and by nothing that a runtime merely lets
-through: the relay chain still sends DOT to a parachain over the wrong reserve.
+Transfers are built by these facts, read from the source of each runtime, and by nothing that a
+runtime merely lets through: the relay chain still sends DOT to a parachain over the wrong reserve.
 
-To add a chain, write its row in `trust.json` with its source; `tools/curate_routes.py` then writes its routes.  A row has the
-fields of `TrustFacts`; `like` names a row above it that has those which it lacks, and `note` is for readers.  A row of a chain that is
-not built in has `network` and `para_id` too.
+To add a chain, write its row in `trust.json` with its source; `tools/curate_routes.py` then writes
+its routes.  A row has the fields of `TrustFacts`; `like` names a row above it that has those which
+it lacks, and `note` is for readers.  A row of a chain that is not built in has `network` and
+`para_id` too.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,8 @@ class Sender(StrEnum):
     ASSET_HUB = "the Asset Hub"
     #: Runtimes tell system parachains by their para id, which is below 2000.
     SYSTEM = "a system parachain, of which the Asset Hub is one"
-    #: The chain in whose location the asset is: `1/Parachain(2034)` for `1/Parachain(2034)/GeneralIndex(0)`.
+    #: The chain in whose location the asset is: `1/Parachain(2034)` for
+    #: `1/Parachain(2034)/GeneralIndex(0)`.
     OWNER = "the chain that issued the asset"
     #: The Asset Hub of the other network, through the Bridge Hubs.
     BEYOND_BRIDGE = "the Asset Hub beyond the bridge"
@@ -47,7 +49,8 @@ class ExecutionFees(StrEnum):
     NATIVE = "the native asset"
     #: The native asset, and assets with a pool against it: `Asset.pays_fees` says which had one.
     POOLED = "the native asset and assets with a pool"
-    #: Any asset that the chain has a price for, which only the chain can say: `Asset.pays_fees` is false for those without.
+    #: Any asset that the chain has a price for, which only the chain can say: `Asset.pays_fees` is
+    #: false for those without.
     PRICED = "assets with a price"
     #: The chain that sends the message takes all of it, for delivery.
     PREPAID = "nothing, since the Asset Hub takes it beforehand"
@@ -60,7 +63,8 @@ class Accepted:
     #: Their location as the accepting chain sees it; a `*` at the end stands for anything.
     asset: str
     sender: Sender
-    #: The storage item that decides for each asset.  Such a row opens no route without asking the chain.
+    #: The storage item that decides for each asset.  Such a row opens no route without asking the
+    #: chain.
     decided_by: str = ""
 
 
@@ -76,7 +80,8 @@ class ForeignReserve:
 
 @dataclass(frozen=True, kw_only=True)
 class Refused:
-    """Assets that must never be sent to a chain from another one, whatever the runtimes let through: they would be lost."""
+    """Assets that must never be sent to a chain from another one, whatever the runtimes let
+    through: they would be lost."""
 
     #: Their location as the receiving chain sees it; a `*` at the end stands for anything.
     asset: str
@@ -91,7 +96,8 @@ class Refused:
 class TrustFacts:
     """What one runtime accepts from other chains."""
 
-    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`, `ethereum`, or one of its own.
+    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`,
+    #: `ethereum`, or one of its own.
     kind: str
     #: Location of the native asset as the chain sees it; "" if it has none.
     native: str
@@ -105,16 +111,18 @@ class TrustFacts:
     #: Whether its users can send teleports (XcmTeleportFilter).
     sends_teleports: bool = False
     execution_fees: ExecutionFees
-    #: Whether the runtime may accept more than is written here, so that what is missing is unknown and not refused.
+    #: Whether the runtime may accept more than is written here, so that what is missing is unknown
+    #: and not refused.
     partial: bool = False
     #: Where the facts were read, and when.
     source: str
     read: str = "2026-11-23"
 
 
-#: Assets that two Asset Hubs accept from each other through the Bridge Hubs, by the network whose Asset Hub accepts them.
-#: `ForeignAssets.Reserves` of each decides asset by asset; these are the rules that its entries were migrated from.
-#: Asked too: TrustedQueryApi of asset-hub-kusama 2000002 says true to both rows of Kusama (read 2026-11-22).
+#: Assets that two Asset Hubs accept from each other through the Bridge Hubs, by the network whose
+#: Asset Hub accepts them. `ForeignAssets.Reserves` of each decides asset by asset; these are the
+#: rules that its entries were migrated from. Asked too: TrustedQueryApi of asset-hub-kusama 2000002
+#: says true to both rows of Kusama (read 2026-11-22).
 _BRIDGED: Mapping[str, tuple[Accepted, ...]] = {
     "Polkadot": (
         Accepted(asset="2/GlobalConsensus(Kusama)", sender=Sender.BEYOND_BRIDGE),
@@ -127,7 +135,8 @@ _BRIDGED: Mapping[str, tuple[Accepted, ...]] = {
         Accepted(asset="2/GlobalConsensus(Ethereum:1)/*", sender=Sender.BEYOND_BRIDGE),
     ),
 }
-#: Assets that the Asset Hub of Polkadot accepts from Ethereum.  `ForeignAssets.Reserves` decides here too, asset by asset.
+#: Assets that the Asset Hub of Polkadot accepts from Ethereum.  `ForeignAssets.Reserves` decides
+#: here too, asset by asset.
 _FROM_ETHEREUM = (
     Accepted(asset="2/GlobalConsensus(Ethereum:1)", sender=Sender.ETHEREUM),
     Accepted(asset="2/GlobalConsensus(Ethereum:1)/*", sender=Sender.ETHEREUM),
@@ -149,7 +158,8 @@ def _read(row: Mapping[str, Any]) -> TrustFacts:
         for asset, sender, form, reason in row.get("refused", ())
     )
     lists["foreign_reserves"] = tuple(
-        ForeignReserve(asset=asset, reserve=reserve) for asset, reserve in row.get("foreign_reserves", ())
+        ForeignReserve(asset=asset, reserve=reserve)
+        for asset, reserve in row.get("foreign_reserves", ())
     )
     fees = ExecutionFees[row["execution_fees"].upper()]
     return TrustFacts(**{**row, **lists, "execution_fees": fees})
@@ -180,13 +190,15 @@ TRUST: Mapping[str, TrustFacts] = {
 TRUST_BY_PLACE: Mapping[tuple[str, int], TrustFacts] = {
     (row["network"], row["para_id"]): _ALL[name] for name, row in _ROWS.items() if "network" in row
 }
-#: What identifies the runtime of Hydration in config.toml: how it calls itself, or the id that it has under Polkadot.
+#: What identifies the runtime of Hydration in config.toml: how it calls itself, or the id that it
+#: has under Polkadot.
 HYDRATION_SPEC_NAME = "hydradx"
 HYDRATION_PARA_ID = 2034
-#: The roles of chains whose runtimes are asked what they accept, where no trust facts say all of it.
+#: The roles of chains whose runtimes are asked what they accept, where no trust facts say all of
+#: it.
 JUDGED_ROLES = ("parachain", "dex")
-#: The facts that a chain of config.toml declares with its role.  A parachain, a chain of contracts, and an exchange that isn't
-#: Hydration declare none.
+#: The facts that a chain of config.toml declares with its role.  A parachain, a chain of contracts,
+#: and an exchange that isn't Hydration declare none.
 _DECLARED: Mapping[str, TrustFacts] = {
     role: replace(TRUST[name], source="the role in config.toml")
     for role, name in {
@@ -202,19 +214,24 @@ def trust_of(chain: "Chain") -> TrustFacts | None:
     """Return the facts of *chain*; None if they aren't known."""
     if chain.role == "dex" and not is_hydration(chain):
         return None
-    if chain.role == "parachain" and (place := (chain.consensus, chain.para_id or 0)) in TRUST_BY_PLACE:
+    if (
+        chain.role == "parachain"
+        and (place := (chain.consensus, chain.para_id or 0)) in TRUST_BY_PLACE
+    ):
         return TRUST_BY_PLACE[place]
     return TRUST.get(chain.name) or _DECLARED.get(chain.role)
 
 
 def is_hydration(chain: "Chain") -> bool:
-    """Tell whether the runtime of *chain* is Hydration's: by its name, or by its para id where that isn't another network's."""
+    """Tell whether the runtime of *chain* is Hydration's: by its name, or by its para id where that
+    isn't another network's."""
     by_id = chain.para_id == HYDRATION_PARA_ID and chain.consensus in ("", "Polkadot")
     return by_id or chain.spec_name == HYDRATION_SPEC_NAME
 
 
 def is_judged_by_runtime(chain: "Chain") -> bool:
-    """Tell whether only the runtime of *chain* knows all that it accepts, so that a dry run may open its transfers.
+    """Tell whether only the runtime of *chain* knows all that it accepts, so that a dry run may
+    open its transfers.
 
     Its genesis has to be known: else a node of another chain could answer for it.
     """
@@ -225,20 +242,26 @@ def is_judged_by_runtime(chain: "Chain") -> bool:
 def refused_because(
     receiver: "Chain", identity: str, sender: "Chain", registry: "Registry", *, teleported: bool
 ) -> str:
-    """Return why *sender* must never send the asset to *receiver*, *teleported* or over a reserve; "" if nothing says so."""
+    """Return why *sender* must never send the asset to *receiver*, *teleported* or over a reserve;
+    "" if nothing says so."""
     facts = trust_of(receiver)
     hub = registry.asset_hub(receiver)
     for row in () if facts is None else facts.refused:
         fits = row.form in ("any", "teleport" if teleported else "reserve")
         if fits and _fits(row, receiver, identity, sender, registry):
-            return row.reason.format(to=receiver.title, hub="the Asset Hub" if hub is None else hub.title)
+            return row.reason.format(
+                to=receiver.title, hub="the Asset Hub" if hub is None else hub.title
+            )
     return ""
 
 
-def accepts_reserve(receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:
+def accepts_reserve(
+    receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
+) -> bool:
     """Tell whether *receiver* accepts the asset from *sender* as its reserve.
 
-    *identity* is the asset's location seen from the relay chain of *receiver* (`chains.locations.absolute`).
+    *identity* is the asset's location seen from the relay chain of *receiver*
+    (`chains.locations.absolute`).
     """
     facts = trust_of(receiver)
     if facts is None:
@@ -250,8 +273,11 @@ def accepts_reserve(receiver: "Chain", identity: str, sender: "Chain", registry:
     return _accepts(rows, receiver, identity, sender, registry)
 
 
-def accepts_teleport(receiver: "Chain", identity: str, sender: "Chain", registry: "Registry") -> bool:
-    """Tell whether *sender* and *receiver* trust each other to burn and to mint the asset, and *sender* may send it."""
+def accepts_teleport(
+    receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
+) -> bool:
+    """Tell whether *sender* and *receiver* trust each other to burn and to mint the asset, and
+    *sender* may send it."""
     sending, receiving = trust_of(sender), trust_of(receiver)
     return (
         sending is not None
@@ -265,7 +291,8 @@ def accepts_teleport(receiver: "Chain", identity: str, sender: "Chain", registry
 def teleport_decided_by(
     receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
 ) -> "tuple[Chain, str] | None":
-    """Return which of the two decides by which storage item whether *sender* may teleport the asset to *receiver*.
+    """Return which of the two decides by which storage item whether *sender* may teleport the asset
+    to *receiver*.
 
     None if no storage item decides it: they may, or they may not.
     """
@@ -286,7 +313,8 @@ def teleport_decided_by(
 
 
 def foreign_reserve(hub: "Chain", identity: str) -> str:
-    """Return the reserve beyond a bridge of an asset that *hub* backs for its parachains; "" if it backs no such asset."""
+    """Return the reserve beyond a bridge of an asset that *hub* backs for its parachains; "" if it
+    backs no such asset."""
     facts = trust_of(hub)
     location = seen_from(identity, hub.para_id)
     for row in () if facts is None else facts.foreign_reserves:
@@ -296,9 +324,15 @@ def foreign_reserve(hub: "Chain", identity: str) -> str:
 
 
 def _accepts(
-    rows: tuple[Accepted, ...], receiver: "Chain", identity: str, sender: "Chain", registry: "Registry"
+    rows: tuple[Accepted, ...],
+    receiver: "Chain",
+    identity: str,
+    sender: "Chain",
+    registry: "Registry",
 ) -> bool:
-    return any(not row.decided_by and _fits(row, receiver, identity, sender, registry) for row in rows)
+    return any(
+        not row.decided_by and _fits(row, receiver, identity, sender, registry) for row in rows
+    )
 
 
 def _fits(
@@ -310,7 +344,8 @@ def _fits(
 
 
 def is_beyond_bridge(chain: "Chain", other: "Chain", registry: "Registry") -> bool:
-    """Tell whether a bridge joins the two: the Asset Hubs of two networks, or that of Polkadot and Ethereum."""
+    """Tell whether a bridge joins the two: the Asset Hubs of two networks, or that of Polkadot and
+    Ethereum."""
     networks = {chain.consensus, other.consensus}
     return networks in (set(NETWORKS), set(_SNOWBRIDGE)) and all(
         each.is_ethereum or each == registry.asset_hub(each) for each in (chain, other)
@@ -318,7 +353,8 @@ def is_beyond_bridge(chain: "Chain", other: "Chain", registry: "Registry") -> bo
 
 
 def chain_beyond(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
-    """Return the chain beyond a bridge that *origin* sees at *place*; None if that is no chain to which messages cross."""
+    """Return the chain beyond a bridge that *origin* sees at *place*; None if that is no chain to
+    which messages cross."""
     for chain in registry.all():
         if is_beyond_bridge(origin, chain, registry) and place == place_of(chain, origin):
             return chain

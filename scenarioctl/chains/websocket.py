@@ -1,4 +1,5 @@
-"""WebSocket connections to nodes: aiohttp's client without redirects, proxies, cookies or compression.
+"""WebSocket connections to nodes: aiohttp's client without redirects, proxies, cookies or
+compression.
 
 Deadlines are the caller's (`asyncio.timeout`): every call here can be canceled at any point.
 """
@@ -43,7 +44,8 @@ class WebSocket:
             raise SocketFailed(_reason(error)) from None
 
     async def receive(self) -> bytes:
-        """Return the next message; a ping or pong is an empty one, so that the caller can count them."""
+        """Return the next message; a ping or pong is an empty one, so that the caller can count
+        them."""
         message = await self._wire.receive()
         if message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             data: bytes = message.data
@@ -77,7 +79,8 @@ class WebSocket:
 
 
 async def open_websocket(endpoint: str, *, limit: int) -> WebSocket:
-    """Connect to a `ws://` or `wss://` endpoint whose messages may have *limit* bytes; SocketFailed if that fails."""
+    """Connect to a `ws://` or `wss://` endpoint whose messages may have *limit* bytes; SocketFailed
+    if that fails."""
     handshake = _Handshake()
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(resolver=_Resolver(), use_dns_cache=False, force_close=True),
@@ -110,7 +113,8 @@ async def open_websocket(endpoint: str, *, limit: int) -> WebSocket:
 
 
 class _Handshake:
-    """Traces one handshake, for what `ws_connect` has no option for: it follows redirects, and hides the response."""
+    """Traces one handshake, for what `ws_connect` has no option for: it follows redirects, and
+    hides the response."""
 
     response: aiohttp.ClientResponse
 
@@ -120,18 +124,25 @@ class _Handshake:
         self.trace.on_request_end.append(self._keep)
 
     async def _refuse(
-        self, _session: aiohttp.ClientSession, _context: object, given: aiohttp.TraceRequestRedirectParams
+        self,
+        _session: aiohttp.ClientSession,
+        _context: object,
+        given: aiohttp.TraceRequestRedirectParams,
     ) -> None:
         raise SocketFailed(_not_a_websocket(given.response.status))
 
     async def _keep(
-        self, _session: aiohttp.ClientSession, _context: object, given: aiohttp.TraceRequestEndParams
+        self,
+        _session: aiohttp.ClientSession,
+        _context: object,
+        given: aiohttp.TraceRequestEndParams,
     ) -> None:
         self.response = given.response
 
 
 class _Resolver(AbstractResolver):
-    """Looks up names in threads that the process doesn't wait for when it ends: a name server may hang."""
+    """Looks up names in threads that the process doesn't wait for when it ends: a name server may
+    hang."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -164,7 +175,8 @@ class _Resolver(AbstractResolver):
 
 
 def find_addresses(host: str, port: int, family: int, flags: int = 0) -> list[ResolveResult]:
-    """Return the addresses of *host* for aiohttp, as the system's resolver knows them; it may take long."""
+    """Return the addresses of *host* for aiohttp, as the system's resolver knows them; it may take
+    long."""
     return [
         ResolveResult(
             hostname=host,
@@ -194,7 +206,11 @@ def _reason(error: Exception) -> str:
         return f"its answer is not an HTTP handshake: {_shortened(error.message)}"
     if isinstance(error, (aiohttp.ServerDisconnectedError, aiohttp.ClientConnectionResetError)):
         return "it closed the connection"
-    if isinstance(error, OSError) and not isinstance(error, socket.gaierror) and (error.errno or 0) > 0:
+    if (
+        isinstance(error, OSError)
+        and not isinstance(error, socket.gaierror)
+        and (error.errno or 0) > 0
+    ):
         return os.strerror(error.errno or 0)
     text = (getattr(error, "strerror", None) or str(error)).strip() or type(error).__name__
     return _shortened(text)

@@ -30,19 +30,24 @@ def version() -> None:
     emit(answer, lambda: click.echo(f"scenarioctl {__version__}"))
 
 
-@click.command("help", cls=Command, example="scenarioctl help create transfer\nscenarioctl help jobs")
+@click.command(
+    "help", cls=Command, example="scenarioctl help create transfer\nscenarioctl help jobs"
+)
 @click.argument("words", metavar="[COMMAND|GUIDE]...", nargs=-1, shell_complete=finding("topics"))
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:
     """Show the help of the program, of a command, or a guide.
 
-    Without a word, the list of guides follows the help of the program. A guide that has the name of a command follows its help.
+    Without a word, the list of guides follows the help of the program. A guide that has the name of
+    a command follows its help.
     """
     root, known = context.find_root(), guides()
     program = root.command
     guide = known.get(words[0]) if len(words) == 1 else None
     texts = []
-    if guide is None or (isinstance(program, click.Group) and words[0] in program.list_commands(root)):
+    if guide is None or (
+        isinstance(program, click.Group) and words[0] in program.list_commands(root)
+    ):
         try:
             texts.append(_help_of(root, words))
         except click.UsageError:
@@ -50,11 +55,15 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
             if not close:
                 raise
             meant = question(f"scenarioctl help {close[0]}", ())
-            raise click.UsageError(f"there is no guide {shorten(words[0])}, {meant}", root) from None
+            raise click.UsageError(
+                f"there is no guide {shorten(words[0])}, {meant}", root
+            ) from None
     if guide is not None:
         texts.append(read_guide(guide))
     if known and not words:
-        texts.append("Guides (scenarioctl help GUIDE):\n" + click.wrap_text(", ".join(known), 78, "  ", "  "))
+        texts.append(
+            "Guides (scenarioctl help GUIDE):\n" + click.wrap_text(", ".join(known), 78, "  ", "  ")
+        )
     text = "\n\n".join(texts)
     height = shutil.get_terminal_size().lines if sys.stdout.isatty() else sys.maxsize
     emit({"help": text}, lambda: page(text.rstrip("\n") + "\n", height=height))
@@ -66,7 +75,9 @@ def _help_of(here: click.Context, words: Sequence[str]) -> str:
     while left:
         word, group = left[0], here.command
         if not isinstance(group, click.Group):
-            raise click.UsageError(f"{here.command_path} has no commands of its own: omit {word[:60]}", here)
+            raise click.UsageError(
+                f"{here.command_path} has no commands of its own: omit {word[:60]}", here
+            )
         # A misspelt one is answered with what it may mean; an option is no command.
         name, command, left = group.resolve_command(here, left)
         if command is None:
@@ -75,11 +86,16 @@ def _help_of(here: click.Context, words: Sequence[str]) -> str:
     return here.get_help()
 
 
-SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+SHELLS: dict[str, type[ShellComplete]] = {
+    "bash": BashComplete,
+    "zsh": ZshComplete,
+    "fish": FishComplete,
+}
 
 #: Fixes for click's completion scripts: text in the script -> its replacement.
 _FIXES = {
-    # For `--from=hy` click offers the value without the option, and zsh would replace the whole word.
+    # For `--from=hy` click offers the value without the option, and zsh would replace the whole
+    # word.
     "zsh": [
         (
             "    for type key descr in ${response}; do",
@@ -94,7 +110,8 @@ _FIXES = {
         fi""",
         )
     ],
-    # click cuts a description at a comma, and fish compares a candidate with the whole word, option included.
+    # click cuts a description at a comma, and fish compares a candidate with the whole word, option
+    # included.
     "fish": [
         ('(string split "," $completion)', '(string split --max 1 "," $completion)'),
         ("            echo $metadata[2];", '            echo "$option$metadata[2]";'),
@@ -105,8 +122,8 @@ _FIXES = {
     for completion in $response;""",
         ),
     ],
-    # Bash splits `--from=hy` into three words, and inserts a value as it is. What the program says for zsh has descriptions,
-    # in three lines each.
+    # Bash splits `--from=hy` into three words, and inserts a value as it is. What the program says
+    # for zsh has descriptions, in three lines each.
     "bash": [
         (
             '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
@@ -142,7 +159,8 @@ _FIXES = {
         fi
     done <<< "$response"
 
-    # Of several they are listed, unless one of them is put in, as menu-complete and insert-completions do.
+    # Of several they are listed, unless one of them is put in, as menu-complete and
+    # insert-completions do.
     if (( ${#COMPREPLY[@]} > 1 && COMP_TYPE != 37 && COMP_TYPE != 42 )); then
         local -i wide=0
         for value in "${COMPREPLY[@]}"; do
@@ -150,7 +168,8 @@ _FIXES = {
         done
         for place in "${!COMPREPLY[@]}"; do
             about=${abouts[place]:0:$((${COLUMNS:-80} > wide + 8 ? ${COLUMNS:-80} - wide - 8 : 0))}
-            [[ $about ]] && printf -v "COMPREPLY[$place]" "%-${wide}s  (%s)" "${COMPREPLY[place]}" "$about"
+            [[ $about ]] &&
+                printf -v "COMPREPLY[$place]" "%-${wide}s  (%s)" "${COMPREPLY[place]}" "$about"
         done
     fi
 """,
@@ -167,7 +186,9 @@ def completion_script(shell: str) -> str:
     script = completion.source_template % completion.source_vars()
     for old, new in _FIXES.get(shell, ()):
         if script.count(old) != 1:
-            raise RuntimeError(f"click's completion for {shell} has changed: {old!r} is not in it once")
+            raise RuntimeError(
+                f"click's completion for {shell} has changed: {old!r} is not in it once"
+            )
         script = script.replace(old, new)
     return script
 
@@ -249,5 +270,7 @@ def user_path(shell: str) -> Path:
 def _script(shell: str) -> str:
 
     if shell not in SHELLS:
-        raise InvalidRequest(field="shell", value=shell, problem="has no completion", known=tuple(SHELLS))
+        raise InvalidRequest(
+            field="shell", value=shell, problem="has no completion", known=tuple(SHELLS)
+        )
     return completion_script(shell)

@@ -1,4 +1,5 @@
-"""Spellings of commands that still work and are shown nowhere, and the words by which people look for a command."""
+"""Spellings of commands that still work and are shown nowhere, and the words by which people look
+for a command."""
 
 #: Old spelling of a command, without the program's name -> what it means now.
 ALIASES = {

@@ -19,8 +19,8 @@ from scenarioctl.files import atomic_write, reason_of
 def written_whole(path: str, *, quiet: bool = False) -> Iterator[None]:
     """Write to the file *path* what is printed on stdout meanwhile; nothing if an error ends it.
 
-    Then say so on stderr, unless *quiet*.  A path that can't be written is refused before anything is done: nobody would hear
-    what was created then.
+    Then say so on stderr, unless *quiet*.  A path that can't be written is refused before anything
+    is done: nobody would hear what was created then.
     """
     _check(path)
     written, stdout = BytesIO(), sys.stdout
@@ -43,7 +43,9 @@ def _check(path: str) -> None:
     except (OSError, ValueError) as error:
         reason = reason_of(error)
     if reason:
-        raise InvalidRequest(field="output", value=path, limit=200, problem=f"cannot be written: {reason}")
+        raise InvalidRequest(
+            field="output", value=path, limit=200, problem=f"cannot be written: {reason}"
+        )
 
 
 def _obstacle(target: Path) -> str:
@@ -68,7 +70,8 @@ def _write(path: str, written: BytesIO, *, quiet: bool) -> None:
 
 
 def write_whole(path: str, data: bytes, *, field: str) -> None:
-    """Write a file whole or not at all; one that is there is replaced, and keeps its permissions."""
+    """Write a file whole or not at all; one that is there is replaced, and keeps its
+    permissions."""
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():

@@ -1,4 +1,5 @@
-"""Asking a person at a terminal for what a line leaves out, one value after the other; scripts are never asked."""
+"""Asking a person at a terminal for what a line leaves out, one value after the other; scripts are
+never asked."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,8 @@ _ASSETS, _DESTINATIONS = ("assetid", "assetin"), ("dest_chain", "destchain", "ch
 
 
 def ask_for_missing(context: click.Context, arguments: Sequence[str]) -> list[str]:
-    """Return *arguments* with a value for each parameter that is needed and left out, and say the whole line.
+    """Return *arguments* with a value for each parameter that is needed and left out, and say the
+    whole line.
 
     A value that is wrong is told at once, and asked for again. Ctrl-C ends it all.
     """
@@ -35,7 +37,9 @@ def ask_for_missing(context: click.Context, arguments: Sequence[str]) -> list[st
         line += [parameter.opts[0], value] if isinstance(parameter, click.Option) else [value]
         asked = True
     if asked:
-        say(printable(f"The same in one line: {shlex.join([*context.command_path.split(), *line])}"))
+        say(
+            printable(f"The same in one line: {shlex.join([*context.command_path.split(), *line])}")
+        )
     return line
 
 
@@ -50,7 +54,11 @@ def _read(context: click.Context, line: Sequence[str]) -> click.Context:
 
 
 def _ask(typed: click.Context, parameter: click.Parameter) -> str:
-    unit = parameter.make_metavar(typed) if isinstance(parameter, click.Argument) else parameter.opts[0]
+    unit = (
+        parameter.make_metavar(typed)
+        if isinstance(parameter, click.Argument)
+        else parameter.opts[0]
+    )
     about = str(getattr(parameter, "help", "") or "").removesuffix("  [required]")
     # Its first sentence: the rest is for those who read the help.
     first = about.partition(". ")[0].partition(";")[0].removesuffix(".")
@@ -107,7 +115,9 @@ def _check(context: click.Context, parameter: click.Parameter, value: str) -> No
     elif parameter.metavar == "ADDRESS":
         destination = _first(context.params, _DESTINATIONS)
         # What completes it are the names of the address book.
-        if destination and value not in (each.value for each in parameter.shell_complete(context, value)):
+        if destination and value not in (
+            each.value for each in parameter.shell_complete(context, value)
+        ):
             registry.find(destination).account_format.parse(value, field=parameter.opts[0])
     elif parameter.metavar == "TOKENS" and value != "max":
         from scenarioctl.actions.fields import read_tokens
@@ -121,7 +131,9 @@ def _asset(context: click.Context, value: str, name: str) -> "Asset | None":
     from scenarioctl.chains.assets import Assets
 
     registry, chain = registry_of(context), typed_chain(context)
-    return Assets(registry).find(registry.find(chain), value, field=name) if chain and value else None
+    return (
+        Assets(registry).find(registry.find(chain), value, field=name) if chain and value else None
+    )
 
 
 def _first(params: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -8,7 +8,14 @@ import click
 
 from scenarioctl.cli.aliases import SYNONYMS
 from scenarioctl.cli.commands import Command, Group
-from scenarioctl.cli.execution import asked_for_json, emit, is_verbose, perform, print_answer, print_table
+from scenarioctl.cli.execution import (
+    asked_for_json,
+    emit,
+    is_verbose,
+    perform,
+    print_answer,
+    print_table,
+)
 from scenarioctl.cli.lock_lines import say_lock, say_vote
 from scenarioctl.cli.options import argument
 from scenarioctl.cli.output import abbreviate, draw_facts, draw_table, list_some, printable, say
@@ -31,11 +38,20 @@ def asset() -> None:
 def list_(**fields: Any) -> None:
     """List the known assets of a chain, or of all chains.
 
-    Anyone can create an asset with any symbol. `canonical` says whether the symbol means this one; if not, use the id.
+    Anyone can create an asset with any symbol. `canonical` says whether the symbol means this one;
+    if not, use the id.
     """
     listed = perform(**fields).answer
     many = not fields["chain"]
-    columns = ("id", "symbol", "decimals", "existential deposit", "pays fees", "canonical", "location")
+    columns = (
+        "id",
+        "symbol",
+        "decimals",
+        "existential deposit",
+        "pays fees",
+        "canonical",
+        "location",
+    )
     print_table(
         listed,
         ("chain", *columns) if many else columns,
@@ -67,9 +83,11 @@ def _yes(known: bool | None) -> str | None:
 @argument("chain", metavar="[CHAIN]")
 @argument("asset", metavar="ASSET", default="")
 def show(chain: str, asset: str) -> None:
-    """Show an asset: its id, decimals and location, the same asset on other chains, and where it can be sent.
+    """Show an asset: its id, decimals and location, the same asset on other chains, and where it
+    can be sent.
 
-    ASSET is an id, a symbol, `native`, or a location like 1/Here. Without CHAIN, every chain that has such an asset is shown.
+    ASSET is an id, a symbol, `native`, or a location like 1/Here. Without CHAIN, every chain that
+    has such an asset is shown.
     """
     result = perform(chain=chain if asset else "", asset=asset or chain)
     emit(result.answer, lambda: _draw(result.answer["assets"]))
@@ -112,7 +130,8 @@ def _facts(row: Mapping[str, Any]) -> Mapping[str, object]:
 
 
 def _named(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the ids of a few assets, each with its chain; those that would fill a line are shortened."""
+    """Return the ids of a few assets, each with its chain; those that would fill a line are
+    shortened."""
     return list_some([f"{abbreviate(row['id'])} on {row['chain']}" for row in rows], _NAMED)
 
 
@@ -128,14 +147,16 @@ _FIGURES = ("free", "reserved", "frozen", "transferable")
     operation="balances.read_balances",
     arguments=("address", "chains"),
     example="scenarioctl balance 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
-    "  scenarioctl balance 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 assetHub hydraDx --json",
+    "  scenarioctl balance 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 assetHub "
+    "hydraDx --json",
 )
 def balance(**fields: Any) -> None:
     """Read what an account holds of every known asset: free, reserved, frozen and transferable.
 
-    Without CHAIN, all known chains but the built-in test networks are asked. `transferable` can be sent if
-    the account may be closed by it. What could not be read is `unknown`; if a whole chain could not, the exit code is 5.
-    With --verbose, what keeps reserved and frozen tokens is told too, and until when.
+    Without CHAIN, all known chains but the built-in test networks are asked. `transferable` can be
+    sent if the account may be closed by it. What could not be read is `unknown`; if a whole chain
+    could not, the exit code is 5. With --verbose, what keeps reserved and frozen tokens is told
+    too, and until when.
     """
     answer = perform(**fields).answer
     print_table(answer, ("chain", "asset", *_FIGURES, "note"), _lines(answer))
@@ -169,7 +190,9 @@ def _line(row: Mapping[str, Any]) -> tuple[object, ...]:
 def _figure(amount: Mapping[str, Any] | None, decimals: int | None) -> str:
     if amount is None:
         return "unknown"
-    return f"{amount['value']} raw" if decimals is None else to_whole(int(amount["value"]), decimals)
+    return (
+        f"{amount['value']} raw" if decimals is None else to_whole(int(amount["value"]), decimals)
+    )
 
 
 def _unknown(rows: list[Mapping[str, Any]]) -> Iterable[tuple[object, ...]]:
@@ -198,7 +221,8 @@ class AddressGroup(Group):
 def address() -> None:
     """Show what an address tells, and keep the address book: accounts with names.
 
-    A name goes wherever an address goes, as in `--to-address "Cold wallet"`. The answer says which address it stood for.
+    A name goes wherever an address goes, as in `--to-address "Cold wallet"`. The answer says which
+    address it stood for.
     """
 
 
@@ -211,8 +235,9 @@ def address() -> None:
 def show_address(address: str) -> None:
     """Show what an address tells: its public key, its kind, and how each known chain writes it.
 
-    ADDRESS is an SS58 address of any network, 0x hex of 32 or 20 bytes, or a name of the address book. No chain is asked. The bytes
-    tell the accounts of pallets, parachains and Ethereum addresses; a multisig or a proxy looks like any other account.
+    ADDRESS is an SS58 address of any network, 0x hex of 32 or 20 bytes, or a name of the address
+    book. No chain is asked. The bytes tell the accounts of pallets, parachains and Ethereum
+    addresses; a multisig or a proxy looks like any other account.
     """
     result = perform(address=address)
     print_answer(result, draw=lambda: _draw_address(result.answer))
@@ -223,13 +248,19 @@ def show_address(address: str) -> None:
     operation="addresses.add_address",
     arguments=("name", "address"),
     without=("threshold", "signatories"),
-    example='scenarioctl address add "Cold wallet" 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 --watch',
+    example=(
+        'scenarioctl address add "Cold wallet" '
+        "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 --watch"
+    ),
 )
 @click.option(
     "--multisig",
     nargs=2,
     metavar="N ADDRESS,ADDRESS...",
-    help="It is a multisig of these accounts, addresses or names, of which N must approve what it does.",
+    help=(
+        "It is a multisig of these accounts, addresses or names, of which N must approve what "
+        "it does."
+    ),
 )
 def add_address(multisig: tuple[str, str] | None, **fields: Any) -> None:
     if multisig is not None:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import emit, open_application, perform, print_answer, print_table, run, warn
+from scenarioctl.cli.execution import (
+    emit,
+    open_application,
+    perform,
+    print_answer,
+    print_table,
+    run,
+    warn,
+)
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, head_age, list_some, short_time
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, fold
@@ -27,7 +35,9 @@ def chain() -> None:
     """List, show, add, check and refresh chains."""
 
 
-@chain.command("list", operation="chains.list_chains", example="scenarioctl chain list --role relay")
+@chain.command(
+    "list", operation="chains.list_chains", example="scenarioctl chain list --role relay"
+)
 def list_(**fields: Any) -> None:
     """List the chains, including those in config.toml, and the local runtime table of each."""
     listed = perform(**fields).answer
@@ -39,7 +49,9 @@ def list_(**fields: Any) -> None:
     )
 
 
-@chain.command(operation="chains.show_chain", arguments=("chain",), example="scenarioctl chain show hydraDx")
+@chain.command(
+    operation="chains.show_chain", arguments=("chain",), example="scenarioctl chain show hydraDx"
+)
 def show(chain: str) -> None:
     """Show all that is known of a chain: identity, endpoints, runtime table, assets and routes.
 
@@ -95,10 +107,11 @@ def _runtime_words(runtime: dict[str, Any]) -> str:
     "  scenarioctl chain pallets polkadot Balances.transfer_keep_alive",
 )
 def pallets(**fields: Any) -> None:
-    """List the pallets and runtime APIs of a chain; of one, its calls, storage items, constants and methods, with types.
+    """List the pallets and runtime APIs of a chain; of one, its calls, storage items, constants and
+    methods, with types.
 
-    ITEM is a call, a storage item, a constant or a method. Its types are spelled out, with what to type for each argument. Names are matched
-    without case, _ and -.
+    ITEM is a call, a storage item, a constant or a method. Its types are spelled out, with what to
+    type for each argument. Names are matched without case, _ and -.
     """
 
     result = perform(**fields)
@@ -134,16 +147,20 @@ def pallets(**fields: Any) -> None:
 
 
 def _takes(parameters: list[dict[str, str]]) -> str | None:
-    return ", ".join(": ".join(filter(None, (row["name"], row["type"]))) for row in parameters) or None
+    return (
+        ", ".join(": ".join(filter(None, (row["name"], row["type"]))) for row in parameters) or None
+    )
 
 
 @chain.command(example="scenarioctl chain check polkadot assetHub")
 @argument("chains", metavar="[CHAIN]...", nargs=-1)
 def check(chains: tuple[str, ...]) -> None:
-    """Check every endpoint of the chains, how old its best block is, and whether the local runtime table is current.
+    """Check every endpoint of the chains, how old its best block is, and whether the local runtime
+    table is current.
 
-    All chains where none is named. The exit code is 5 where a chain has no endpoint that answers. There is a warning
-    if what scenarioctl knows of a chain is older than 180 days and no endpoint confirms it.
+    All chains where none is named. The exit code is 5 where a chain has no endpoint that answers.
+    There is a warning if what scenarioctl knows of a chain is older than 180 days and no endpoint
+    confirms it.
     """
     from scenarioctl.chains.probing import probe
     from scenarioctl.chains.registry import NOT_ASKED
@@ -155,11 +172,18 @@ def check(chains: tuple[str, ...]) -> None:
     if any(each.is_ethereum for each in asked):
         raise ChainUnreachable(NOT_ASKED)
     if app.settings.offline:
-        raise ChainUnreachable("endpoints can't be asked offline", advice=app.settings.online_advice)
+        raise ChainUnreachable(
+            "endpoints can't be asked offline", advice=app.settings.online_advice
+        )
     probes = run(probe(asked, clock=app.clock))
-    rows = [describe_state(app, each, [one for one in probes if one.chain == each.name]) for each in asked]
+    rows = [
+        describe_state(app, each, [one for one in probes if one.chain == each.name])
+        for each in asked
+    ]
     connected = {one.chain for one in probes if one.healthy}
-    for warning in warn_of_old_facts(asked, app.registry, connected=connected, today=day_of(app.clock())):
+    for warning in warn_of_old_facts(
+        asked, app.registry, connected=connected, today=day_of(app.clock())
+    ):
         warn(warning)
     print_table(
         {"chains": rows},
@@ -183,13 +207,16 @@ def check(chains: tuple[str, ...]) -> None:
     help="An endpoint of the chain; repeatable.",
 )
 @option(
-    "--relay", metavar="RELAY", default="", help="The relay chain that carries its messages, like kusama."
+    "--relay",
+    metavar="RELAY",
+    default="",
+    help="The relay chain that carries its messages, like kusama.",
 )
 def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
     """Ask a node what its chain is, and write that to config.toml as chains.NAME.
 
-    Every endpoint must answer and serve the same chain. Compare what is printed with a source that you trust: with wrong decimals, amounts
-    are wrong.
+    Every endpoint must answer and serve the same chain. Compare what is printed with a source that
+    you trust: with wrong decimals, amounts are wrong.
     """
     import tomli_w
 
@@ -199,17 +226,28 @@ def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
     from scenarioctl.cli.config import write_chain
 
     app = open_application()
-    known = {fold(each): other for other in app.registry.all() for each in (other.name, *other.aliases)}
+    known = {
+        fold(each): other for other in app.registry.all() for each in (other.name, *other.aliases)
+    }
     if fold(name) in known or name in app.settings.chains:
         raise Conflict(
             field="name",
             value=name,
-            problem=f"is a chain already. Change it with: scenarioctl config set chains.{name}.KEY VALUE",
+            problem=(
+                f"is a chain already. Change it with: scenarioctl config set chains.{name}.KEY "
+                "VALUE"
+            ),
         )
     given = {"endpoints": list(endpoints), **({"relay": relay} if relay else {})}
     Registry({**app.settings.chains, name: given})
     unknown = Chain(
-        name=name, title=name, role="parachain", relay="", symbol="", decimals=0, endpoints=endpoints
+        name=name,
+        title=name,
+        role="parachain",
+        relay="",
+        symbol="",
+        decimals=0,
+        endpoints=endpoints,
     )
     table = given | run(describe_chain(app.client(unknown), endpoints))
     for other in app.registry.all():
@@ -217,7 +255,8 @@ def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
             raise Conflict(
                 field="url",
                 value=endpoints[0],
-                problem=f"is a node of {other.title}, which is known. Use it with: scenarioctl config set"
+                problem=f"is a node of {other.title}, which is known. Use it with: scenarioctl "
+                "config set"
                 f" chains.{other.name}.endpoints URL",
             )
     for one in run(probe([replace(unknown, genesis=table.get("genesis", ""))])):
@@ -238,7 +277,10 @@ def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
     "source",
     metavar="FILE",
     default="",
-    help="Make the table of one chain from a file of metadata (version 14 to 16) instead; - reads stdin.",
+    help=(
+        "Make the table of one chain from a file of metadata (version 14 to 16) instead; - "
+        "reads stdin."
+    ),
 )
 @option(
     "--runtime",
@@ -249,17 +291,22 @@ def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
 def refresh(chains: tuple[str, ...], source: str, runtime: str) -> None:
     """Fetch the runtime tables that the chains have now, so that --offline builds with them.
 
-    A second endpoint is asked too, and two that contradict each other are refused. Where there is no second one, you vouch for the
-    one that answers. With --from no endpoint is asked, and you vouch for the file.
+    A second endpoint is asked too, and two that contradict each other are refused. Where there is
+    no second one, you vouch for the one that answers. With --from no endpoint is asked, and you
+    vouch for the file.
     """
     app = open_application()
     asked = {each.name: each for each in [app.registry.find(name) for name in chains]}
     if runtime and not source:
-        raise InvalidRequest(field="runtime", problem="is only for --from FILE", expected="both or neither")
+        raise InvalidRequest(
+            field="runtime", problem="is only for --from FILE", expected="both or neither"
+        )
     if source:
         if len(asked) > 1:
             raise InvalidRequest(
-                field="from", problem=f"is a file of one chain, not of {len(asked)}", expected="one CHAIN"
+                field="from",
+                problem=f"is a file of one chain, not of {len(asked)}",
+                expected="one CHAIN",
             )
         rows = [_refresh_from_file(app, each, source, runtime) for each in asked.values()]
     else:
@@ -289,13 +336,17 @@ def _refresh_one(app: "Application", each: "Chain") -> dict[str, Any]:
     return _keep(app, each, table, client.endpoint, "endpoints" if agreed else "user")
 
 
-def _refresh_from_file(app: "Application", each: "Chain", source: str, runtime: str) -> dict[str, Any]:
+def _refresh_from_file(
+    app: "Application", each: "Chain", source: str, runtime: str
+) -> dict[str, Any]:
     from scenarioctl.cli.execution import read_bytes
     from scenarioctl.runtime.metadata import FILE_LIMIT, read_metadata_file
     from scenarioctl.runtime.table import BUNDLED
 
     if not each.genesis:
-        raise InvalidRequest(field=f"chains.{each.name}.genesis", problem="is missing: a table is kept by it")
+        raise InvalidRequest(
+            field=f"chains.{each.name}.genesis", problem="is missing: a table is kept by it"
+        )
     table = read_metadata_file(
         read_bytes(source, field="from", limit=FILE_LIMIT),
         chain=each.title,
@@ -344,7 +395,8 @@ def _bundled_words(row: dict[str, Any]) -> str:
 
 
 def describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
-    """Return what the endpoints of a chain told, and whether the table at hand is the one they run."""
+    """Return what the endpoints of a chain told, and whether the table at hand is the one they
+    run."""
     from scenarioctl.chains.availability import block_seconds, judge_head
     from scenarioctl.runtime.table_cache import load_cached
 
@@ -385,7 +437,9 @@ def describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> 
 def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
     table = row["table"]
     at_hand = (
-        "none" if table["state"] == "none" else f"{table['source']} {table['spec_version']}, {table['state']}"
+        "none"
+        if table["state"] == "none"
+        else f"{table['source']} {table['spec_version']}, {table['state']}"
     )
     lines: list[tuple[object, ...]] = [
         (
@@ -412,7 +466,8 @@ _KINDS = {
 
 
 def draw_item(answer: Mapping[str, Any]) -> None:
-    """Draw the items of one name, of which there is mostly one, and the types that they are made of."""
+    """Draw the items of one name, of which there is mostly one, and the types that they are made
+    of."""
     for row in answer["items"]:
         facts = {f"{row['pallet']}.{row['name']}": _KINDS[row["kind"]]}
         if row["type"] is not None:

@@ -1,4 +1,5 @@
-"""The classes of commands and groups: both take the global options, before and after the command."""
+"""The classes of commands and groups: both take the global options, before and after the
+command."""
 
 import os
 import sys
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
-    """Tell whether JSON is wanted, even where the line could not be parsed or the settings not be read."""
+    """Tell whether JSON is wanted, even where the line could not be parsed or the settings not be
+    read."""
     if "--json" in arguments or flags.get("json"):
         return True
     return os.environ.get("SCENARIOCTL_JSON", "").strip().lower() in {"1", "true", "yes", "on"}
@@ -37,7 +39,8 @@ def _is_person_there() -> bool:
 
 
 def take_global_options(context: click.Context) -> None:
-    """Keep the global flags given to *context*'s command; one after the command wins over one before it."""
+    """Keep the global flags given to *context*'s command; one after the command wins over one
+    before it."""
     kept = context.find_root().ensure_object(dict)
     for each in GLOBAL_OPTIONS:
         value = context.params.pop(str(each.name), None)
@@ -46,7 +49,8 @@ def take_global_options(context: click.Context) -> None:
 
 
 def global_options(own: Sequence[click.Parameter]) -> list[click.Option]:
-    """Return the global options of a command that has *own* parameters, which keep their spellings."""
+    """Return the global options of a command that has *own* parameters, which keep their
+    spellings."""
     taken = {spelling for each in own for spelling in each.opts}
     return [each for each in GLOBAL_OPTIONS if taken.isdisjoint(each.opts)]
 
@@ -59,8 +63,11 @@ def _log_to_stderr() -> None:
     logging.getLogger("scenarioctl").setLevel(logging.DEBUG)
 
 
-def _write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the options of a command's own; the global ones are only named, but in the help of the program."""
+def _write_options(
+    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write the options of a command's own; the global ones are only named, but in the help of the
+    program."""
     shown = [each for each in command.get_params(ctx) if isinstance(each, click.Option)]
     if ctx.parent is not None:
         shown = [each for each in shown if each not in GLOBAL_OPTIONS]
@@ -69,7 +76,9 @@ def _write_options(command: click.Command, ctx: click.Context, formatter: click.
     with formatter.section("Options"):
         formatter.write_dl(records)
     rare = [
-        each.opts[0] for each in command.get_params(ctx) if isinstance(each, click.Option) and each.hidden
+        each.opts[0]
+        for each in command.get_params(ctx)
+        if isinstance(each, click.Option) and each.hidden
     ]
     if rare:
         formatter.write_paragraph()
@@ -82,9 +91,10 @@ def _write_options(command: click.Command, ctx: click.Context, formatter: click.
 class _OfOperation(click.Command):
     """A command that takes the fields of an operation's request, and the global options.
 
-    *arguments* are the fields that are arguments, in their order, and *without* those that the command fills in itself. Any
-    other one is an option. A parameter of the command's own replaces that of the field with its name.
-    Without a help text of its own, it has that of the request. Options that few need are hidden, unless the *whole* is shown.
+    *arguments* are the fields that are arguments, in their order, and *without* those that the
+    command fills in itself. Any other one is an option. A parameter of the command's own replaces
+    that of the field with its name. Without a help text of its own, it has that of the request.
+    Options that few need are hidden, unless the *whole* is shown.
     """
 
     def __init__(
@@ -98,7 +108,8 @@ class _OfOperation(click.Command):
         others: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
-        #: `module.handler` under scenarioctl.operations; empty for what works on this machine alone.
+        #: `module.handler` under scenarioctl.operations; empty for what works on this machine
+        #: alone.
         self.operation = operation
         self._arguments, self._without, self._is_complete = arguments, ("strict", *without), False
         self._whole = whole
@@ -160,7 +171,11 @@ class Command(_OfOperation):
     def _completed(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Return *args* with what is missing, which a person at a terminal is asked for."""
 
-        if not _is_person_there() or not any(map(is_needed, self.params)) or {"-h", "--help"} & set(args):
+        if (
+            not _is_person_there()
+            or not any(map(is_needed, self.params))
+            or {"-h", "--help"} & set(args)
+        ):
             return args
         from scenarioctl.cli.asking import ask_for_missing
 
@@ -171,7 +186,10 @@ class Command(_OfOperation):
         if not self.operation and ctx.find_root().ensure_object(dict).get("url"):
             raise InvalidRequest(
                 field="--url",
-                problem=f"cannot be combined with {ctx.command_path.partition(' ')[2]}, which acts on this machine: omit --url",
+                problem=(
+                    f"cannot be combined with {ctx.command_path.partition(' ')[2]}, which acts "
+                    "on this machine: omit --url"
+                ),
             )
         flags = ctx.find_root().obj
         if flags.get("verbose"):
@@ -187,7 +205,8 @@ class Command(_OfOperation):
 
     @contextmanager
     def _naming_options(self, *, as_json: bool) -> Iterator[None]:
-        """Let errors name their field as the option that a person types for it; JSON keeps the interface's name."""
+        """Let errors name their field as the option that a person types for it; JSON keeps the
+        interface's name."""
         try:
             yield
         except ScenarioctlError as error:
@@ -229,7 +248,8 @@ class Group(_OfOperation, click.Group):
         return result
 
     def invoke_alone(self, ctx: click.Context) -> None:
-        """Answer a line that ends with the group: print its help, or say in JSON that a command is missing."""
+        """Answer a line that ends with the group: print its help, or say in JSON that a command is
+        missing."""
         if wants_json((), ctx.find_root().ensure_object(dict)):
             raise click.UsageError(
                 f"a command is missing, expected one of: {', '.join(self.shown(ctx))}", ctx
@@ -256,13 +276,19 @@ class Group(_OfOperation, click.Group):
 
     def _suggest(self, ctx: click.Context, word: str) -> str:
         """Return the commands that *word* may mean: of this group, else of any."""
-        names, known, root = SYNONYMS.get(word.lower(), (word.lower(),)), self.shown(ctx), ctx.find_root()
+        names, known, root = (
+            SYNONYMS.get(word.lower(), (word.lower(),)),
+            self.shown(ctx),
+            ctx.find_root(),
+        )
         # Each line, and the word by which it is looked for.
         lines = [(line, line.rpartition(" ")[2]) for line in leaves(root)]
         lines += [(new, old.rpartition(" ")[2]) for old, new in ALIASES.items()]
 
         def ending(words: Sequence[str]) -> list[str]:
-            return list(dict.fromkeys(f"{root.command_path} {line}" for line, end in lines if end in words))
+            return list(
+                dict.fromkeys(f"{root.command_path} {line}" for line, end in lines if end in words)
+            )
 
         here = [each for each in names if each in known] if ctx is not root else ending(names)
         here = here or closest(word, known) or ending(names)
@@ -286,7 +312,8 @@ def leaves(root: click.Context) -> Iterator[str]:
             command = group.get_command(context, name)
             if command is not None:
                 yield from below(
-                    click.Context(command, info_name=name, parent=context), f"{words} {name}".strip()
+                    click.Context(command, info_name=name, parent=context),
+                    f"{words} {name}".strip(),
                 )
 
     yield from below(root, "")

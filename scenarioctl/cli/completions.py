@@ -1,4 +1,5 @@
-"""What a shell offers for a value that is being typed: ids, chains, assets, pallets, fields, time zones.
+"""What a shell offers for a value that is being typed: ids, chains, assets, pallets, fields, time
+zones.
 
 A shell waits for it, so nothing is asked over a network, and what can't be read offers nothing.
 """
@@ -26,10 +27,15 @@ Offer = tuple[str, str]
 _CHAIN_PARAMETERS = ("source_chain", "sourchain", "chain")
 
 
-def offered(find: Callable[[click.Context, str], Iterable[Offer]]) -> Callable[..., list[CompletionItem]]:
-    """Return click's completion of a value to those offers of *find* that begin with it, in any case of letters."""
+def offered(
+    find: Callable[[click.Context, str], Iterable[Offer]],
+) -> Callable[..., list[CompletionItem]]:
+    """Return click's completion of a value to those offers of *find* that begin with it, in any
+    case of letters."""
 
-    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def complete(
+        context: click.Context, _: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         try:
             return [
                 CompletionItem(value, help=_one_line(text))
@@ -37,7 +43,8 @@ def offered(find: Callable[[click.Context, str], Iterable[Offer]]) -> Callable[.
                 if value.lower().startswith(incomplete.lower())
             ]
         except ScenarioctlError:
-            # A line that is wrong elsewhere, or settings that can't be read: the command says so when it runs.
+            # A line that is wrong elsewhere, or settings that can't be read: the command says so
+            # when it runs.
             return []
 
     return complete
@@ -128,7 +135,9 @@ def items(context: click.Context, incomplete: str) -> list[Offer]:
 def call_pallets(context: click.Context, _: str) -> list[Offer]:
     """Offer the pallets that have calls."""
     table = _typed_runtime(context)
-    return [] if table is None else [(name, "pallet") for name in table.pallets if table.methods(name)]
+    return (
+        [] if table is None else [(name, "pallet") for name in table.pallets if table.methods(name)]
+    )
 
 
 def readable_methods(context: click.Context, _: str) -> list[Offer]:
@@ -144,7 +153,10 @@ def calls(context: click.Context, _: str) -> list[Offer]:
 
 
 def _pallets(table: "RuntimeTable") -> list[Offer]:
-    return [*((name, "pallet") for name in table.pallets), *((name, "runtime API") for name in table.apis)]
+    return [
+        *((name, "pallet") for name in table.pallets),
+        *((name, "runtime API") for name in table.apis),
+    ]
 
 
 def _calls(table: "RuntimeTable", pallet: str) -> list[Offer]:
@@ -186,7 +198,10 @@ def settings_of(context: click.Context) -> Any:
     step: click.Context | None = context
     while step is not None:
         # The option after the command wins over the one before it.
-        flags = {**{name: value for name, value in step.params.items() if value is not None}, **flags}
+        flags = {
+            **{name: value for name, value in step.params.items() if value is not None},
+            **flags,
+        }
         step = step.parent
     return load_settings({name: flags.get(name) for name in ("config", "store", "url")})
 
@@ -198,7 +213,9 @@ def registry_of(context: click.Context) -> "Registry":
 
 
 def typed_chain(context: click.Context) -> str:
-    return next((context.params[each] for each in _CHAIN_PARAMETERS if context.params.get(each)), "")
+    return next(
+        (context.params[each] for each in _CHAIN_PARAMETERS if context.params.get(each)), ""
+    )
 
 
 def _typed_pallet(context: click.Context) -> str:
@@ -206,7 +223,8 @@ def _typed_pallet(context: click.Context) -> str:
 
 
 def _typed_runtime(context: click.Context) -> "RuntimeTable | None":
-    """Return a runtime table of the chain that is typed, not always the newest: names of pallets hardly change."""
+    """Return a runtime table of the chain that is typed, not always the newest: names of pallets
+    hardly change."""
     name = typed_chain(context)
     if not name:
         return None
@@ -228,7 +246,8 @@ MOST = 100
 
 _SCENARIOS = "SELECT {}, {} FROM scenarios s WHERE {} ORDER BY s.created DESC LIMIT ?"
 _JOBS = """
-    SELECT {}, j.state || ', ' || {} FROM jobs j JOIN scenarios s ON s.id = j.id WHERE {} ORDER BY j.changed DESC LIMIT ?
+    SELECT {}, j.state || ', ' || {} FROM jobs j JOIN scenarios s ON s.id = j.id
+    WHERE {} ORDER BY j.changed DESC LIMIT ?
 """
 _BY_ID = ("s.id", "coalesce(nullif(s.name, ''), s.summary)")
 _BY_NAME = ("s.name", "s.id || ', ' || s.summary")
@@ -237,13 +256,16 @@ _END = "\U0010ffff"
 
 
 def find_ids(path: Path, beginning: str, *, jobs: bool = False) -> list[tuple[str, str]]:
-    """Return ids of scenarios, or of *jobs*, with a description, the newest first, and names that begin so.
+    """Return ids of scenarios, or of *jobs*, with a description, the newest first, and names that
+    begin so.
 
     None if the store can't be read now.
 
-    The file is never created, migrated or waited for.  Not by way of the store, whose import alone takes as long as all the rest.
+    The file is never created, migrated or waited for.  Not by way of the store, whose import alone
+    takes as long as all the rest.
     """
-    # Without a beginning, no condition: it would keep SQLite from reading in the order of the index by date.
+    # Without a beginning, no condition: it would keep SQLite from reading in the order of the index
+    # by date.
     query, bounds = (_JOBS if jobs else _SCENARIOS), (beginning, beginning + _END, MOST)
     if not beginning:
         return _select(path, query.format(*_BY_ID, "1"), MOST)

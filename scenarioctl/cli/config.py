@@ -26,7 +26,9 @@ def show() -> None:
     settings = open_application().settings
     kinds = {each.name: each.kind for each in SETTINGS}
     values = {each.name: getattr(settings, each.name) for each in SETTINGS}
-    values |= {name: "(set)" if values[name] else "" for name in values if kinds[name] in SECRET_KINDS} | {
+    values |= {
+        name: "(set)" if values[name] else "" for name in values if kinds[name] in SECRET_KINDS
+    } | {
         "store": without_password(settings.store),
         "store_listen": without_password(settings.store_listen),
         "cache": str(settings.cache),
@@ -75,7 +77,8 @@ def init() -> None:
         is_there = False
     if is_there:
         raise Conflict(
-            f"config {target} already exists. Change it with scenarioctl config set, or remove it first"
+            f"config {target} already exists. Change it with scenarioctl config set, or "
+            "remove it first"
         )
     write_config(target, template())
     _print_path(target)
@@ -103,7 +106,8 @@ def set_(key: str, value: str) -> None:
 
 
 def write_chain(name: str, table: Mapping[str, Any]) -> Path:
-    """Write the table of a new chain to config.toml, and return the path; InvalidRequest if no command could work with it."""
+    """Write the table of a new chain to config.toml, and return the path; InvalidRequest if no
+    command could work with it."""
     from scenarioctl.config_file import write_value
 
     target = _target()
@@ -167,7 +171,8 @@ def token(name: str, scopes: str | None, remove: bool) -> None:
 def _tell_of_secrets(target: Path, closed_for: list[str]) -> None:
     if closed_for:
         tell(
-            f"Every user of this machine could read {target}, which has a secret ({', '.join(closed_for)})."
+            f"Every user of this machine could read {target}, which has a secret "
+            f"({', '.join(closed_for)})."
             " Now only its owner can (mode 600)."
         )
 
@@ -177,7 +182,8 @@ def _tell_of_reload() -> None:
 
 
 def _judge(written: Mapping[str, Any]) -> None:
-    """Refuse chains that no command could work with, and their assets; and rules that no daemon could."""
+    """Refuse chains that no command could work with, and their assets; and rules that no daemon
+    could."""
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Registry
     from scenarioctl.cli.remote import parse_url

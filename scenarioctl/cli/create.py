@@ -37,7 +37,9 @@ class CreateGroup(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = self.list_commands(ctx)
-        first = next((each for each in args if each in known or each.startswith(("--file", "-f"))), "")
+        first = next(
+            (each for each in args if each in known or each.startswith(("--file", "-f"))), ""
+        )
         return super().parse_args(ctx, ["flow", *args] if first.startswith("-") else args)
 
     def resolve_command(
@@ -80,10 +82,11 @@ def flow(path: str, file: str, syntax: str, **fields: Any) -> None:
 )
 @argument("csv_file", metavar="FILE.csv|-")
 def payout(csv_file: str, **fields: Any) -> None:
-    """Create a payout: pay each line of a CSV file, in as few transactions as the chains take; - reads stdin.
+    """Create a payout: pay each line of a CSV file, in as few transactions as the chains take; -
+    reads stdin.
 
-    The columns are account and amount, and if you like asset, memo and chain; the first line names them. Nothing is created
-    until all lines are right.
+    The columns are account and amount, and if you like asset, memo and chain; the first line names
+    them. Nothing is created until all lines are right.
     """
     text = read_text(csv_file, field="file", limit=PAYOUT_LIMIT)
     print_one(perform(lines=text, **fields), "result", is_id=True)
@@ -95,7 +98,8 @@ create.add_command(
         "creation.create_scenario",
         prints="result",
         is_id=True,
-        example="scenarioctl create transfer --from polkadot --to assetHub --amount 1.5 --asset DOT \\\n"
+        example="scenarioctl create transfer --from polkadot --to assetHub --amount 1.5 --asset "
+        "DOT \\\n"
         "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
@@ -110,7 +114,8 @@ def swap(**fields: Any) -> None:
 
     The id is printed; `--json` gives the unsigned transaction too.
 
-    A minimum more than 50 % below the quote has to be confirmed with --yes; offline, one below a millionth of the tokens sold.
+    A minimum more than 50 % below the quote has to be confirmed with --yes; offline, one below a
+    millionth of the tokens sold.
     """
     if not fields["yes"] and fields["min_received"] is None and fields["min_amount_out"] is None:
         # There is nothing to confirm, and an older daemon doesn't know the field.
@@ -134,7 +139,10 @@ create.add_command(
         prints="result",
         is_id=True,
         arguments=("pallet_name", "method_name", "params"),
-        example="scenarioctl create query --chain polkadot System Account 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+        example=(
+            "scenarioctl create query --chain polkadot System Account "
+            "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
+        ),
     )
 )
 

@@ -17,7 +17,9 @@ _OWN = {"api": "--listen", "worker": "--worker-listen"}
 
 @click.command(
     cls=Command,
-    example="scenarioctl daemon --listen 127.0.0.1:8080 --listen unix:/run/user/1000/scenarioctl.sock",
+    example=(
+        "scenarioctl daemon --listen 127.0.0.1:8080 --listen unix:/run/user/1000/scenarioctl.sock"
+    ),
 )
 @option(
     "--role",
@@ -41,7 +43,10 @@ _OWN = {"api": "--listen", "worker": "--worker-listen"}
 @click.option(
     "--force",
     is_flag=True,
-    help="Listen beyond this machine without a token. Anyone who can connect can create, run and broadcast.",
+    help=(
+        "Listen beyond this machine without a token. Anyone who can connect can create, run "
+        "and broadcast."
+    ),
 )
 @click.option("--print-unit", is_flag=True, help="Print a systemd service unit and exit.")
 @click.option("--print-socket-unit", is_flag=True, help="Print a systemd socket unit and exit.")
@@ -61,19 +66,27 @@ def daemon(
 ) -> None:
     """Serve the scenario API and the job worker's, and run the jobs.
 
-    SIGTERM and Ctrl-C stop it once requests and runs in progress have finished. SIGHUP reloads its settings.
+    SIGTERM and Ctrl-C stop it once requests and runs in progress have finished. SIGHUP reloads its
+    settings.
     """
     read_choice(role, field="--role", choices=("all", "api", "worker"))
-    for other, given, name in (("api", worker_listen, "--worker-listen"), ("worker", listen, "--listen")):
+    for other, given, name in (
+        ("api", worker_listen, "--worker-listen"),
+        ("worker", listen, "--listen"),
+    ):
         if role == other and given:
             raise InvalidRequest(
                 field=name,
-                problem=f"{given[0]} cannot be combined with --role {role}, which has no such server. Leave it out, or use {_OWN[role]}",
+                problem=(
+                    f"{given[0]} cannot be combined with --role {role}, which has no such "
+                    f"server. Leave it out, or use {_OWN[role]}"
+                ),
             )
     if print_unit or print_socket_unit or print_template_unit:
         if print_unit + print_socket_unit + print_template_unit > 1:
             raise InvalidRequest(
-                "--print-unit, --print-socket-unit and --print-template-unit print a file each; pass one of them"
+                "--print-unit, --print-socket-unit and --print-template-unit print a file "
+                "each; pass one of them"
             )
         asked = _asked(role, listen, worker_listen, force=force)
         if print_socket_unit:
@@ -103,7 +116,8 @@ def _print_socket_unit(asked: tuple[str, ...]) -> None:
 
     if asked:
         raise InvalidRequest(
-            f"{asked[0]} cannot be combined with --print-socket-unit. Change ListenStream= in the printed unit"
+            f"{asked[0]} cannot be combined with --print-socket-unit. Change ListenStream= "
+            "in the printed unit"
         )
     click.echo(socket_unit(), nl=False)
 
@@ -113,12 +127,15 @@ def _print_template_unit(role: str, asked: tuple[str, ...]) -> None:
 
     if role not in TEMPLATES:
         raise InvalidRequest(
-            field="--print-template-unit", problem="needs a role", expected=f"one of: {', '.join(TEMPLATES)}"
+            field="--print-template-unit",
+            problem="needs a role",
+            expected=f"one of: {', '.join(TEMPLATES)}",
         )
     more = asked[2:]
     if more:
         raise InvalidRequest(
-            f"{more[0]} cannot be combined with --print-template-unit. Change ExecStart= in the printed unit"
+            f"{more[0]} cannot be combined with --print-template-unit. Change ExecStart= "
+            "in the printed unit"
         )
     click.echo(template_unit(*program(), role=role, python=interpreter()), nl=False)
     _warn_of_program()
@@ -151,7 +168,10 @@ def _asked(
         if flags.get(name) is not None:
             raise InvalidRequest(
                 field=f"--{name}",
-                problem="cannot be combined with the units, whose service has its own folders. Leave it out",
+                problem=(
+                    "cannot be combined with the units, whose service has its own folders. "
+                    "Leave it out"
+                ),
             )
     words = ["--role", role] if role != "all" else []
     words += [word for address in listen for word in ("--listen", address)]

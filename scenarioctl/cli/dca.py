@@ -13,7 +13,8 @@ from scenarioctl.cli.reports import plain_command
 
 @click.group(cls=Group)
 def dca() -> None:
-    """Build, list and stop orders that Hydration makes again and again by itself (DCA), each within your limits."""
+    """Build, list and stop orders that Hydration makes again and again by itself (DCA), each within
+    your limits."""
 
 
 @dca.command(
@@ -23,7 +24,8 @@ def dca() -> None:
     example="scenarioctl dca list 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
 )
 def list_orders(**fields: Any) -> None:
-    """List the DCA orders of an account: what each sells, what was sold, what is left, and when the next one is due.
+    """List the DCA orders of an account: what each sells, what was sold, what is left, and when the
+    next one is due.
 
     Dates are estimates. An order that has ended is not stored any more.
     """
@@ -35,7 +37,10 @@ def list_orders(**fields: Any) -> None:
             (
                 row["id"],
                 f"{row['kind']}s {describe_amount(row['amount'])}",
-                f"{'at least' if row['kind'] == 'sell' else 'at most'} {describe_amount(row['limit'])}",
+                (
+                    f"{'at least' if row['kind'] == 'sell' else 'at most'} "
+                    f"{describe_amount(row['limit'])}"
+                ),
                 f"{row['period']} blocks",
                 _spent(row),
                 _known(row["remaining"]),
@@ -61,7 +66,8 @@ dca.add_command(
         "create",
         "dca.create_order",
         prints="tx",
-        example="scenarioctl dca create --sell DOT --buy HDX --amount 10 --total 300 --every 1d --min-received 4000 \\\n"
+        example="scenarioctl dca create --sell DOT --buy HDX --amount 10 --total 300 --every 1d "
+        "--min-received 4000 \\\n"
         "    --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
@@ -71,6 +77,8 @@ dca.add_command(
         "dca.stop_order",
         prints="tx",
         arguments=("order",),
-        example="scenarioctl dca stop 8123 --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+        example=(
+            "scenarioctl dca stop 8123 --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
+        ),
     )
 )

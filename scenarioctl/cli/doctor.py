@@ -1,4 +1,5 @@
-"""`scenarioctl doctor`: whether all that the program needs is here, and what to do where it isn't."""
+"""`scenarioctl doctor`: whether all that the program needs is here, and what to do where it
+isn't."""
 
 import json
 import os
@@ -53,7 +54,8 @@ class HealthCheck:
     advice: str = ""
     #: Whether it is broken only because something can't be reached.
     unreachable: bool = False
-    #: What it has in common with other chains, with which it is shown as one line; empty for a line of its own.
+    #: What it has in common with other chains, with which it is shown as one line; empty for a line
+    #: of its own.
     shared: str = ""
 
 
@@ -78,7 +80,8 @@ def check_postgres() -> HealthCheck:
 
 
 def _describe_packages(extra: str) -> tuple[str, list[str]]:
-    """Return the installed packages that the program, or its *extra*, needs; and those that are missing or too old."""
+    """Return the installed packages that the program, or its *extra*, needs; and those that are
+    missing or too old."""
     from importlib.metadata import PackageNotFoundError, requires, version
 
     try:
@@ -119,20 +122,29 @@ def check_config(settings: "Settings") -> HealthCheck:
     from scenarioctl.files import is_open
 
     written = {
-        name: getattr(settings, name) for name, origin in settings.origins.items() if origin == "config.toml"
+        name: getattr(settings, name)
+        for name, origin in settings.origins.items()
+        if origin == "config.toml"
     }
     secrets = secrets_in(written)
     if secrets and is_open(settings.config):
-        text = f"{settings.config} has a secret ({', '.join(secrets)}), and every user of this machine can read it"
+        text = (
+            f"{settings.config} has a secret ({', '.join(secrets)}), and every user of this "
+            "machine can read it"
+        )
         return HealthCheck("config", False, text, f"chmod 600 {settings.config}")
-    return HealthCheck("config", True, f"{settings.config}, {len(written)} settings, no unknown keys")
+    return HealthCheck(
+        "config", True, f"{settings.config}, {len(written)} settings, no unknown keys"
+    )
 
 
 def check_store(app: "Application") -> HealthCheck:
     from scenarioctl.config import is_server, without_password
 
     origin = app.settings.origins.get("store", "default")
-    location = f"{without_password(app.settings.store)} ({'--store' if origin == 'flag' else origin})"
+    location = (
+        f"{without_password(app.settings.store)} ({'--store' if origin == 'flag' else origin})"
+    )
     on_server = is_server(app.settings.store)
     if on_server and app.settings.offline:
         return HealthCheck("store", None, f"{location}, not checked: offline")
@@ -164,11 +176,13 @@ def check_store(app: "Application") -> HealthCheck:
 
 
 def _try_to_write(path: Path, folder: Path) -> str:
-    """Return why *path*, if it exists, and new files beside it can't be written; empty if they can."""
+    """Return why *path*, if it exists, and new files beside it can't be written; empty if they
+    can."""
     from tempfile import TemporaryFile
 
     try:
-        # Before the store is opened: SQLite would lose its locks when another descriptor of the file is closed.
+        # Before the store is opened: SQLite would lose its locks when another descriptor of the
+        # file is closed.
         if path.exists():
             path.open("r+b").close()
         with TemporaryFile(dir=folder) as file:
@@ -197,7 +211,9 @@ def check_notifications(app: "Application") -> HealthCheck | None:
         return None
     text = f"{waiting.queued} queued, to {targets or 'targets of single jobs'}"
     if not settings.notify_secret:
-        return HealthCheck("notifications", None, f"{text}, not signed", "set notify_secret to sign them")
+        return HealthCheck(
+            "notifications", None, f"{text}, not signed", "set notify_secret to sign them"
+        )
     return HealthCheck("notifications", True, f"{text}, signed")
 
 
@@ -211,13 +227,17 @@ _ANSWERING = "no current runtime table here"
 _SHARED_ADVICE = {
     _UNCHECKED: "to build offline where there is no runtime table: scenarioctl chain refresh CHAIN",
     _WITHOUT_ENDPOINTS: "set chains.CHAIN.endpoints to connect",
-    _UNREACHABLE: "check the network, or set chains.CHAIN.endpoints; --offline builds with the runtime tables here",
+    _UNREACHABLE: (
+        "check the network, or set chains.CHAIN.endpoints; --offline builds with the runtime "
+        "tables here"
+    ),
     _ANSWERING: "to build offline as they are now: scenarioctl chain refresh CHAIN...",
 }
 
 
 def look_at_chains(app: "Application") -> tuple[list[HealthCheck], tuple[str, float] | None]:
-    """Return a check of each chain, and of one that answers its endpoint and how old its newest block is, in seconds."""
+    """Return a check of each chain, and of one that answers its endpoint and how old its newest
+    block is, in seconds."""
     from scenarioctl.cli.chain import describe_state
 
     chains = app.registry.to_ask()
@@ -258,20 +278,29 @@ def _judge_chain(chain: "Chain", probes: "Sequence[Probe]", table: dict[str, Any
         what_to_do = f"check the network, or set chains.{chain.name}.endpoints"
         if table["state"] != "none":
             what_to_do += "; --offline builds with that table"
-        return HealthCheck(chain.name, False, text, what_to_do, unreachable=True, shared=_UNREACHABLE)
+        return HealthCheck(
+            chain.name, False, text, what_to_do, unreachable=True, shared=_UNREACHABLE
+        )
     best = min(healthy, key=lambda one: one.latency or 0)
     genesis = "genesis as expected" if chain.genesis else "genesis unknown"
     runs = f"{best.spec_name} {best.spec_version}"
     text = (
-        f"{len(healthy)} of {len(probes)} endpoints answer, {(best.latency or 0) * 1000:.0f} ms, block {best.block}, "
+        f"{len(healthy)} of {len(probes)} endpoints answer, "
+        f"{(best.latency or 0) * 1000:.0f} ms, block {best.block}, "
         f"{genesis}, runs {runs}; {known}"
     )
     bad = [one.reason for one in probes if not one.healthy]
     warnings = [f"an endpoint is not to be relied on: {bad[0]}"] if bad else []
     if table["state"] != "current":
-        warnings.append(f"to build offline as the chain is now: scenarioctl chain refresh {chain.name}")
+        warnings.append(
+            f"to build offline as the chain is now: scenarioctl chain refresh {chain.name}"
+        )
     return HealthCheck(
-        chain.name, None if warnings else True, text, "; ".join(warnings), shared="" if bad else _ANSWERING
+        chain.name,
+        None if warnings else True,
+        text,
+        "; ".join(warnings),
+        shared="" if bad else _ANSWERING,
     )
 
 
@@ -299,7 +328,8 @@ def _block_age(app: "Application", one: "Probe") -> tuple[str, float] | None:
 
 
 def check_daemon(settings: "Settings") -> tuple[HealthCheck, float | None]:
-    """Return what a daemon at `url` tells, or at the address where one listens by default; and the time of its clock."""
+    """Return what a daemon at `url` tells, or at the address where one listens by default; and the
+    time of its clock."""
     from scenarioctl.cli.remote import fetch_page, parse_url
 
     named = bool(settings.url)
@@ -320,26 +350,37 @@ def check_daemon(settings: "Settings") -> tuple[HealthCheck, float | None]:
         status = fetch_page(asked, "/metrics").status if named else None
     except (ScenarioctlError, OSError, ValueError, KeyError, TypeError) as error:
         if not named:
-            return HealthCheck("daemon", None, f"none at {asked.url}", "to serve: scenarioctl daemon"), None
+            return HealthCheck(
+                "daemon", None, f"none at {asked.url}", "to serve: scenarioctl daemon"
+            ), None
         said = (
             str(error)
             if isinstance(error, (ScenarioctlError, OSError))
             else f"{asked.url} is not a scenarioctl daemon"
         )
         is_away = isinstance(error, (DaemonUnreachable, OSError))
-        return HealthCheck("daemon", False, said, "correct url, or start it", unreachable=is_away), None
+        return HealthCheck(
+            "daemon", False, said, "correct url, or start it", unreachable=is_away
+        ), None
     if status in (401, 403):
         said = "the token is refused" if settings.token else "it needs a token"
-        advice = "make one there with scenarioctl config token NAME, and set token or SCENARIOCTL_TOKEN here"
+        advice = (
+            "make one there with scenarioctl config token NAME, and set token or "
+            "SCENARIOCTL_TOKEN here"
+        )
         return HealthCheck("daemon", False, f"{text}, {said}", advice), date
     if status == 200:
         text += ", the token is accepted" if settings.token else ", no token is needed to read"
     if version["version"] != __version__:
-        return HealthCheck("daemon", None, text, f"this is {__version__}: use the same version"), date
+        return HealthCheck(
+            "daemon", None, text, f"this is {__version__}: use the same version"
+        ), date
     return HealthCheck("daemon", True, text), date
 
 
-def check_clock(app: "Application", block: tuple[str, float] | None, date: float | None) -> HealthCheck:
+def check_clock(
+    app: "Application", block: tuple[str, float] | None, date: float | None
+) -> HealthCheck:
     """Compare this machine's clock with a chain's newest block, else with the daemon's."""
     if block is not None:
         endpoint, age = block
@@ -348,13 +389,18 @@ def check_clock(app: "Application", block: tuple[str, float] | None, date: float
             return HealthCheck("clock", False, text, "set the clock, for example with NTP")
         if age > _OLD:
             text = f"the newest block of {endpoint} is {age:.0f} s old by this clock"
-            return HealthCheck("clock", None, text, "either the chain stands still, or this clock is ahead")
-        return HealthCheck("clock", True, f"the newest block of {endpoint} is {max(age, 0):.0f} s old")
+            return HealthCheck(
+                "clock", None, text, "either the chain stands still, or this clock is ahead"
+            )
+        return HealthCheck(
+            "clock", True, f"the newest block of {endpoint} is {max(age, 0):.0f} s old"
+        )
     if date is not None:
         ahead = app.clock() / 1e9 - date
         if abs(ahead) > _AHEAD:
             text = (
-                f"this clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} that of the daemon"
+                f"this clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} "
+                "that of the daemon"
             )
             return HealthCheck("clock", None, text, "set the wrong one, for example with NTP")
         return HealthCheck("clock", True, "agrees with the daemon's")
@@ -369,7 +415,9 @@ def check_completion() -> HealthCheck:
 
     shell = Path(os.environ.get("SHELL", "")).name
     if shell not in SHELLS:
-        return HealthCheck("completion", None, f"unknown shell {shorten(shell)}, expected bash, zsh or fish")
+        return HealthCheck(
+            "completion", None, f"unknown shell {shorten(shell)}, expected bash, zsh or fish"
+        )
     own = user_path(shell)
     places = _completion_places(shell, own.parent)
     found = next((path for each in places if (path := each / own.name).is_file()), None)
@@ -381,14 +429,18 @@ def check_completion() -> HealthCheck:
             "completion", None, text, f"if not, add above compinit: fpath=({own.parent} $fpath)"
         )
     text = f"{shell} finds none where it looks by default"
-    return HealthCheck("completion", None, text, f"to install it: scenarioctl completion install {shell}")
+    return HealthCheck(
+        "completion", None, text, f"to install it: scenarioctl completion install {shell}"
+    )
 
 
 def _completion_places(shell: str, own: Path) -> Iterator[Path]:
-    """Yield the directories that *shell* searches without being told; *own* is the user's, which zsh isn't told of."""
+    """Yield the directories that *shell* searches without being told; *own* is the user's, which
+    zsh isn't told of."""
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
     system = [
-        Path(each) for each in (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
+        Path(each)
+        for each in (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
     ]
     if shell == "bash":
         yield own
@@ -405,16 +457,21 @@ def _completion_places(shell: str, own: Path) -> Iterator[Path]:
 
 def check_man_page() -> HealthCheck:
     if shutil.which("man") is None:
-        return HealthCheck("man page", None, "there is no man on this machine", "use scenarioctl help")
+        return HealthCheck(
+            "man page", None, "there is no man on this machine", "use scenarioctl help"
+        )
     # As man-db does: beside each directory of programs.
     beside = [
-        Path(each).parent / "share/man" for each in os.environ.get("PATH", "").split(os.pathsep) if each
+        Path(each).parent / "share/man"
+        for each in os.environ.get("PATH", "").split(os.pathsep)
+        if each
     ]
     written = [Path(each) for each in os.environ.get("MANPATH", "").split(":") if each]
     places = [*written, *beside, Path("/usr/local/share/man"), Path("/usr/share/man")]
     names = ("scenarioctl.1", "scenarioctl.1.gz")
     found = next(
-        (path for each in places for name in names if (path := each / "man1" / name).is_file()), None
+        (path for each in places for name in names if (path := each / "man1" / name).is_file()),
+        None,
     )
     if found is not None:
         return HealthCheck("man page", True, f"man finds {found}")
@@ -434,20 +491,23 @@ _NAMED = 3
 def doctor() -> None:
     """Check this installation: settings, store, chains, daemon, shell and clock.
 
-    ✗ is broken, ! is a warning or unknown, and one line has all that is fine; --verbose shows every check. The exit code is 0 if nothing is broken, 5 if only a chain, a daemon or a
-    store's server can't be reached, else 2. With --offline, nothing is asked over a network.
+    ✗ is broken, ! is a warning or unknown, and one line has all that is fine; --verbose shows every
+    check. The exit code is 0 if nothing is broken, 5 if only a chain, a daemon or a store's server
+    can't be reached, else 2. With --offline, nothing is asked over a network.
     """
     checks = list(_checks())
     broken = [each for each in checks if each.ok is False]
     answer = {
         "ok": not broken,
         "checks": [
-            {"name": each.name, "ok": each.ok, "text": each.text, "advice": each.advice} for each in checks
+            {"name": each.name, "ok": each.ok, "text": each.text, "advice": each.advice}
+            for each in checks
         ],
     }
     emit(answer, lambda: _draw(checks))
     if broken:
-        # What can't be reached may be back in a moment; anything else needs a person, so it counts more.
+        # What can't be reached may be back in a moment; anything else needs a person, so it counts
+        # more.
         kind = ChainUnreachable if all(each.unreachable for each in broken) else InvalidRequest
         click.get_current_context().exit(OUTCOMES[kind.code].exit)
 
@@ -464,7 +524,8 @@ def _checks() -> Iterator[HealthCheck]:
     else:
         yield broken or check_config(app.settings)
         yield from (
-            HealthCheck(f"chains.{name}", None, said) for name, said in app.registry.incomplete.items()
+            HealthCheck(f"chains.{name}", None, said)
+            for name, said in app.registry.incomplete.items()
         )
         yield check_store(app)
         notifications = check_notifications(app)
@@ -485,7 +546,8 @@ def _checks() -> Iterator[HealthCheck]:
 
 
 def check_facts(app: "Application") -> HealthCheck:
-    """Tell how old the facts about the chains are that no endpoint confirms, and whether an installed feed can be read."""
+    """Tell how old the facts about the chains are that no endpoint confirms, and whether an
+    installed feed can be read."""
     from scenarioctl.chains.fact_rows import say_unread
     from scenarioctl.transactions import fact_ages
 
@@ -498,15 +560,24 @@ def check_facts(app: "Application") -> HealthCheck:
         return HealthCheck("facts", None, "none here", "install scenarioctl again")
     fact, chain = oldest
     if fact.read > today:
-        text = f"it is {today} by this clock, and the {fact.what} of {chain.title} was read on {fact.read}"
+        text = (
+            f"it is {today} by this clock, and the {fact.what} of {chain.title} was read on "
+            f"{fact.read}"
+        )
         return HealthCheck("facts", False, text, "set the clock, for example with NTP")
-    text = f"the oldest, {fact.what} of {chain.title}, is {(today - fact.read).days} days old ({fact.read})"
+    text = (
+        f"the oldest, {fact.what} of {chain.title}, is {(today - fact.read).days} days old "
+        f"({fact.read})"
+    )
     is_old = today - fact.read > fact_ages.LIMIT
-    return HealthCheck("facts", None if is_old else True, text, "upgrade scenarioctl" if is_old else "")
+    return HealthCheck(
+        "facts", None if is_old else True, text, "upgrade scenarioctl" if is_old else ""
+    )
 
 
 def _open_without_errors() -> "tuple[Application, HealthCheck | None]":
-    """Return the application, and what is wrong with config.toml, without which it is opened then."""
+    """Return the application, and what is wrong with config.toml, without which it is opened
+    then."""
     try:
         read_settings()
     except (ScenarioctlError, OSError) as error:
@@ -526,7 +597,9 @@ def _open_without_errors() -> "tuple[Application, HealthCheck | None]":
 
 
 def _draw(checks: list[HealthCheck]) -> None:
-    shown = checks if click.get_current_context().find_root().obj.get("verbose") else _in_brief(checks)
+    shown = (
+        checks if click.get_current_context().find_root().obj.get("verbose") else _in_brief(checks)
+    )
     width = max(len(each.name) for each in shown)
     letters = _MARKS if _spells_marks() else {True: "ok", False: "x ", None: "! "}
     for each in shown:
@@ -536,7 +609,8 @@ def _draw(checks: list[HealthCheck]) -> None:
 
 
 def _in_brief(checks: list[HealthCheck]) -> list[HealthCheck]:
-    """Return what is wrong, chains with the same fault as one check, and one check of all that is fine."""
+    """Return what is wrong, chains with the same fault as one check, and one check of all that is
+    fine."""
     groups: dict[str, list[HealthCheck]] = {}
     for each in checks:
         if not each.ok:
@@ -552,7 +626,9 @@ def _in_brief(checks: list[HealthCheck]) -> list[HealthCheck]:
 
 def _join(shared: str, own: list[HealthCheck]) -> HealthCheck:
     names = list_some([each.name for each in own], _NAMED)
-    return HealthCheck(f"{len(own)} chains", own[0].ok, f"{shared} ({names})", _SHARED_ADVICE[shared])
+    return HealthCheck(
+        f"{len(own)} chains", own[0].ok, f"{shared} ({names})", _SHARED_ADVICE[shared]
+    )
 
 
 def _spells_marks() -> bool:

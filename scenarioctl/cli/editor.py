@@ -26,7 +26,8 @@ def check_terminal() -> None:
     """Refuse to open an editor where nobody could use it."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InvalidRequest(
-            "the editor needs a terminal on stdin and stdout. Pass the new version with --file FILE, or --file - for stdin."
+            "the editor needs a terminal on stdin and stdout. Pass the new version with "
+            "--file FILE, or --file - for stdin."
         )
     _find_editor()
 
@@ -39,21 +40,26 @@ def _find_editor() -> list[str]:
                 return shlex.split(text)
             except ValueError:
                 raise InvalidRequest(
-                    field=variable, value=text, problem="is not a command", expected="one like: nano"
+                    field=variable,
+                    value=text,
+                    problem="is not a command",
+                    expected="one like: nano",
                 ) from None
     found = next(filter(shutil.which, _EDITORS), None)
     if found is None:
         raise InvalidRequest(
-            "no editor was found. Set EDITOR to the command of one, or pass the new version with --file FILE."
+            "no editor was found. Set EDITOR to the command of one, or pass the new "
+            "version with --file FILE."
         )
     return [found]
 
 
 def edit_text(text: str, *, about: Sequence[str], name: str, save: Callable[[str], T]) -> T | None:
-    """Return what *save* returns for the text that the editor leaves behind; None if it wasn't changed.
+    """Return what *save* returns for the text that the editor leaves behind; None if it wasn't
+    changed.
 
-    If *save* refuses the text, the editor opens again with the reason at the top.  A person who then changes nothing gives up.
-    What they wrote stays in a file, which a note of the error names.
+    If *save* refuses the text, the editor opens again with the reason at the top.  A person who
+    then changes nothing gives up. What they wrote stays in a file, which a note of the error names.
     """
     folder = Path(tempfile.mkdtemp(prefix="scenarioctl-"))
     path = folder / name
@@ -78,7 +84,8 @@ def edit_text(text: str, *, about: Sequence[str], name: str, save: Callable[[str
                 raise refused  # noqa: TRY301
             last = edited
             try:
-                # As many lines as the comments will have that show an error, so that its line is the one in the file.
+                # As many lines as the comments will have that show an error, so that its line is
+                # the one in the file.
                 saved = save("\n" * (len(about) + 2) + edited)
             except (InvalidRequest, BadJson, TooLarge, Warned) as error:
                 refused = error
@@ -88,7 +95,8 @@ def edit_text(text: str, *, about: Sequence[str], name: str, save: Callable[[str
             shutil.rmtree(folder, ignore_errors=True)
             return saved
     except BaseException as error:
-        # What the editor left but could not be read stays as it is: it is newer than the last version.
+        # What the editor left but could not be read stays as it is: it is newer than the last
+        # version.
         is_unread = path.exists() and path.read_bytes() != shown
         if last == text and not is_unread:
             shutil.rmtree(folder, ignore_errors=True)
@@ -113,14 +121,17 @@ def _open(path: Path) -> None:
     command = _find_editor()
     try:
         with _left_to_the_editor():
-            ended = subprocess.run([*command, str(path)], check=False)  # noqa: S603 - what the person has set
+            # The person has set the command.
+            ended = subprocess.run([*command, str(path)], check=False)  # noqa: S603
     except OSError as error:
         raise InvalidRequest(
-            f"the editor {shorten(command[0])} cannot be started: {error.strerror}. Set EDITOR to the command of another one."
+            f"the editor {shorten(command[0])} cannot be started: {error.strerror}. Set "
+            "EDITOR to the command of another one."
         ) from error
     if ended.returncode:
         raise InvalidRequest(
-            f"the editor {shorten(command[0])} ended with exit code {ended.returncode}: nothing was changed"
+            f"the editor {shorten(command[0])} ended with exit code {ended.returncode}: "
+            "nothing was changed"
         )
 
 

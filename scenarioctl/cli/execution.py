@@ -1,4 +1,5 @@
-"""Running an operation: settings and application of this command, its event loop, and its answer on stdout."""
+"""Running an operation: settings and application of this command, its event loop, and its answer on
+stdout."""
 
 import os
 import sys
@@ -41,7 +42,10 @@ def read_text(path: str, *, field: str, limit: int) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidRequest(
-            field=field, value=path, limit=200, problem=f"is not UTF-8 text: byte {error.start} is wrong"
+            field=field,
+            value=path,
+            limit=200,
+            problem=f"is not UTF-8 text: byte {error.start} is wrong",
         ) from None
 
 
@@ -70,7 +74,10 @@ def read_bytes(path: str, *, field: str, limit: int) -> bytes:
         ) from None
     if len(data) > limit:
         raise TooLarge(
-            field=field, value=path, limit=200, problem=f"is larger than {limit} bytes, the limit for it"
+            field=field,
+            value=path,
+            limit=200,
+            problem=f"is larger than {limit} bytes, the limit for it",
         )
     return data
 
@@ -91,7 +98,8 @@ T = TypeVar("T")
 
 
 def read_settings(**instead: Any) -> "Settings":
-    """Return the settings of this run, read once, with the flags given anywhere on the line, and others *instead*."""
+    """Return the settings of this run, read once, with the flags given anywhere on the line, and
+    others *instead*."""
     root = click.get_current_context().find_root()
     settings: Settings | None = root.meta.get("scenarioctl.settings")
     if settings is None:
@@ -105,7 +113,8 @@ def read_settings(**instead: Any) -> "Settings":
 
 
 def open_application(*, warns: bool = True) -> "Application":
-    """Return the application of this run, made with the flags given anywhere on the line; warn of chains and facts that it leaves out."""
+    """Return the application of this run, made with the flags given anywhere on the line; warn of
+    chains and facts that it leaves out."""
     from scenarioctl.application import Application
     from scenarioctl.chains.fact_rows import say_unread
 
@@ -150,12 +159,15 @@ def _open_runner() -> "asyncio.Runner":
 
 
 def perform(*, waits: bool = False, operation: str = "", instead: str = "", **fields: Any) -> Any:
-    """Run the command's operation with a request of *fields*; show its notes and warnings, and return its result.
+    """Run the command's operation with a request of *fields*; show its notes and warnings, and
+    return its result.
 
-    Run *operation* beside it, or another one *instead*: then an error has what the answers of that one have.
+    Run *operation* beside it, or another one *instead*: then an error has what the answers of that
+    one have.
 
-    With `--url` a daemon runs it; with *waits* it is given all the time it takes.  With `--strict`, raise Warned instead of
-    returning a result with warnings; an operation that creates or sends something does so before it acts.
+    With `--url` a daemon runs it; with *waits* it is given all the time it takes.  With `--strict`,
+    raise Warned instead of returning a result with warnings; an operation that creates or sends
+    something does so before it acts.
     """
     from scenarioctl.operations import find_handler
 
@@ -170,10 +182,13 @@ def perform(*, waits: bool = False, operation: str = "", instead: str = "", **fi
         if name in fields and read is not None:
             fields[name] = read(fields[name], field=name)
         elif known and name in fields and each.get("is_stored"):
-            # A second question of the command is about the same scenario, whatever `@last` is by then.
+            # A second question of the command is about the same scenario, whatever `@last` is by
+            # then.
             given = fields[name]
             many = isinstance(given, tuple)
-            fields[name] = tuple(known.get(text, text) for text in given) if many else known.get(given, given)
+            fields[name] = (
+                tuple(known.get(text, text) for text in given) if many else known.get(given, given)
+            )
     settings = read_settings()
     judges = "strict" in kind.__dataclass_fields__
     if judges:
@@ -194,7 +209,9 @@ def perform(*, waits: bool = False, operation: str = "", instead: str = "", **fi
         from scenarioctl.config import without_password
 
         answered = (
-            f"the daemon at {settings.url}" if settings.url else f"store {without_password(settings.store)}"
+            f"the daemon at {settings.url}"
+            if settings.url
+            else f"store {without_password(settings.store)}"
         )
         say(printable(f"{operation} took {perf_counter() - started:.3f} s, {answered}"))
     known.update(result.ids)
@@ -220,8 +237,11 @@ def id_of(text: str) -> str:
 
 
 def _known_ids() -> dict[str, str]:
-    """Return the ids of the scenarios that this command names otherwise, as far as it knows them."""
-    ids: dict[str, str] = click.get_current_context().find_root().meta.setdefault("scenarioctl.ids", {})
+    """Return the ids of the scenarios that this command names otherwise, as far as it knows
+    them."""
+    ids: dict[str, str] = (
+        click.get_current_context().find_root().meta.setdefault("scenarioctl.ids", {})
+    )
     return ids
 
 
@@ -242,12 +262,17 @@ def warn_or_refuse(warnings: Iterable[str]) -> None:
 
 
 def warn(warning: str) -> None:
-    """Print a warning on stderr, once; with `--json` as JSON.  With `--strict`, the command ends with its exit code."""
+    """Print a warning on stderr, once; with `--json` as JSON.  With `--strict`, the command ends
+    with its exit code."""
     flags = _flags()
     said: list[str] = flags.setdefault("warnings", [])
     if warning not in said:
         said.append(warning)
-        say(dump_json({"warning": warning}) if wants_json((), flags) else f"Warning: {printable(warning)}")
+        say(
+            dump_json({"warning": warning})
+            if wants_json((), flags)
+            else f"Warning: {printable(warning)}"
+        )
 
 
 def _flags() -> dict[str, Any]:
@@ -266,12 +291,16 @@ def refuse_output_file(option: str) -> None:
             field="output",
             value=path,
             limit=200,
-            problem=f"cannot be combined with {option}, which prints until it is interrupted: redirect stdout",
+            problem=(
+                f"cannot be combined with {option}, which prints until it is interrupted: "
+                "redirect stdout"
+            ),
         )
 
 
 def confirms() -> bool:
-    """Return whether a person is there to be asked before something is removed; scripts know what they do."""
+    """Return whether a person is there to be asked before something is removed; scripts know what
+    they do."""
     return sys.stdin.isatty() and sys.stderr.isatty() and not wants_json((), _flags())
 
 
@@ -294,12 +323,17 @@ def asked_for_data() -> bool:
 
 
 def print_answer(
-    result: Any, plain: str | None = None, draw: Callable[[], Any] | None = None, *, is_id: bool = False
+    result: Any,
+    plain: str | None = None,
+    draw: Callable[[], Any] | None = None,
+    *,
+    is_id: bool = False,
 ) -> None:
     """Print a result on stdout.
 
-    With `--json` the documented answer; else the value at *plain*, like `swap.scenarioid`; else a drawing on a
-    terminal, and indented JSON everywhere else.  *is_id*: what is at *plain* is the id of a scenario.
+    With `--json` the documented answer; else the value at *plain*, like `swap.scenarioid`; else a
+    drawing on a terminal, and indented JSON everywhere else.  *is_id*: what is at *plain* is the id
+    of a scenario.
     """
 
     def otherwise() -> None:
@@ -313,13 +347,17 @@ def print_answer(
     emit(result.answer, otherwise, id_at=plain if is_id else None)
 
 
-def print_table(answer: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print an answer as a table, or with `--json` as it is; say on stderr how to get the next page."""
+def print_table(
+    answer: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
+    """Print an answer as a table, or with `--json` as it is; say on stderr how to get the next
+    page."""
     print_page(answer, lambda: draw_table(columns, rows))
 
 
 def print_page(answer: Mapping[str, Any], draw: Callable[[], object]) -> None:
-    """*draw* a page of a list, or print it with `--json` as it is; say on stderr how to get the next one."""
+    """*draw* a page of a list, or print it with `--json` as it is; say on stderr how to get the
+    next one."""
 
     def otherwise() -> None:
         draw()
@@ -329,17 +367,22 @@ def print_page(answer: Mapping[str, Any], draw: Callable[[], object]) -> None:
     emit(answer, otherwise)
 
 
-def emit(answer: Mapping[str, Any], otherwise: Callable[[], object], *, id_at: str | None = None) -> None:
-    """Print the field that `--field` names, or with `--json` the answer; else do what prints it *otherwise*.
+def emit(
+    answer: Mapping[str, Any], otherwise: Callable[[], object], *, id_at: str | None = None
+) -> None:
+    """Print the field that `--field` names, or with `--json` the answer; else do what prints it
+    *otherwise*.
 
-    JSON has the id of the scenario under `id`, whatever the interface calls it (*id_at*), and the warnings.
+    JSON has the id of the scenario under `id`, whatever the interface calls it (*id_at*), and the
+    warnings.
     """
     path = _flags().get("field")
     if path is not None:
         for value in find_values(_with_id(answer, id_at), path):
             click.echo(printable(value) if isinstance(value, str) else dump_json(value))
     elif wants_json((), _flags()):
-        # Not `asked_for_json`: it reads config.toml, which may be what is broken, and what the command is about.
+        # Not `asked_for_json`: it reads config.toml, which may be what is broken, and what the
+        # command is about.
         warnings = _flags().get("warnings")
         more = {"warnings": warnings} if warnings and "warnings" not in answer else {}
         click.echo(dump_json({**_with_id(answer, id_at), **more}))
@@ -364,16 +407,23 @@ _OTHERS = ("SCENARIOCTL_CONFIG", "SCENARIOCTL_DEBUG", "SCENARIOCTL_PAGER")
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """Yield a sentence for each variable in *environment* that has a value and means nothing to the program."""
+    """Yield a sentence for each variable in *environment* that has a value and means nothing to the
+    program."""
     found = [name for name, value in environment.items() if name.startswith(PREFIX) and value]
     if not found:
         return
     from scenarioctl.config import SETTINGS
 
     # Compared without the prefix, which would make any two alike.
-    known = [name.removeprefix(PREFIX) for name in (*(each.variable for each in SETTINGS), *_OTHERS)]
+    known = [
+        name.removeprefix(PREFIX) for name in (*(each.variable for each in SETTINGS), *_OTHERS)
+    ]
     for name in sorted({name.removeprefix(PREFIX) for name in found}.difference(known)):
         close = closest(name, known, cutoff=0.7)
-        hint = f"did you mean {PREFIX}{close[0]}?" if close else "scenarioctl config show lists the settings"
+        hint = (
+            f"did you mean {PREFIX}{close[0]}?"
+            if close
+            else "scenarioctl config show lists the settings"
+        )
         # Its value is not shown: it may be a mistyped token.
         yield f"unknown environment variable {PREFIX}{name[:60]}; {hint}"

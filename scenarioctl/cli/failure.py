@@ -1,4 +1,5 @@
-"""How a command fails: one sentence on stderr, or JSON on stdout and stderr, and the exit code of its error."""
+"""How a command fails: one sentence on stderr, or JSON on stdout and stderr, and the exit code of
+its error."""
 
 import os
 import re
@@ -42,7 +43,8 @@ def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
         for note in getattr(error, "__notes__", ()):
             say(f"Warning: {note}")
     elif isinstance(error, OSError) and error.filename is None:
-        # Not of a file: of what the answer is written to. What it still holds can be written nowhere.
+        # Not of a file: of what the answer is written to. What it still holds can be written
+        # nowhere.
         code, sentence = "invalid_request", f"the answer cannot be written: {error.strerror}"
         discard_output(1)
     elif isinstance(error, click.ClickException):
@@ -80,14 +82,24 @@ def usage_sentence(error: click.ClickException) -> str:
         # A slip of the finger must not become a confirmation.
         possible = [name for name in error.possibilities or () if name not in _NEVER_SUGGESTED]
         hyphens = error.option_name.replace("_", "-")
-        meant = [hyphens] if hyphens in possible else closest(error.option_name, possible, cutoff=0.7)
+        meant = (
+            [hyphens] if hyphens in possible else closest(error.option_name, possible, cutoff=0.7)
+        )
         close = f", did you mean {_shown(error.ctx, meant[0])}?" if meant else ""
-        if not meant and error.ctx is not None and (takers := _takers(error.ctx, error.option_name)):
+        if (
+            not meant
+            and error.ctx is not None
+            and (takers := _takers(error.ctx, error.option_name))
+        ):
             close = f" here: {either(takers)} takes it"
         return f"there is no option {shorten(error.option_name)}{close}"
     if isinstance(error, click.BadOptionUsage) and "requires an argument" in error.message:
         return f"option {shorten(error.option_name)} needs a value"
-    if isinstance(error, click.MissingParameter) and error.param is not None and error.ctx is not None:
+    if (
+        isinstance(error, click.MissingParameter)
+        and error.param is not None
+        and error.ctx is not None
+    ):
         return f"{error.param.make_metavar(error.ctx)} is missing, expected: {_usage(error.ctx)}"
     extra = _EXTRA.fullmatch(error.message)
     if extra and isinstance(error, click.UsageError) and error.ctx is not None:
@@ -108,11 +120,15 @@ def _takers(context: click.Context, option: str) -> list[str]:
     here = context if isinstance(context.command, click.Group) else context.parent
     if here is None or not isinstance(here.command, click.Group) or option in _NEVER_SUGGESTED:
         return []
-    commands = ((name, here.command.get_command(here, name)) for name in here.command.list_commands(here))
+    commands = (
+        (name, here.command.get_command(here, name)) for name in here.command.list_commands(here)
+    )
     return [
         f"{here.command_path} {name}"
         for name, command in commands
-        if command is not None and not command.hidden and any(option in each.opts for each in command.params)
+        if command is not None
+        and not command.hidden
+        and any(option in each.opts for each in command.params)
     ][:4]
 
 
@@ -129,6 +145,7 @@ def _explain_bug(error: Exception) -> str:
     # A note says what happened before; without one, nothing did.
     done = "; ".join(getattr(error, "__notes__", ())) or "nothing was sent or signed"
     return (
-        f"this is a bug in scenarioctl, not in what you typed ({type(error).__name__}: {shorten(str(error), 200)}); "
+        f"this is a bug in scenarioctl, not in what you typed ({type(error).__name__}: "
+        f"{shorten(str(error), 200)}); "
         f"{done}; SCENARIOCTL_DEBUG=1 shows the traceback for a report"
     )

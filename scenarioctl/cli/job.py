@@ -1,4 +1,5 @@
-"""`scenarioctl job`, which runs scenarios again and again, `webhook`, the inbox of webhook steps, and `notify`."""
+"""`scenarioctl job`, which runs scenarios again and again, `webhook`, the inbox of webhook steps,
+and `notify`."""
 
 import sys
 import time
@@ -49,7 +50,8 @@ from scenarioctl.model.jobs import RUN_FAILED
 def job() -> None:
     """Run scenarios on a schedule; show their logs and drafts.
 
-    ID is the id of a scenario, its first 4 or more characters, its name, or @last, the scenario created last.
+    ID is the id of a scenario, its first 4 or more characters, its name, or @last, the scenario
+    created last.
     """
 
 
@@ -89,12 +91,15 @@ def _print_planned(result: Any) -> None:
 
 
 @job.command(
-    operation="jobs.run_job", arguments=("id",), example="scenarioctl job run 3kf9Qz7aB --timeout 2m"
+    operation="jobs.run_job",
+    arguments=("id",),
+    example="scenarioctl job run 3kf9Qz7aB --timeout 2m",
 )
 def run(**fields: Any) -> None:
     """Run a scenario once, now, and wait for its end.
 
-    Prints the run's log. If a step fails, the exit code is that of its error, and the error is printed once, on stderr; with
+    Prints the run's log. If a step fails, the exit code is that of its error, and the error is
+    printed once, on stderr; with
     --json the error has the log and the drafts too.
     """
     try:
@@ -108,7 +113,9 @@ def run(**fields: Any) -> None:
 
 
 @job.command(
-    operation="jobs.job_status", arguments=("id",), example="scenarioctl job status 3kf9Qz7aB --field state"
+    operation="jobs.job_status",
+    arguments=("id",),
+    example="scenarioctl job status 3kf9Qz7aB --field state",
 )
 def status(**fields: Any) -> None:
     """Show a job: its schedule, next run, last runs and failures.
@@ -128,7 +135,13 @@ def status(**fields: Any) -> None:
             facts[name] = short_time(facts[name])
         if since := facts.pop("changed"):
             facts["state"] += f" since {since}"
-        draw_facts({name: value for name, value in facts.items() if value not in (None, "", 0, False, "0s")})
+        draw_facts(
+            {
+                name: value
+                for name, value in facts.items()
+                if value not in (None, "", 0, False, "0s")
+            }
+        )
         if runs:
             draw_table(
                 ("last runs", "finished", "outcome"),
@@ -150,13 +163,16 @@ def status(**fields: Any) -> None:
 
 
 @job.command(
-    "list", operation="jobs.list_jobs", arguments=("ids",), example="scenarioctl job list --state paused"
+    "list",
+    operation="jobs.list_jobs",
+    arguments=("ids",),
+    example="scenarioctl job list --state paused",
 )
 def list_(**fields: Any) -> None:
     """List the jobs, the most recently started, stopped, paused or resumed first.
 
-    Columns: id, state, schedule, next run, runs, failures in a row, result and time of the last run, drafts that could be
-    signed now, time of the last change of state.
+    Columns: id, state, schedule, next run, runs, failures in a row, result and time of the last
+    run, drafts that could be signed now, time of the last change of state.
     """
     page = perform(**fields).answer
     rows = (
@@ -236,7 +252,9 @@ def _shown_output(row: Mapping[str, Any]) -> str:
     arguments=("id",),
     example="scenarioctl job logs 3kf9Qz7aB --follow",
 )
-@click.option("-f", "--follow", is_flag=True, help="Print new lines as they are written, until Ctrl-C.")
+@click.option(
+    "-f", "--follow", is_flag=True, help="Print new lines as they are written, until Ctrl-C."
+)
 @click.option(
     "--runs",
     is_flag=True,
@@ -245,10 +263,14 @@ def _shown_output(row: Mapping[str, Any]) -> str:
 @click.option(
     "--steps",
     is_flag=True,
-    help="Show the steps of the newest run, or of that of --run, instead: how long each took, its input and output.",
+    help=(
+        "Show the steps of the newest run, or of that of --run, instead: how long each took, "
+        "its input and output."
+    ),
 )
 def logs(follow: bool, runs: bool, steps: bool, times: bool, **fields: Any) -> None:
-    """Print the log of a job, oldest line first; on a terminal with the time of each line and a gap between runs."""
+    """Print the log of a job, oldest line first; on a terminal with the time of each line and a gap
+    between runs."""
     if runs or steps:
         taken = ("id", "run") if steps else ("id", "after", "limit")
         given = [
@@ -259,9 +281,14 @@ def logs(follow: bool, runs: bool, steps: bool, times: bool, **fields: Any) -> N
             other = given[0] if given else "follow" if follow else "times"
             raise InvalidRequest(
                 field="steps" if steps else "runs",
-                problem=f"cannot be combined with --{other}, which selects {'runs' if other == 'runs' else 'lines of the log'}: omit one of them",
+                problem=(
+                    f"cannot be combined with --{other}, which selects "
+                    f"{'runs' if other == 'runs' else 'lines of the log'}: omit one of them"
+                ),
             )
-        (_list_steps if steps else _list_runs)(**{name: fields[name] for name in taken if fields[name]})
+        (_list_steps if steps else _list_runs)(
+            **{name: fields[name] for name in taken if fields[name]}
+        )
         return
     fields["since"] = read_local(fields["since"])
     fields["times"] = times or asked_for_json() or sys.stdout.isatty()
@@ -277,9 +304,13 @@ def logs(follow: bool, runs: bool, steps: bool, times: bool, **fields: Any) -> N
 
 
 @job.command(
-    operation="jobs.job_mempool", arguments=("id",), example="scenarioctl job drafts 3kf9Qz7aB --tail 5"
+    operation="jobs.job_mempool",
+    arguments=("id",),
+    example="scenarioctl job drafts 3kf9Qz7aB --tail 5",
 )
-@click.option("-f", "--follow", is_flag=True, help="Print new drafts as they are made, until Ctrl-C.")
+@click.option(
+    "-f", "--follow", is_flag=True, help="Print new drafts as they are made, until Ctrl-C."
+)
 def drafts(follow: bool, **fields: Any) -> None:
     """Print the drafts of a job, oldest first."""
     fields["since"] = read_local(fields["since"])
@@ -294,7 +325,8 @@ def drafts(follow: bool, **fields: Any) -> None:
 
 
 def _follow(name: str, show: Callable[[Any], object], **fields: Any) -> None:
-    """Print what is called *name* in the answers as they come; with `--json` each batch as an answer of its own."""
+    """Print what is called *name* in the answers as they come; with `--json` each batch as an
+    answer of its own."""
     fields["after"] = fields["after"] or "0"
     following, printed = Following(), Printed(name)
     # Lines are known by their times.
@@ -307,7 +339,10 @@ def _follow(name: str, show: Callable[[Any], object], **fields: Any) -> None:
         except StaleCursor:
             if not printed.since:
                 raise
-            say("reading again from the beginning: the store has lost rows, in a failover or a restore")
+            say(
+                "reading again from the beginning: the store has lost rows, in a failover "
+                "or a restore"
+            )
             printed.repeats = True
             fields = {**fields, "after": "0", "since": printed.since}
             continue
@@ -346,7 +381,8 @@ def webhook() -> None:
 @webhook.command(
     operation="webhooks.post_event",
     arguments=("uuid", "content"),
-    example="""echo '{"amount": 5}' | scenarioctl webhook post 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d -""",
+    example="""echo '{"amount": 5}' | """
+    """scenarioctl webhook post 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d -""",
 )
 @argument("content", metavar="FILE|-")
 def post(uuid: str, content: str) -> None:
@@ -364,7 +400,10 @@ def list_events(**fields: Any) -> None:
     print_table(
         answer,
         ("event", "received", "content"),
-        ((each["id"], short_time(each["received"]), dump_json(each["content"])) for each in answer["events"]),
+        (
+            (each["id"], short_time(each["received"]), dump_json(each["content"]))
+            for each in answer["events"]
+        ),
     )
 
 

@@ -31,7 +31,8 @@ T = TypeVar("T")
 
 #: Seconds between two looks.
 LOOK = 0.5
-#: So many seconds a daemon or a store that was lost meanwhile is tried again: a daemon may be started anew.
+#: So many seconds a daemon or a store that was lost meanwhile is tried again: a daemon may be
+#: started anew.
 PATIENCE = 300.0
 
 
@@ -79,7 +80,8 @@ class Printed:
         self.repeats = False
 
     def take(self, answer: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """Return *answer* with the rows that were not printed yet, and warnings of drafts that repeat lost ones."""
+        """Return *answer* with the rows that were not printed yet, and warnings of drafts that
+        repeat lost ones."""
         rows = answer[self._name]
         # Lines are known by their times, which a daemon of an older version may leave out.
         times = answer.get("times", [""] * len(rows)) if self._name == "result" else None
@@ -103,17 +105,21 @@ class Printed:
         found = []
         for draft in drafts:
             if {"occurrence", "node", "uuid"} <= draft.keys():
-                first = self._occurrences.setdefault((draft["node"], draft["occurrence"]), draft["uuid"])
+                first = self._occurrences.setdefault(
+                    (draft["node"], draft["occurrence"]), draft["uuid"]
+                )
                 if first != draft["uuid"]:
                     found.append(
-                        f"draft {draft['seq']} is for the occurrence {draft['occurrence']}, which was drafted before"
+                        f"draft {draft['seq']} is for the occurrence "
+                        f"{draft['occurrence']}, which was drafted before"
                         f" as {first}: sign one of them"
                     )
         return found
 
 
 def read_local(since: str) -> str:
-    """Return a moment without a zone as one of this machine's zone, which a daemon may not be in; else *since* as it is."""
+    """Return a moment without a zone as one of this machine's zone, which a daemon may not be in;
+    else *since* as it is."""
     if "-" not in since:
         return since
     from datetime import datetime
@@ -127,7 +133,8 @@ def read_local(since: str) -> str:
 
 
 class LogPrinter:
-    """Prints lines as they are; with times in front, if they were asked for, and then a blank line between two runs."""
+    """Prints lines as they are; with times in front, if they were asked for, and then a blank line
+    between two runs."""
 
     def __init__(self) -> None:
         #: The line printed before, and when it was written.
@@ -148,10 +155,13 @@ class LogPrinter:
             self._last = (line, times[number])
 
     def _is_between_runs(self, written: str) -> bool:
-        """Return whether a run ended with the last line, and one that was *written* now is of the next."""
+        """Return whether a run ended with the last line, and one that was *written* now is of the
+        next."""
         line, before = self._last
         # What follows on the end of the steps is written with it.
-        return line == SLEEPING or line.startswith(PAUSED) or (line == EXECUTED and written != before)
+        return (
+            line == SLEEPING or line.startswith(PAUSED) or (line == EXECUTED and written != before)
+        )
 
 
 def _say_state(draft: Mapping[str, Any]) -> str:
@@ -168,7 +178,8 @@ def _say_state(draft: Mapping[str, Any]) -> str:
 def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> None:
     """Print drafts as a table, and warn about the outdated ones; on a terminal with local times.
 
-    *line_by_line*: as lines without a header, for more are to follow, and a pager must not stop them.
+    *line_by_line*: as lines without a header, for more are to follow, and a pager must not stop
+    them.
     """
     on_terminal = sys.stdout.isatty()
     rows = [
@@ -191,7 +202,9 @@ def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> No
     if line_by_line:
         emit(answer, lines)
     else:
-        print_table(answer, ("date", "type", "chain", "amount", "state", "transaction", "seq"), rows)
+        print_table(
+            answer, ("date", "type", "chain", "amount", "state", "transaction", "seq"), rows
+        )
     if not asked_for_json():
         for each in answer["mempool"]:
             if "flag" in each:
@@ -211,7 +224,8 @@ _SHARE = 20.0
 #: Jobs that one request asks for.
 _PAGE = 1000
 _COLUMNS = ("id", "state", "last run", "result", "next run", "drafts", "failures", "reason")
-#: Lines of the screen that have no job: the counts, the names of the columns, how many jobs have no room, the cursor.
+#: Lines of the screen that have no job: the counts, the names of the columns, how many jobs have no
+#: room, the cursor.
 _AROUND = 4
 
 
@@ -225,8 +239,9 @@ _AROUND = 4
 def watch(ids: tuple[str, ...], state: str) -> None:
     """Show all jobs, or those with these ids, as they change, until Ctrl-C.
 
-    On a terminal a table is redrawn; elsewhere each job has a line, and another one whenever it changes: id, state, last run,
-    result, next run, drafts that could be signed now, failures in a row, reason. With --json each line is the job as JSON.
+    On a terminal a table is redrawn; elsewhere each job has a line, and another one whenever it
+    changes: id, state, last run, result, next run, drafts that could be signed now, failures in a
+    row, reason. With --json each line is the job as JSON.
     """
     refuse_output_file("job watch")
     draws = sys.stdout.isatty() and not asked_for_data()
@@ -294,7 +309,9 @@ def _screen() -> Iterator[Any]:
     from rich.live import Live
 
     screen = Console()
-    with Live(console=screen, auto_refresh=False, redirect_stdout=False, redirect_stderr=True) as live:
+    with Live(
+        console=screen, auto_refresh=False, redirect_stdout=False, redirect_stderr=True
+    ) as live:
         drawn: tuple[Sequence[Row], int, int] | None = None
 
         def show(rows: Sequence[Row]) -> None:
@@ -315,7 +332,9 @@ def _draw(live: "Live", rows: Sequence[Row], *, room: int) -> None:
         shown = sorted(rows, key=_last_event, reverse=True)[:room]
     parts: list[Any] = [Text(_summary(rows)), _table(shown)]
     if len(rows) > room:
-        parts.append(Text(f"{len(rows) - room} more: name some, choose a --state, or enlarge the window"))
+        parts.append(
+            Text(f"{len(rows) - room} more: name some, choose a --state, or enlarge the window")
+        )
     live.update(Group(*parts), refresh=True)
 
 
@@ -327,7 +346,9 @@ def _table(rows: Sequence[Row]) -> "Table":
     table = Table(box=None, header_style="bold" if styled else "", pad_edge=False)
     for column in _COLUMNS:
         # One line for each job, however long the reason is.
-        table.add_column(column, no_wrap=True, overflow="ellipsis", ratio=1 if column == "reason" else None)
+        table.add_column(
+            column, no_wrap=True, overflow="ellipsis", ratio=1 if column == "reason" else None
+        )
     for row in rows:
         is_bad = row["state"] == "paused" or row["outcome"] == "failed"
         style = "red" if styled and is_bad else ""
@@ -359,4 +380,7 @@ def _summary(rows: Sequence[Row]) -> str:
     failed = sum(row["outcome"] == "failed" for row in rows)
     drafts = sum(row["drafts"] for row in rows)
     jobs = "1 job" if len(rows) == 1 else f"{len(rows)} jobs"
-    return f"{jobs}: {', '.join(counts)}; {busy} in progress, {failed} failed last, {drafts} drafts to sign"
+    return (
+        f"{jobs}: {', '.join(counts)}; {busy} in progress, {failed} failed last, {drafts} "
+        "drafts to sign"
+    )

@@ -19,7 +19,9 @@ _LOCKS = {
 
 def say_lock(row: Mapping[str, Any]) -> str:
     """Return a row of `locks` in words."""
-    text = f"{describe_amount(row['amount'])} by the {row['kind']} {_LOCKS.get(row['id'], row['id'])}"
+    text = (
+        f"{describe_amount(row['amount'])} by the {row['kind']} {_LOCKS.get(row['id'], row['id'])}"
+    )
     if row["until"] is None:
         return text
     date = short_time(row["estimated"])

@@ -20,8 +20,16 @@ if TYPE_CHECKING:
 
 #: Name -> (module under scenarioctl.cli, attribute, short help).
 COMMANDS = {
-    "create": ("create", "create", "Create a scenario: a transfer, a swap, a remark, a query or a flow."),
-    "scenario": ("scenario", "scenario", "List, show, build, change, import, export and delete scenarios."),
+    "create": (
+        "create",
+        "create",
+        "Create a scenario: a transfer, a swap, a remark, a query or a flow.",
+    ),
+    "scenario": (
+        "scenario",
+        "scenario",
+        "List, show, build, change, import, export and delete scenarios.",
+    ),
     "job": ("job", "job", "Run scenarios on a schedule; show their logs and drafts."),
     "tx": ("tx", "tx", "Build, decode, check, sign, send and track transactions."),
     "asset": ("asset", "asset", "List and show the known assets."),
@@ -39,10 +47,18 @@ COMMANDS = {
 #: The same of commands that fewer people need.
 MORE = {
     "contract": ("query", "contract", "Describe ink! smart contracts."),
-    "dca": ("dca", "dca", "Build, list and stop orders that Hydration makes again and again (DCA)."),
+    "dca": (
+        "dca",
+        "dca",
+        "Build, list and stop orders that Hydration makes again and again (DCA).",
+    ),
     "flow": ("pictures", "flow", "Draw flow files."),
     "hrmp": ("xcm", "hrmp", "Show the HRMP channels between parachains."),
-    "multisig": ("multisig", "multisig", "List, approve, run and cancel the operations of multisigs."),
+    "multisig": (
+        "multisig",
+        "multisig",
+        "List, approve, run and cancel the operations of multisigs.",
+    ),
     "notify": ("job", "notify", "Test the delivery of job notifications."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
     "registry": ("registry", "registry", "Show and update the facts about chains."),
@@ -66,7 +82,11 @@ class LazyGroup(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_ALL)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
         row = _ALL.get(cmd_name)
         if row is None:
             return None
@@ -78,7 +98,11 @@ class LazyGroup(Group):
     def shown(self, ctx: click.Context) -> list[str]:
         return self.list_commands(ctx)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
         for title, rows in (("Commands", COMMANDS), ("More", MORE)):
             with formatter.section(title):
                 formatter.write_dl([(name, row[2]) for name, row in rows.items()])
@@ -89,15 +113,19 @@ class LazyGroup(Group):
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [
-            CompletionItem(name, help=row[2]) for name, row in _ALL.items() if name.startswith(incomplete)
+            CompletionItem(name, help=row[2])
+            for name, row in _ALL.items()
+            if name.startswith(incomplete)
         ]
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Answers go to stdout, everything else to stderr. Exit codes: 0 ok, 1 bug, 2 bad input, 3 not found, "
-    "4 conflict, 5 chain unreachable, 6 the chain refused, 7 the job's last run failed, or --strict and a warning.",
+    epilog="Answers go to stdout, everything else to stderr. Exit codes: 0 ok, 1 bug, 2 bad "
+    "input, 3 not found, "
+    "4 conflict, 5 chain unreachable, 6 the chain refused, 7 the job's last run failed, or "
+    "--strict and a warning.",
 )
 @click.version_option(__version__, "-V", "--version", message="scenarioctl %(version)s")
 def cli() -> None:
@@ -133,7 +161,8 @@ def main() -> NoReturn:
     except BrokenPipeError:
         sys.exit(141)
     except SystemExit as stop:
-        # Click ends with 1, which is a bug's, where the reader has had enough (`| head`); it means no other.
+        # Click ends with 1, which is a bug's, where the reader has had enough (`| head`); it means
+        # no other.
         sys.exit(stop.code if "_SCENARIOCTL_COMPLETE" in os.environ else 141)
     except Exception as error:
         fail(error, as_json=wants_json(arguments, flags), operation=str(flags.get("operation", "")))

@@ -18,8 +18,8 @@ _HASH = "0x4a9b4ff12cbb43676b59933bd60af84b93fbd5e01c9be1c2c5392a4b8b39abdd"
 def multisig() -> None:
     """List the operations that a multisig has open; approve, run and cancel them.
 
-    NAME is a multisig of the address book (`address add council --multisig 2 Alice,Bob,Charlie`), or an account for which one
-    acts. To open an operation, make any transaction with `--as NAME`.
+    NAME is a multisig of the address book (`address add council --multisig 2 Alice,Bob,Charlie`),
+    or an account for which one acts. To open an operation, make any transaction with `--as NAME`.
     """
 
 

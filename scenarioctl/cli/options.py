@@ -1,4 +1,5 @@
-"""Options and arguments of commands, and what the shell completes for them; those of a request are made from its fields."""
+"""Options and arguments of commands, and what the shell completes for them; those of a request are
+made from its fields."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +20,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 class SpelledOption(click.Option):
     """An option with old spellings, which are taken and shown nowhere."""
 
-    def __init__(self, names: Sequence[str], *, unseen: Sequence[str] = (), **attributes: Any) -> None:
+    def __init__(
+        self, names: Sequence[str], *, unseen: Sequence[str] = (), **attributes: Any
+    ) -> None:
         self.unseen = unseen
         super().__init__([*names, *unseen], **attributes)
 
@@ -64,7 +67,11 @@ class OneOption(SpelledOption):
         if any(other != values[0] for other in values):
             raise InvalidRequest(
                 field=self.name,
-                problem=f"is given twice, as {shorten(values[0])} and as {shorten(next(other for other in values if other != values[0]))}: pass it once",
+                problem=(
+                    f"is given twice, as {shorten(values[0])} and as "
+                    f"{shorten(next(other for other in values if other != values[0]))}: pass "
+                    "it once"
+                ),
             )
         return values[0]
 
@@ -77,7 +84,11 @@ def is_needed(parameter: click.Parameter) -> bool:
 Complete = Callable[[click.Context, click.Parameter, str], list[Any]]
 
 
-def complete_files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG001
+def complete_files(
+    context: click.Context,  # noqa: ARG001
+    parameter: click.Parameter,  # noqa: ARG001
+    incomplete: str,
+) -> list[Any]:
     """Let the shell complete the names of files."""
     from click.shell_completion import CompletionItem
 
@@ -85,16 +96,20 @@ def complete_files(context: click.Context, parameter: click.Parameter, incomplet
 
 
 def _completing(find: Callable[[], Iterable[str]]) -> Complete:
-    """Return what completes a value to those that *find* returns, which the shell has to ask for."""
+    """Return what completes a value to those that *find* returns, which the shell has to ask
+    for."""
 
-    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
+    def complete(
+        _context: click.Context, _parameter: click.Parameter, incomplete: str
+    ) -> list[Any]:
         return [each for each in find() if each.lower().startswith(incomplete.lower())]
 
     return complete
 
 
 def finding(name: str) -> Complete:
-    """Return what completes a value by the function *name* of `cli/completions.py`, which nothing else loads."""
+    """Return what completes a value by the function *name* of `cli/completions.py`, which nothing
+    else loads."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
         from scenarioctl.cli import completions
@@ -113,19 +128,26 @@ def _settings() -> list[str]:
 complete_settings = _completing(_settings)
 
 
-def complete_scopes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+def complete_scopes(
+    context: click.Context,  # noqa: ARG001
+    parameter: click.Parameter,  # noqa: ARG001
+    incomplete: str,
+) -> list[str]:
     """Complete a list of scopes, with commas between."""
     from scenarioctl.server.access import SCOPES
 
     before, comma, last = incomplete.rpartition(",")
     given = before.split(",")
-    return [f"{before}{comma}{each}" for each in SCOPES if each.startswith(last) and each not in given]
+    return [
+        f"{before}{comma}{each}" for each in SCOPES if each.startswith(last) and each not in given
+    ]
 
 
 #: Unit -> what completes a value.
 COMPLETIONS: Mapping[str, Complete] = {
     **dict.fromkeys(
-        ("FILE", "FILE|-", "FILE|URL", "FILE.csv|-", "FILE.png", "PATH|-|STRING", "PAYLOAD"), complete_files
+        ("FILE", "FILE|-", "FILE|URL", "FILE.csv|-", "FILE.png", "PATH|-|STRING", "PAYLOAD"),
+        complete_files,
     ),
     "CHAIN": finding("chains"),
     "RELAY": finding("relays"),
@@ -158,7 +180,8 @@ def argument(name: str, *, metavar: str, **attributes: Any) -> Callable[[F], F]:
 
 
 def option(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """Return a click option of which two different values are refused; `choices` or its metavar tell what completes it."""
+    """Return a click option of which two different values are refused; `choices` or its metavar
+    tell what completes it."""
     complete = COMPLETIONS.get(attributes.get("metavar", ""))
     if complete is not None:
         attributes.setdefault("shell_complete", complete)
@@ -172,7 +195,8 @@ def _operations() -> dict[str, Any]:
 
 
 def read_operation(operation: str) -> Mapping[str, Any]:
-    """Return what a request is for (`about`), its `fields`, each a `FieldRow`, and the `paths` into the answer."""
+    """Return what a request is for (`about`), its `fields`, each a `FieldRow`, and the `paths` into
+    the answer."""
     row: Mapping[str, Any] = _operations()[operation]
     return row
 
@@ -188,7 +212,8 @@ def spell(fields: Iterable["FieldRow"], arguments: Sequence[str]) -> Mapping[str
 
 
 def describe(text: str, spelled: Mapping[str, str]) -> str:
-    """Return the description of a field or a request for a command line: other fields are named as it spells them."""
+    """Return the description of a field or a request for a command line: other fields are named as
+    it spells them."""
     pieces = text.split("`")
     pieces[1::2] = [spelled.get(piece, piece) for piece in pieces[1::2]]
     return "".join(pieces)
@@ -204,8 +229,8 @@ def request_parameters(
 ) -> list[click.Parameter]:
     """Return the parameters of a command for the *fields* of its request, but those in *without*.
 
-    Those in *arguments* are arguments, in this order. A parameter of the command's *own* with the name of a field stands in
-    its place. What few need is hidden, unless the *whole* is to be seen.
+    Those in *arguments* are arguments, in this order. A parameter of the command's *own* with the
+    name of a field stands in its place. What few need is hidden, unless the *whole* is to be seen.
     """
     by_name = {each["name"]: each for each in fields}
     given = {str(each.name): each for each in own}
@@ -239,7 +264,10 @@ def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
         # Without a default, the absence of both says neither yes nor no.
         choice: dict[str, Any] = {"default": None} if off else {}
         return click.Option(
-            [f"{spelled[name]}/{off}" if off else spelled[name], name], is_flag=True, help=text, **choice
+            [f"{spelled[name]}/{off}" if off else spelled[name], name],
+            is_flag=True,
+            help=text,
+            **choice,
         )
     shown = spelled[name]
     spellings = (f"--{name.replace('_', '-')}", *field.get("spellings", ()))
@@ -270,7 +298,10 @@ def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
 #: Accepted before and after the command, with one meaning.
 GLOBAL_OPTIONS = (
     click.Option(
-        ["--json"], is_flag=True, default=None, help="Print the JSON that the HTTP endpoint answers."
+        ["--json"],
+        is_flag=True,
+        default=None,
+        help="Print the JSON that the HTTP endpoint answers.",
     ),
     OneOption(
         ["--field"],
@@ -285,10 +316,16 @@ GLOBAL_OPTIONS = (
         help="Write the answer to FILE, whole or not at all, instead of stdout.",
     ),
     click.Option(
-        ["--quiet", "-q"], is_flag=True, default=None, help="Print no notes, only warnings and errors."
+        ["--quiet", "-q"],
+        is_flag=True,
+        default=None,
+        help="Print no notes, only warnings and errors.",
     ),
     click.Option(
-        ["--verbose", "-v"], is_flag=True, default=None, help="Say which store, daemon and nodes are asked."
+        ["--verbose", "-v"],
+        is_flag=True,
+        default=None,
+        help="Say which store, daemon and nodes are asked.",
     ),
     click.Option(
         ["--strict"],
@@ -314,7 +351,10 @@ GLOBAL_OPTIONS = (
         help="Read the settings from FILE instead of config.toml.",
     ),
     click.Option(
-        ["--store"], metavar="FILE", shell_complete=complete_files, help="Use FILE as the scenario store."
+        ["--store"],
+        metavar="FILE",
+        shell_complete=complete_files,
+        help="Use FILE as the scenario store.",
     ),
     click.Option(
         ["--url"],

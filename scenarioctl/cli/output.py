@@ -1,4 +1,5 @@
-"""What is printed: answers on stdout, everything else on stderr, and nothing that a terminal would obey."""
+"""What is printed: answers on stdout, everything else on stderr, and nothing that a terminal would
+obey."""
 
 import json
 import os
@@ -16,9 +17,11 @@ from scenarioctl.errors import InvalidRequest, shorten, suggest
 
 
 def find_values(answer: Mapping[str, Any], path: str) -> list[Any]:
-    """Return the value at *path*, like `result.0.date`; `*` stands for each value of a list or object.
+    """Return the value at *path*, like `result.0.date`; `*` stands for each value of a list or
+    object.
 
-    The first name may also be one in the object that the answer wraps. A text on the way may be JSON.
+    The first name may also be one in the object that the answer wraps. A text on the way may be
+    JSON.
     """
     first = path.partition(".")[0]
     inner = next((value for value in answer.values() if isinstance(value, Mapping)), {})
@@ -45,7 +48,9 @@ def _find(value: Any, names: Sequence[str], path: str) -> list[Any]:
         if name.removeprefix("-").isdecimal() and -len(value) <= int(name[:10]) < len(value):
             return _find(value[int(name)], rest, path)
         expected = (
-            f"expected * or 0{f' to {len(value) - 1}' if value[1:] else ''}" if value else "the list is empty"
+            f"expected * or 0{f' to {len(value) - 1}' if value[1:] else ''}"
+            if value
+            else "the list is empty"
         )
     else:
         expected = f"{shorten(name)} is looked for in a single value: {shorten(value)}"
@@ -53,12 +58,14 @@ def _find(value: Any, names: Sequence[str], path: str) -> list[Any]:
 
 
 def dump_json(value: Any, indent: int | None = None) -> str:
-    """Return *value* as JSON in which every letter is readable, and none is a command to a terminal."""
+    """Return *value* as JSON in which every letter is readable, and none is a command to a
+    terminal."""
     text = json.dumps(value, ensure_ascii=not _takes_utf8(sys.stdout), indent=indent)
     if text.isascii():
         return text
     return "".join(
-        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
+        for letter in text
     )
 
 
@@ -67,11 +74,14 @@ def printable(value: object) -> str:
     text = str(value)
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
 
 
 def short_time(moment: str | None) -> str | None:
-    """Return a moment of an answer without fractions of a second: on a terminal in local time, else in UTC."""
+    """Return a moment of an answer without fractions of a second: on a terminal in local time, else
+    in UTC."""
     if not moment or not sys.stdout.isatty():
         return moment and f"{moment[:19]}Z"
     from datetime import datetime
@@ -105,7 +115,8 @@ def brief_duration(seconds: float) -> str:
 
 
 def head_age(row: Mapping[str, Any]) -> str | None:
-    """Return the age of a best block, from *row*'s `age` and `head`; a daemon of an older version doesn't tell it."""
+    """Return the age of a best block, from *row*'s `age` and `head`; a daemon of an older version
+    doesn't tell it."""
     if row.get("age") is None:
         return None
     return f"{brief_duration(max(0.0, row['age']))}{', late' * (row['head'] == 'late')}"
@@ -121,12 +132,14 @@ def _takes_utf8(stream: Any) -> bool:
 
 
 def prepare_output() -> None:
-    """Let a terminal or a pipe that cannot spell a letter show its escape: it is no reason to fail."""
+    """Let a terminal or a pipe that cannot spell a letter show its escape: it is no reason to
+    fail."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             # Closed by whoever started the program (`>&-`): nobody is there to read it.
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - open as long as the program
+            # It stays open as long as the program.
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
@@ -140,14 +153,16 @@ def say(text: str) -> None:
 
 
 def discard_output(descriptor: int) -> None:
-    """Keep Python from writing, at its end, what is still in the buffer of a broken stdout or stderr."""
+    """Keep Python from writing, at its end, what is still in the buffer of a broken stdout or
+    stderr."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 
 def draw_facts(facts: Mapping[str, object]) -> None:
-    """Print names and values in two columns.  A value is never broken into lines, so that it can be copied whole."""
+    """Print names and values in two columns.  A value is never broken into lines, so that it can be
+    copied whole."""
     click.echo(_spell_facts(facts), nl=False)
 
 
@@ -166,14 +181,17 @@ def bold(text: str) -> str:
 
 
 def wants_styles() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Draw a table on a terminal; tab-separated lines without a header everywhere else.  None is shown as `-`.
+    """Draw a table on a terminal; tab-separated lines without a header everywhere else.  None is
+    shown as `-`.
 
-    On a terminal, hex is shortened in its middle. A table that is too wide for the screen is shown row by row, and one
-    that is too high goes to a pager.
+    On a terminal, hex is shortened in its middle. A table that is too wide for the screen is shown
+    row by row, and one that is too high goes to a pager.
     """
     lines = ([printable("-" if cell is None else cell) for cell in row] for row in rows)
     if not sys.stdout.isatty():
@@ -193,7 +211,8 @@ _WORDS = re.compile(r"[^ /]+[ /]*|[ /]+")
 
 
 def _lay_out(columns: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> str:
-    """Return a table as wide as *room*; where that would break words, the names and values of each row instead."""
+    """Return a table as wide as *room*; where that would break words, the names and values of each
+    row instead."""
     from rich.cells import cell_len
 
     rows = [tuple(columns), *(tuple(map(_shown_hex, line)) for line in lines)]
@@ -206,7 +225,8 @@ def _lay_out(columns: Sequence[str], lines: Sequence[Sequence[str]], room: int) 
     room -= len(_GAP) * (len(columns) - 1)
     if sum(least) > room:
         records = (
-            [(name, cell) for name, cell in zip(columns, line, strict=True) if cell != "-"] for line in lines
+            [(name, cell) for name, cell in zip(columns, line, strict=True) if cell != "-"]
+            for line in lines
         )
         return "\n".join(_spell_facts(dict(record)) for record in records)
     while sum(widths) > room:
@@ -218,7 +238,8 @@ def _lay_out(columns: Sequence[str], lines: Sequence[Sequence[str]], room: int) 
         cells = [_wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
         for pieces in zip_longest(*cells, fillvalue=""):
             padded = [
-                piece + " " * (width - cell_len(piece)) for piece, width in zip(pieces, widths, strict=True)
+                piece + " " * (width - cell_len(piece))
+                for piece, width in zip(pieces, widths, strict=True)
             ]
             line = _GAP.join(map(bold, padded) if row is rows[0] else padded)
             text += line.rstrip() + "\n"
@@ -248,7 +269,8 @@ _ENDS = 10
 
 
 def abbreviate(text: str) -> str:
-    """Return *text* as a reader can tell it from others: of a long one, its beginning and its end."""
+    """Return *text* as a reader can tell it from others: of a long one, its beginning and its
+    end."""
     return text if len(text) <= 2 + 2 * _ENDS + 1 else f"{text[: 2 + _ENDS]}…{text[-_ENDS:]}"
 
 
@@ -257,7 +279,8 @@ def _shown_hex(cell: str) -> str:
 
 
 def page(text: str, *, height: int) -> None:
-    """Print *text* on a terminal of *height* lines; a longer one in the pager, which `SCENARIOCTL_PAGER` or `PAGER` names."""
+    """Print *text* on a terminal of *height* lines; a longer one in the pager, which
+    `SCENARIOCTL_PAGER` or `PAGER` names."""
     pager = os.environ.get("SCENARIOCTL_PAGER", os.environ.get("PAGER", "less"))
     if text.count("\n") < height or pager in ("", "cat") or not sys.stdin.isatty():
         click.echo(text, nl=False, color=True)

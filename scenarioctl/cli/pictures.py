@@ -1,4 +1,5 @@
-"""`scenarioctl scenario preview` and `flow preview`: pictures on a terminal and in files; QR codes for wallets."""
+"""`scenarioctl scenario preview` and `flow preview`: pictures on a terminal and in files; QR codes
+for wallets."""
 
 import os
 import struct
@@ -48,7 +49,10 @@ def show(way: str, png: bytes) -> Iterator[str]:
     cells = min(columns, max(1, round(wide / (pixels / columns if pixels else _CELL))))
     data = b64encode(png).decode()
     if way == "iterm2":
-        yield f"\x1b]1337;File=inline=1;size={len(png)};width={cells};preserveAspectRatio=1:{data}\x07\n"
+        yield (
+            f"\x1b]1337;File=inline=1;size={len(png)};width={cells};"
+            f"preserveAspectRatio=1:{data}\x07\n"
+        )
         return
     for start in range(0, len(data), _CHUNK):
         # Quiet (q=2): what it answered would be typed into the shell that comes after.
@@ -105,7 +109,8 @@ def check_file(path: str) -> None:
 
 
 def write_files(path: str, frames: Sequence[bytes]) -> list[str]:
-    """Write a PNG for each of *frames* and return their paths: *path*, or where there are several `name-1.png` ….
+    """Write a PNG for each of *frames* and return their paths: *path*, or where there are several
+    `name-1.png` ….
 
     A file that is there is replaced.
     """
@@ -134,7 +139,8 @@ def draw_codes(frames: Sequence[bytes], *, err: bool = False) -> None:
 
 
 def draw_code(code: "QRCode", *, colored: bool) -> list[str]:
-    """Return the lines of a drawing: black on white, or where colors cannot be set for the dark screens most have."""
+    """Return the lines of a drawing: black on white, or where colors cannot be set for the dark
+    screens most have."""
     rows = [[module & 1 for module in row] for row in code.matrix_iter(border=BORDER)]
     if len(rows) % 2:
         rows.append([0] * len(rows[0]))
@@ -156,14 +162,21 @@ def _check_screen(drawings: list[list[str]], stream: object, terminal: bool) -> 
     except UnicodeEncodeError:
         raise InvalidRequest(
             field="qr",
-            problem=f"cannot be drawn: the terminal's encoding {getattr(stream, 'encoding', '')} has no block characters; use --qr-file, or UTF-8",
+            problem=(
+                f"cannot be drawn: the terminal's encoding {getattr(stream, 'encoding', '')} "
+                "has no block characters; use --qr-file, or UTF-8"
+            ),
         ) from None
-    width = max(len(line.removeprefix(_BLACK_ON_WHITE).removesuffix(_RESET)) for line in drawings[0])
+    width = max(
+        len(line.removeprefix(_BLACK_ON_WHITE).removesuffix(_RESET)) for line in drawings[0]
+    )
     columns = get_terminal_size().columns
     if terminal and width > columns:
         raise InvalidRequest(
             field="qr",
-            problem=f"needs {width} columns, but the terminal has {columns}: widen it, or use --qr-file",
+            problem=(
+                f"needs {width} columns, but the terminal has {columns}: widen it, or use --qr-file"
+            ),
         )
 
 
@@ -173,7 +186,10 @@ _ENDINGS = {".png": "png", ".svg": "svg", ".txt": "text"}
 def picture_options(function: Any) -> Any:
     """Add the options that say where a picture goes; its file's name tells the format."""
     output = option(
-        "--output", "-o", metavar="FILE", help="Write the picture to FILE (.png, .svg or .txt); - is stdout."
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the picture to FILE (.png, .svg or .txt); - is stdout.",
     )
     form = option(
         "--format",
@@ -205,7 +221,9 @@ def preview(output: str | None, format: str | None, draw: str | None, **fields: 
     show_preview(output, format, draw, fields)
 
 
-def show_preview(output: str | None, format: str | None, draw: str | None, fields: dict[str, Any]) -> None:
+def show_preview(
+    output: str | None, format: str | None, draw: str | None, fields: dict[str, Any]
+) -> None:
     """Ask for the picture of a request of *fields*, and show it or write it into a file."""
     form = _choose_format(output, format)
     if draw is not None and draw not in WAYS:
@@ -251,8 +269,11 @@ def _warn_of_problems(problems: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _choose_format(output: str | None, given: str | None) -> str | None:
-    """Return the format that the file's name, the option or `-o -` says; None where nothing does."""
-    ending = next((name for end, name in _ENDINGS.items() if (output or "").lower().endswith(end)), None)
+    """Return the format that the file's name, the option or `-o -` says; None where nothing
+    does."""
+    ending = next(
+        (name for end, name in _ENDINGS.items() if (output or "").lower().endswith(end)), None
+    )
     if given is None:
         if output is None:
             return None
@@ -280,7 +301,10 @@ def _show(ask: Any, draw: str | None, form: str | None, fields: dict[str, Any]) 
     if way == "text" and form == "png":
         raise InvalidRequest(
             field="format",
-            problem="'png' cannot be shown on this terminal: name a file with -o, or omit --format for a text drawing",
+            problem=(
+                "'png' cannot be shown on this terminal: name a file with -o, or omit --format "
+                "for a text drawing"
+            ),
         )
     if way != "text":
         for part in show(way, b64decode(ask("png")["img"])):
@@ -312,8 +336,8 @@ def preview_flow(
 ) -> None:
     """Draw a flow file (- for stdin) without storing it, on the terminal or into a file.
 
-    Without a file, the terminal shows the picture if it can; otherwise it is drawn as text. Cards show the problem of their step, and
-    stderr has all of them in full.
+    Without a file, the terminal shows the picture if it can; otherwise it is drawn as text. Cards
+    show the problem of their step, and stderr has all of them in full.
     """
     text = read_text(flow, field="file", limit=FLOW_LIMIT)
     show_preview(output, format, draw, {"flow": text, "syntax": syntax_of(flow, syntax), **fields})

@@ -51,7 +51,8 @@ STOOD_SECONDS = 30.0
     cls=Command,
     operation="queries.query_chain",
     arguments=("chain", "pallet_name", "method_name", "params"),
-    example="scenarioctl query polkadot System Account 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
+    example="scenarioctl query polkadot System Account "
+    "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
     "  scenarioctl query assetHub Assets Metadata --limit 20\n"
     "  scenarioctl query polkadot Balances ExistentialDeposit\n"
     "  scenarioctl query polkadot Core version",
@@ -59,16 +60,17 @@ STOOD_SECONDS = 30.0
 @click.option(
     "--watch",
     is_flag=True,
-    help="Follow new blocks and print block and value at each change. If the node is lost, reconnect for five minutes, "
+    help="Follow new blocks and print block and value at each change. If the node is lost, "
+    "reconnect for five minutes, "
     "to other endpoints too, and print the changes in between.",
 )
 @option("--count", metavar="NUMBER", default="", help="With --watch: end after this many lines.")
 def query(watch: bool, count: str, **fields: Any) -> None:
     """Read a chain: a storage item, a constant, or what a runtime API answers.
 
-    PALLET may be a runtime API; names are matched without case, _ and -. PARAMs are numbers, addresses,
-    0x hex, text, or JSON for what has parts. A map is listed where keys are left out. Text and numbers are
-    printed as they are, all else as JSON with every integer as text.
+    PALLET may be a runtime API; names are matched without case, _ and -. PARAMs are numbers,
+    addresses, 0x hex, text, or JSON for what has parts. A map is listed where keys are left out.
+    Text and numbers are printed as they are, all else as JSON with every integer as text.
     """
     if watch:
         refuse_output_file("--watch")
@@ -91,7 +93,8 @@ def query(watch: bool, count: str, **fields: Any) -> None:
 
 
 def _drawable(text: str) -> Any:
-    """Return the list or object that *text* is; None for a text that is none, whatever it begins with."""
+    """Return the list or object that *text* is; None for a text that is none, whatever it begins
+    with."""
     try:
         return json.loads(text) if text[:1] in ("{", "[") else None
     except ValueError:
@@ -161,7 +164,8 @@ async def _print_changes(app: "Application", output: _Output, fields: Mapping[st
 
 
 def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Sequence[str]]]:
-    """Yield block, answer and warnings of each change; the daemon is asked for the newest block again and again."""
+    """Yield block, answer and warnings of each change; the daemon is asked for the newest block
+    again and again."""
     from time import sleep
 
     from scenarioctl.actions.query_watch import MOST_MISSED, Unread
@@ -206,7 +210,8 @@ def _remote_changes(fields: Mapping[str, Any]) -> Iterator[tuple[int, str, Seque
 
 
 def _refuse_what_stands_still(fields: Mapping[str, Any]) -> None:
-    """Refuse to follow a constant, as the daemon would be asked for it for ever; a chain of its alone is not known here."""
+    """Refuse to follow a constant, as the daemon would be asked for it for ever; a chain of its
+    alone is not known here."""
     from scenarioctl.actions.query_watch import check_watch
     from scenarioctl.operations.queries import QueryChain, read_request
 
@@ -230,13 +235,16 @@ class Patience:
         self._pause = 0.0
 
     def next_pause(self, error: ScenarioctlError, block: int) -> float:
-        """Return the seconds until the next attempt to go on behind *block*; raise *error* after the last one."""
+        """Return the seconds until the next attempt to go on behind *block*; raise *error* after
+        the last one."""
         from time import monotonic
 
         now = monotonic()
         if self._block != block or now - self._tried > STOOD_SECONDS:
             self._since, self._block, self._pause = now, block, 0.0
-            tell(f"lost after block {block}, trying again for {PATIENCE_SECONDS:g} seconds: {error}")
+            tell(
+                f"lost after block {block}, trying again for {PATIENCE_SECONDS:g} seconds: {error}"
+            )
         elif now + self._pause - self._since > PATIENCE_SECONDS:
             raise type(error)(f"{error}; nothing new came for {PATIENCE_SECONDS:g} seconds")
         pause = self._pause
@@ -255,7 +263,8 @@ class Patience:
 def quote(**fields: Any) -> None:
     """Ask the exchange chain what a swap would buy now.
 
-    Nothing is built or stored: `create swap` asks again. Amounts are in the smallest unit, the price in whole tokens.
+    Nothing is built or stored: `create swap` asks again. Amounts are in the smallest unit, the
+    price in whole tokens.
     """
     result = perform(**fields)
     print_answer(result, draw=lambda: _draw_quote(result.answer))
@@ -297,7 +306,8 @@ def contract() -> None:
     help="The contract's JSON metadata (or .contract bundle); - reads stdin.",
 )
 def info(abi: str, **fields: Any) -> None:
-    """List the messages of an ink! contract: name, selector, whether it changes the contract, arguments."""
+    """List the messages of an ink! contract: name, selector, whether it changes the contract,
+    arguments."""
     from scenarioctl.formats.documents import parse_json
 
     metadata = parse_json(read_text(abi, field="abi", limit=ABI_LIMIT), field="abi")

@@ -1,4 +1,5 @@
-"""`scenarioctl registry`: the facts about chains on this machine, and newer ones that somebody signed."""
+"""`scenarioctl registry`: the facts about chains on this machine, and newer ones that somebody
+signed."""
 
 from dataclasses import asdict
 
@@ -21,12 +22,14 @@ from scenarioctl.errors import InvalidRequest
 
 @click.group(cls=Group)
 def registry() -> None:
-    """Show and update the facts about chains: endpoints, assets, routes, what chains accept, closures and runtimes."""
+    """Show and update the facts about chains: endpoints, assets, routes, what chains accept,
+    closures and runtimes."""
 
 
 @registry.command(operation="registry_feeds.show_facts", example="scenarioctl registry show")
 def show() -> None:
-    """Show the facts in force: version, date, age, source, the key that signed them, and the hashes of this feed and the one before."""
+    """Show the facts in force: version, date, age, source, the key that signed them, and the hashes
+    of this feed and the one before."""
     answer = perform().answer
     print_table(answer, ("fact", "value"), answer.items())
 
@@ -43,8 +46,9 @@ def show() -> None:
 def update(source: str, yes: bool) -> None:
     """Install newer facts about chains that a key of registry_keys signed.
 
-    A feed that closes, removes or warns is installed. What opens a route, or changes an asset, a chain or an endpoint, is listed,
-    and needs your --yes or your answer on a terminal. Nothing is installed by halves.
+    A feed that closes, removes or warns is installed. What opens a route, or changes an asset, a
+    chain or an endpoint, is listed, and needs your --yes or your answer on a terminal. Nothing is
+    installed by halves.
     """
     from scenarioctl.operations.registry_feeds import judge_feed
 
@@ -52,7 +56,9 @@ def update(source: str, yes: bool) -> None:
     source = source or app.settings.registry_url
     if not source:
         raise InvalidRequest(
-            field="--from", problem="is missing", expected="a file or a URL, or the setting registry_url"
+            field="--from",
+            problem="is missing",
+            expected="a file or a URL, or the setting registry_url",
         )
     feed = run(judge_feed(app, source))
     changes = [{**asdict(each), "says": str(each)} for each in feed.changes]
@@ -62,7 +68,10 @@ def update(source: str, yes: bool) -> None:
         if not confirms():
             raise InvalidRequest(
                 field="--yes",
-                problem=f"is missing: version {feed.header.version} opens or changes what somebody has to agree to",
+                problem=(
+                    f"is missing: version {feed.header.version} opens or changes what somebody "
+                    "has to agree to"
+                ),
                 details={"changes": changes},
             )
         click.confirm("Agree to these changes?", abort=True, err=True)

@@ -1,7 +1,7 @@
 """`--url`: runs commands on a daemon.
 
-A request goes to its endpoint in `server/endpoints.py`. The daemon's answer or error gives the same output and exit
-status as a local run.
+A request goes to its endpoint in `server/endpoints.py`. The daemon's answer or error gives the same
+output and exit status as a local run.
 """
 
 import http.client
@@ -72,11 +72,13 @@ class DaemonAddress:
 
 
 class _Object(dict[str, Any]):
-    """An object in an answer. A missing field that a command prints means that no daemon answered."""
+    """An object in an answer. A missing field that a command prints means that no daemon
+    answered."""
 
     def __missing__(self, name: str) -> NoReturn:
         raise DaemonUnreachable(
-            f"the daemon's answer has no field {shorten(name)}. Check that scenarioctl {__version__} or a similar version runs there"
+            f"the daemon's answer has no field {shorten(name)}. Check that scenarioctl "
+            f"{__version__} or a similar version runs there"
         )
 
 
@@ -108,22 +110,33 @@ def parse_url(url: str) -> DaemonAddress:
             field="url", value=url, problem="is not the address of a daemon", expected=_EXPECTED
         ) from None
     if parts.query or parts.fragment or "?" in url or "#" in url:
-        raise InvalidRequest(field="url", value=url, problem="has a query or a fragment", expected=_EXPECTED)
+        raise InvalidRequest(
+            field="url", value=url, problem="has a query or a fragment", expected=_EXPECTED
+        )
     if parts.scheme == "unix" and not parts.netloc and len(parts.path) > 1:
         return DaemonAddress(url=url, scheme="unix", path=unquote(parts.path))
     host = parts.hostname or ""
-    if parts.scheme not in ("http", "https") or not host or not _is_plain(host) or not _is_plain(parts.path):
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or not _is_plain(host)
+        or not _is_plain(parts.path)
+    ):
         raise InvalidRequest(
             field="url", value=url, problem="is not the address of a daemon", expected=_EXPECTED
         )
-    return DaemonAddress(url=url, scheme=parts.scheme, host=host, port=port, prefix=parts.path.rstrip("/"))
+    return DaemonAddress(
+        url=url, scheme=parts.scheme, host=host, port=port, prefix=parts.path.rstrip("/")
+    )
 
 
 def _is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = False) -> Result[dict[str, Any]]:
+def ask(
+    settings: "Settings", operation: str, request: Any, *, waits: bool = False
+) -> Result[dict[str, Any]]:
     """Run *operation* on the daemon at `url` and return its answer, or raise its error.
 
     With *waits*, there is no timeout for the answer.
@@ -132,7 +145,9 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
         if settings.origins.get(name) == "flag" and getattr(settings, name):
             raise InvalidRequest(
                 field=name,
-                problem=f"cannot be combined with url {shorten(settings.url)}, {reason}. Leave one out",
+                problem=(
+                    f"cannot be combined with url {shorten(settings.url)}, {reason}. Leave one out"
+                ),
             )
     daemon = parse_url(settings.url)
     endpoint = next(each for each in ENDPOINTS if each.operation == operation)
@@ -151,7 +166,8 @@ def ask(settings: "Settings", operation: str, request: Any, *, waits: bool = Fal
                     raise http.client.IncompleteRead(text, response.length)
         except TimeoutError:
             raise DaemonUnreachable(
-                f"the daemon at {daemon.url} did not answer within {timeout:g} seconds{_doubt(endpoint)}"
+                f"the daemon at {daemon.url} did not answer within {timeout:g} "
+                f"seconds{_doubt(endpoint)}"
             ) from None
         except (http.client.HTTPException, OSError) as error:
             raise _broken(daemon, endpoint, error) from None
@@ -171,7 +187,8 @@ class DaemonPage:
 
 
 def fetch_page(settings: "Settings", path: str) -> DaemonPage:
-    """Return the page at *path* of the daemon at `url`, whatever its status; DaemonUnreachable if it does not answer."""
+    """Return the page at *path* of the daemon at `url`, whatever its status; DaemonUnreachable if
+    it does not answer."""
     daemon = parse_url(settings.url)
     headers = _headers(settings, daemon, None)
     connection = _connect(settings, daemon)
@@ -197,7 +214,8 @@ def _seconds_to_wait(request: Any) -> int:
 
 
 def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
-    """Return path with query, and body, of *request*, without fields at their default, which older daemons may not know."""
+    """Return path with query, and body, of *request*, without fields at their default, which older
+    daemons may not know."""
     given = {
         each.name: getattr(request, each.name)
         for each in fields(request)
@@ -208,7 +226,8 @@ def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
         path = path.replace(f"{{{name}}}", _in_path(name, given.pop(name)))
     if endpoint.method == "GET":
         pairs = {
-            name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()
+            name: str(value).lower() if isinstance(value, bool) else value
+            for name, value in given.items()
         }
         query = urlencode(pairs, doseq=True, quote_via=quote, errors="surrogateescape")
         return (f"{path}?{query}" if query else path), None
@@ -245,14 +264,21 @@ def _headers(settings: "Settings", daemon: DaemonAddress, body: bytes | None) ->
                 expected="letters, digits, - and _",
             )
         if daemon.scheme == "http" and not daemon.is_local:
-            say(f"Warning: the token is sent to {printable(daemon.host)} without encryption. Use https.")
+            say(
+                f"Warning: the token is sent to {printable(daemon.host)} without "
+                "encryption. Use https."
+            )
         headers["Authorization"] = f"Bearer {settings.token}"
     return headers
 
 
 def _is_meant_for(settings: "Settings") -> bool:
-    """Tell whether the token is for this daemon. A token in config.toml is only for the `url` there, if it has one."""
-    if settings.origins.get("token") != "config.toml" or settings.origins.get("url") == "config.toml":
+    """Tell whether the token is for this daemon. A token in config.toml is only for the `url`
+    there, if it has one."""
+    if (
+        settings.origins.get("token") != "config.toml"
+        or settings.origins.get("url") == "config.toml"
+    ):
         return True
     from scenarioctl.config import read_config
 
@@ -260,7 +286,8 @@ def _is_meant_for(settings: "Settings") -> bool:
     if not url or url == settings.url:
         return True
     say(
-        f"Warning: the token in config.toml is for {printable(url)} and was not sent. Set SCENARIOCTL_TOKEN for another daemon."
+        f"Warning: the token in config.toml is for {printable(url)} and was not sent. Set "
+        "SCENARIOCTL_TOKEN for another daemon."
     )
     return False
 
@@ -290,7 +317,8 @@ def _connect(settings: "Settings", daemon: DaemonAddress) -> http.client.HTTPCon
     origin = settings.origins.get("url", "flag")
     back = _BACK.get(origin, f"unset {origin}")
     raise DaemonUnreachable(
-        f"no daemon answers at {daemon.url} ({reason}). Start it with scenarioctl daemon, or {back} to run locally"
+        f"no daemon answers at {daemon.url} ({reason}). Start it with scenarioctl daemon, "
+        f"or {back} to run locally"
     )
 
 
@@ -300,7 +328,9 @@ def _check_certificate(daemon: DaemonAddress, error: Exception) -> None:
 
     if isinstance(error, ssl.SSLCertVerificationError):
         raise DaemonUnreachable(
-            f"the certificate of {daemon.url} is not trusted ({error.verify_message.rstrip('.')}). Set SSL_CERT_FILE to a file with the trusted certificates"
+            f"the certificate of {daemon.url} is not trusted "
+            f"({error.verify_message.rstrip('.')}). Set SSL_CERT_FILE to a file with the "
+            "trusted certificates"
         ) from None
 
 
@@ -332,7 +362,8 @@ def _send(
 def _broken(daemon: DaemonAddress, endpoint: Endpoint, error: Exception) -> DaemonUnreachable:
     if isinstance(error, (http.client.RemoteDisconnected, http.client.IncompleteRead, OSError)):
         return DaemonUnreachable(
-            f"the daemon at {daemon.url} closed the connection before its answer was complete ({_reason(error)}){_doubt(endpoint)}"
+            f"the daemon at {daemon.url} closed the connection before its answer was "
+            f"complete ({_reason(error)}){_doubt(endpoint)}"
         )
     return DaemonUnreachable(
         f"{daemon.url} does not speak HTTP ({shorten(str(error))}), expected a scenarioctl daemon"
@@ -350,7 +381,9 @@ def _read(
     status = response.status
     if 300 <= status < 400:
         raise DaemonUnreachable(
-            f"{daemon.url} redirects to {shorten(response.headers.get('Location', ''), 200)} (HTTP {status}); redirects are not followed. Pass the daemon's own address"
+            f"{daemon.url} redirects to "
+            f"{shorten(response.headers.get('Location', ''), 200)} (HTTP {status}); "
+            "redirects are not followed. Pass the daemon's own address"
         )
     if len(text) > ANSWER_LIMIT:
         raise DaemonUnreachable(f"the answer of {daemon.url} is larger than {ANSWER_LIMIT} bytes")
@@ -365,11 +398,16 @@ def _read(
             notes=_sentences(response, "Scenarioctl-Notes"),
             warnings=_sentences(response, "Scenarioctl-Warnings"),
         )
-    if isinstance(body, dict) and isinstance(body.get("error"), str) and isinstance(body.get("code"), str):
+    if (
+        isinstance(body, dict)
+        and isinstance(body.get("error"), str)
+        and isinstance(body.get("code"), str)
+    ):
         raise _error(body, endpoint, status)
     kind = shorten(response.headers.get("Content-Type", "no type"))
     raise DaemonUnreachable(
-        f"{daemon.url} does not answer like a scenarioctl daemon (HTTP {status}, {kind}{'' if body is None else ', other JSON'}). Check the address"
+        f"{daemon.url} does not answer like a scenarioctl daemon (HTTP {status}, "
+        f"{kind}{'' if body is None else ', other JSON'}). Check the address"
     )
 
 

@@ -35,7 +35,8 @@ _WORDS = {
 def plain_command(
     name: str, operation: str, *, prints: str, is_id: bool = False, **attributes: Any
 ) -> Command:
-    """Return a command that prints one value of its answer; stderr says what its transaction does, and draws its check.
+    """Return a command that prints one value of its answer; stderr says what its transaction does,
+    and draws its check.
 
     *prints* and *is_id* are those of `print_answer`. Its help is what the request says of itself.
     """
@@ -47,7 +48,8 @@ def plain_command(
 
 
 def print_one(result: Any, plain: str, *, is_id: bool = False) -> None:
-    """Print the value at *plain* of an answer; stderr says what its transaction does, and draws its check."""
+    """Print the value at *plain* of an answer; stderr says what its transaction does, and draws its
+    check."""
     if "says" in result.answer:
         show_meaning(result.answer)
     show_check(result)
@@ -55,7 +57,8 @@ def print_one(result: Any, plain: str, *, is_id: bool = False) -> None:
 
 
 def show_meaning(answer: Mapping[str, Any], *, printed: bool = False) -> None:
-    """Say on stderr what the transaction of *answer* does, unless that is *printed* whole, or JSON, and no person looks.
+    """Say on stderr what the transaction of *answer* does, unless that is *printed* whole, or JSON,
+    and no person looks.
 
     With --verbose, all payments of a batch are listed.
     """
@@ -80,7 +83,8 @@ def show_check(result: Any) -> None:
 
 
 def draw_check(check: Mapping[str, Any], *, err: bool = False) -> None:
-    """Draw what leaves, what each hop takes and what arrives, and the verdict; for terminals only."""
+    """Draw what leaves, what each hop takes and what arrives, and the verdict; for terminals
+    only."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -101,7 +105,12 @@ def draw_check(check: Mapping[str, Any], *, err: bool = False) -> None:
     credits.add_column("who")
     for credit in check["credits"]:
         if not credit["system"]:
-            cells = (credit["chain"], credit["account"], describe_amount(credit), credit["role"] or "")
+            cells = (
+                credit["chain"],
+                credit["account"],
+                describe_amount(credit),
+                credit["role"] or "",
+            )
             credits.add_row(*(Text(printable(cell)) for cell in cells))
     console = Console(stderr=err, soft_wrap=False)
     for table in (steps, credits):
@@ -134,7 +143,8 @@ def shown_progress() -> Iterator[None]:
             SpinnerColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
         ) as progress:
             progress.add_task("")
-            # Above the clock, and left standing: the hash in it is wanted when the wait is broken off.
+            # Above the clock, and left standing: the hash in it is wanted when the wait is broken
+            # off.
             app.tell = lambda words: progress.console.print(Text(printable(words)), soft_wrap=True)
             yield
     finally:
@@ -143,7 +153,8 @@ def shown_progress() -> Iterator[None]:
 
 @contextmanager
 def shown_bar() -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that takes how much is done and how much there is; on a terminal a bar shows it."""
+    """Yield a function that takes how much is done and how much there is; on a terminal a bar shows
+    it."""
     if not sys.stderr.isatty():
         yield lambda done, total: None  # noqa: ARG005 - nobody looks
         return

@@ -61,7 +61,8 @@ _FLOW = "scenario_changes.scenario_flow"
     example="scenarioctl scenario tag 3kf9Qz7aB treasury monthly --remove draft",
 )
 def tag(**fields: Any) -> None:
-    """Add tags to a scenario and remove some, for scenario list --tag. Its tags are printed, one per line."""
+    """Add tags to a scenario and remove some, for scenario list --tag. Its tags are printed, one
+    per line."""
     answer = perform(**fields).answer
     emit(answer, partial(_print_lines, answer["tags"]))
 
@@ -87,9 +88,9 @@ def _print_lines(lines: list[str]) -> None:
 def edit(id: str, file: str | None, revision: str) -> None:
     """Change a scenario in your editor ($VISUAL or $EDITOR), and print its id.
 
-    It opens as a flow file, or as the JSON of its diagram if a flow file can't hold it. If you save an error, the editor
-    opens again and shows it. The id, the job, the log and the drafts stay; a running job uses the new version from its next
-    run.
+    It opens as a flow file, or as the JSON of its diagram if a flow file can't hold it. If you save
+    an error, the editor opens again and shows it. The id, the job, the log and the drafts stay; a
+    running job uses the new version from its next run.
     """
     if file is not None:
         content = read_text(file, field="file", limit=IMPORT_LIMIT)
@@ -100,7 +101,10 @@ def edit(id: str, file: str | None, revision: str) -> None:
     written = perform(operation=_FLOW, id=id, or_diagram=True).answer
     check_terminal()
     about = [
-        f"Scenario {id}. Save it to replace the scenario. If you change nothing, or empty the file, it stays as it is."
+        (
+            f"Scenario {id}. Save it to replace the scenario. If you change nothing, or empty "
+            "the file, it stays as it is."
+        )
     ]
     if "reason" in written:
         about.append(f"This is its diagram, since a flow file cannot hold it: {written['reason']}")
@@ -108,7 +112,9 @@ def edit(id: str, file: str | None, revision: str) -> None:
         written["text"],
         about=about,
         name=f"{id}.{'toml' if written['form'] == 'flow' else 'json'}",
-        save=lambda content: perform(id=id, content=content, revision=revision or written["revision"]),
+        save=lambda content: perform(
+            id=id, content=content, revision=revision or written["revision"]
+        ),
     )
     if result is None:
         tell("Nothing changed.")
@@ -121,7 +127,8 @@ def edit(id: str, file: str | None, revision: str) -> None:
 def scenario() -> None:
     """List, show, build, change, import, export and delete scenarios.
 
-    ID is the id of a scenario, its first 4 or more characters, its name, or @last, the scenario created last.
+    ID is the id of a scenario, its first 4 or more characters, its name, or @last, the scenario
+    created last.
     """
 
 
@@ -133,7 +140,8 @@ def scenario() -> None:
 def list_(**fields: Any) -> None:
     """List the stored scenarios, the newest first: id, date, what it does.
 
-    Name and tags, the receiver, the last run, and when it was sent have columns if any of the rows has one.
+    Name and tags, the receiver, the last run, and when it was sent have columns if any of the rows
+    has one.
     """
     page = perform(**fields).answer
     shown = page["scenarios"]
@@ -160,7 +168,10 @@ def _last_run(run: Mapping[str, Any] | None) -> str | None:
 def _say_sent(sent: Mapping[str, Any]) -> str:
     which = f"Node {sent['node']}" if sent["node"] else "All of it"
     before = ", before its last change" if sent["changed_since"] else ""
-    return f"{which}: sent on {short_time(sent['date'])}{before}: {sent['outcome']}. See tx status {sent['chain']} {sent['hash']}"
+    return (
+        f"{which}: sent on {short_time(sent['date'])}{before}: {sent['outcome']}. See tx "
+        f"status {sent['chain']} {sent['hash']}"
+    )
 
 
 def _shown_address(address: str | None) -> str | None:
@@ -191,10 +202,14 @@ def show(**fields: Any) -> None:
             facts["made as"] = f"{acting['name']}, {acting['address']}: {acting['acting']}{signer}"
         draw_facts(facts | ({"tags": _label(answer["tags"])} if answer.get("tags") else {}))
         click.echo()
-        draw_table(("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]])
+        draw_table(
+            ("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]]
+        )
         for problem in answer["problems"]:
             what = "Waiting for data" if problem.get("waiting") else "Problem"
-            click.echo(f"\n{what} in {printable(problem['node'] or 'the diagram')}: {problem['problem']}")
+            click.echo(
+                f"\n{what} in {printable(problem['node'] or 'the diagram')}: {problem['problem']}"
+            )
         for sent in answer["sent"]:
             click.echo(f"\n{printable(_say_sent(sent))}")
 
@@ -209,7 +224,8 @@ def show(**fields: Any) -> None:
 def payments(**fields: Any) -> None:
     """List the payments of a payout: line, account, amount, what became of it, hash.
 
-    No chain is asked: run tx status for each hash first. With --csv, there are also memo, chain, block, and the part of the fee.
+    No chain is asked: run tx status for each hash first. With --csv, there are also memo, chain,
+    block, and the part of the fee.
     """
     answer = perform(**fields).answer
     if answer["csv"] is not None:
@@ -254,21 +270,29 @@ for each in (info, preview, rename, tag, copy, edit):
     example="scenarioctl --offline scenario build 3kf9Qz7aB\n"
     "  scenarioctl --offline scenario build 3kf9Qz7aB --step 1 > tx.hex",
 )
-@click.option("--all", "every", is_flag=True, help="Build the transactions of all steps, one per line.")
+@click.option(
+    "--all", "every", is_flag=True, help="Build the transactions of all steps, one per line."
+)
 @click.option(
     "--batch",
     "together",
     is_flag=True,
-    help="Join the transactions of all steps in one, with one signature: everything happens, or nothing.",
+    help=(
+        "Join the transactions of all steps in one, with one signature: everything happens, or "
+        "nothing."
+    ),
 )
 def build(every: bool, together: bool, **fields: Any) -> None:
-    """Build the unsigned transaction of a scenario; stderr says what it does, and stdout has its hex alone.
+    """Build the unsigned transaction of a scenario; stderr says what it does, and stdout has its
+    hex alone.
 
-    If the scenario has several, it builds the first one, or that of --step. With --check, it is built only if it passes, and stderr has each
-    amount and fee.
+    If the scenario has several, it builds the first one, or that of --step. With --check, it is
+    built only if it passes, and stderr has each amount and fee.
     """
     given = [
-        name for name, is_given in (("step", fields["step"]), ("all", every), ("batch", together)) if is_given
+        name
+        for name, is_given in (("step", fields["step"]), ("all", every), ("batch", together))
+        if is_given
     ]
     if len(given) > 1:
         raise InvalidRequest(
@@ -289,7 +313,8 @@ def build(every: bool, together: bool, **fields: Any) -> None:
             tell("To see the fees and what arrives, add --check --sender ADDRESS.")
         if len(others) > 1 and not every:
             tell(
-                f"{len(others)} transactions in all: --all builds each of them, --step N one, and --batch joins them."
+                f"{len(others)} transactions in all: --all builds each of them, --step N "
+                "one, and --batch joins them."
             )
     show_check(result)
     if every and not asked_for_data():
@@ -335,14 +360,18 @@ def full(every: bool, **fields: Any) -> None:
 def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:
     """Print the transactions of all steps; fail with the first error if a step could not draft."""
     # Those of the first one are told already.
-    warnings = [f"{each['node']}: {text}" for each in transactions[1:] for text in each.get("warnings", ())]
+    warnings = [
+        f"{each['node']}: {text}" for each in transactions[1:] for text in each.get("warnings", ())
+    ]
     warn_or_refuse(warnings)
     drafted = [each for each in transactions if "error" not in each]
     if sys.stdout.isatty():
         for number, each in enumerate(drafted):
             if number:
                 click.echo()
-            draw_facts({name: value for name, value in each.items() if name not in ("warnings", "check")})
+            draw_facts(
+                {name: value for name, value in each.items() if name not in ("warnings", "check")}
+            )
     else:
         for each in drafted:
             click.echo(each["tx"])
@@ -365,8 +394,8 @@ def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:
 def import_(source: str, **fields: Any) -> None:
     """Store a diagram of the web editor, and print its id.
 
-    The source is a file or stdin (-) with the editor's share string or the diagram's JSON, or a share
-    string or link itself. A diagram that is stored already keeps its id.
+    The source is a file or stdin (-) with the editor's share string or the diagram's JSON, or a
+    share string or link itself. A diagram that is stored already keeps its id.
 
     The file in which the original API keeps scenarios (urls2.json) is brought in with its ids.
     """
@@ -394,7 +423,8 @@ def _given(value: object, field: str, expected: str) -> str:
 
 
 def _import_all(entries: "tuple[BagpipesScenario, ...]") -> None:
-    """Store each scenario of the original API's file under its id; one that is refused keeps no other one out."""
+    """Store each scenario of the original API's file under its id; one that is refused keeps no
+    other one out."""
     from scenarioctl.operations.outcomes import OUTCOMES
 
     imported, refused = [], []
@@ -424,7 +454,8 @@ def _import_all(entries: "tuple[BagpipesScenario, ...]") -> None:
 
 
 def _read_source(source: str) -> str:
-    """Return the text that *source* names, or *source* itself where it can only be a share string."""
+    """Return the text that *source* names, or *source* itself where it can only be a share
+    string."""
     from pathlib import Path
 
     if source == "-":
@@ -451,7 +482,10 @@ def _read_source(source: str) -> str:
     metavar="FORM",
     choices=("share", "json", "flow"),
     default="share",
-    help="Format: share (default; for the web editor), json, or flow (a flow file, as scenario edit opens it).",
+    help=(
+        "Format: share (default; for the web editor), json, or flow (a flow file, as scenario "
+        "edit opens it)."
+    ),
 )
 @option("--syntax", default="toml", hidden=True)
 @click.option("--or-diagram", is_flag=True, hidden=True)
@@ -479,13 +513,17 @@ def export(form: str, syntax: str, or_diagram: bool, **fields: Any) -> None:
 def delete(ids: tuple[str, ...], yes: bool) -> None:
     """Remove scenarios from the store, with their jobs, logs and drafts.
 
-    On a terminal you are asked first. Without one, and with --json, --yes is required. Each id is printed once its scenario
-    is removed. Those that can't be removed are reported, and the others are removed.
+    On a terminal you are asked first. Without one, and with --json, --yes is required. Each id is
+    printed once its scenario is removed. Those that can't be removed are reported, and the others
+    are removed.
     """
     if not yes and not confirms():
         raise InvalidRequest(
             field="--yes",
-            problem="is missing: without a terminal, and with --json, nobody can be asked before scenarios are deleted",
+            problem=(
+                "is missing: without a terminal, and with --json, nobody can be asked before "
+                "scenarios are deleted"
+            ),
         )
     ids = tuple(dict.fromkeys(ids))
     refused: list[ScenarioctlError] = []
@@ -527,7 +565,8 @@ def _find(ids: Iterable[str], refused: list[ScenarioctlError]) -> Iterator[str]:
 
 
 def _describe(id: str) -> str:
-    """Return an id with the name and the title of its scenario, and whether its job is running, as far as that can be read."""
+    """Return an id with the name and the title of its scenario, and whether its job is running, as
+    far as that can be read."""
     what = id
     with suppress(ScenarioctlError):
         shown = perform(operation="scenarios.show_scenario", id=id).answer

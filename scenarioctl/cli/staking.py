@@ -21,19 +21,23 @@ _PAYEES = {
 
 @click.group(cls=Group)
 def staking() -> None:
-    """Show what an account has at stake, and build what a staker signs: on an Asset Hub, where staking has moved to."""
+    """Show what an account has at stake, and build what a staker signs: on an Asset Hub, where
+    staking has moved to."""
 
 
 @staking.command(
     operation="staking.show_staking",
     arguments=("address",),
-    example="scenarioctl staking show 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 --chain assetHub",
+    example=(
+        "scenarioctl staking show 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 --chain assetHub"
+    ),
 )
 def show(**fields: Any) -> None:
-    """Show what an account has at stake: its bond, what unlocks and when, its nomination pool, votes, and unclaimed rewards.
+    """Show what an account has at stake: its bond, what unlocks and when, its nomination pool,
+    votes, and unclaimed rewards.
 
-    Dates are estimates: eras can be longer than planned. The table lists rewards that no payout has paid. Anybody can pay
-    them out, for all nominators of the page.
+    Dates are estimates: eras can be longer than planned. The table lists rewards that no payout has
+    paid. Anybody can pay them out, for all nominators of the page.
     """
     result = perform(**fields)
     emit(result.answer, lambda: _draw(result.answer))
@@ -43,7 +47,10 @@ def _draw(answer: Mapping[str, Any]) -> None:
     facts = {
         "account": answer["account"],
         "chain": f"{answer['chain']}, block {answer['block']}, era {answer['era']}",
-        "bonded": f"{describe_amount(answer['total'])}, of which {describe_amount(answer['active'])} earn rewards",
+        "bonded": (
+            f"{describe_amount(answer['total'])}, of which {describe_amount(answer['active'])} "
+            "earn rewards"
+        ),
     }
     if answer["unlocking"]:
         facts["unlocking"] = _unlocking(answer["unlocking"])
@@ -55,7 +62,9 @@ def _draw(answer: Mapping[str, Any]) -> None:
         facts["nominates"] = ", ".join(answer["nominations"])
     pool = answer["pool"]
     if pool:
-        facts["pool"] = f"{pool['id']}, with {_known(pool['amount'])}; {_known(pool['pending'])} to claim"
+        facts["pool"] = (
+            f"{pool['id']}, with {_known(pool['amount'])}; {_known(pool['pending'])} to claim"
+        )
         if pool["unlocking"]:
             facts["pool unlocking"] = _unlocking(pool["unlocking"])
     if answer["locks"]:

@@ -17,7 +17,15 @@ from scenarioctl.cli.execution import (
     tell,
 )
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import bold, brief_time, draw_facts, draw_table, head_age, printable, say
+from scenarioctl.cli.output import (
+    bold,
+    brief_time,
+    draw_facts,
+    draw_table,
+    head_age,
+    printable,
+    say,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.stores.copying import CopiedTable
@@ -29,11 +37,14 @@ _SHOWN = 10
 _MARKS = {"executed": "+", "failed": "x"}
 
 
-@click.command(cls=Command, operation="status.show_status", example="scenarioctl status --field needs.count")
+@click.command(
+    cls=Command, operation="status.show_status", example="scenarioctl status --field needs.count"
+)
 def status() -> None:
     """Show what needs you, and how the chains, the worker and the jobs are.
 
-    In the column of the last runs, the newest stands last: + for a run that succeeded, x for one that failed.
+    In the column of the last runs, the newest stands last: + for a run that succeeded, x for one
+    that failed.
     """
     standing = perform()
     print_answer(standing, draw=lambda: draw_status(standing.answer))
@@ -50,13 +61,21 @@ def draw_status(answer: Mapping[str, Any]) -> None:
         "needs you": needs["count"],
     }
     if needs["approvals_unread"]:
-        facts["approvals"] = f"unknown on {', '.join(each['title'] for each in needs['approvals_unread'])}"
+        facts["approvals"] = (
+            f"unknown on {', '.join(each['title'] for each in needs['approvals_unread'])}"
+        )
     draw_facts(facts)
     _part(
         "chains",
         ("chain", "state", "best block", "its time", "age"),
         [
-            (each["name"], _state(each), each["block"], brief_time(each["block_time"]), head_age(each))
+            (
+                each["name"],
+                _state(each),
+                each["block"],
+                brief_time(each["block_time"]),
+                head_age(each),
+            )
             for each in answer["chains"]
         ],
     )
@@ -160,12 +179,16 @@ def store() -> None:
 
 
 @store.command(example="scenarioctl store init")
-@option("--grant", metavar="ROLE", help="Let this role of the server read and write, but not change tables.")
+@option(
+    "--grant",
+    metavar="ROLE",
+    help="Let this role of the server read and write, but not change tables.",
+)
 def init(grant: str | None) -> None:
     """Create the tables of the store.
 
-    On a PostgreSQL server, all tables are in the schema `scenarioctl`, with those of the dispatch engine. If they are
-    there already, they stay as they are.
+    On a PostgreSQL server, all tables are in the schema `scenarioctl`, with those of the dispatch
+    engine. If they are there already, they stay as they are.
     """
     from scenarioctl.config import without_password
     from scenarioctl.stores import create_store
@@ -183,12 +206,16 @@ def init(grant: str | None) -> None:
     "  scenarioctl store backup 'scenarios-{date}.db' --keep 14"
 )
 @argument("file", metavar="FILE")
-@option("--keep", metavar="N", help="Keep only the N newest backups of this name. FILE must contain {date}.")
+@option(
+    "--keep",
+    metavar="N",
+    help="Keep only the N newest backups of this name. FILE must contain {date}.",
+)
 def backup(file: str, keep: str | None) -> None:
     """Copy the store to a new file, while daemons and commands use it.
 
-    FILE has everything as it is at one moment, and is verified before it appears. In its name, {date} becomes the time in UTC.
-    For a store on a PostgreSQL server, use pg_dump.
+    FILE has everything as it is at one moment, and is verified before it appears. In its name,
+    {date} becomes the time in UTC. For a store on a PostgreSQL server, use pg_dump.
     """
     import time
 
@@ -198,7 +225,9 @@ def backup(file: str, keep: str | None) -> None:
     most = (
         0
         if keep is None
-        else read_number(keep, field="keep", kind="a number of files", expected="1 or more", least=1)
+        else read_number(
+            keep, field="keep", kind="a number of files", expected="1 or more", least=1
+        )
     )
     location = read_settings().store
     done = back_up_store(location, file, keep=most, now=time.time_ns())
@@ -215,8 +244,9 @@ def backup(file: str, keep: str | None) -> None:
 def restore(file: str) -> None:
     """Put a backup in place of the store. Stop all its daemons first.
 
-    FILE is verified first. The previous store is kept beside it. Jobs that ran at the time of the backup are stopped: they
-    would draft again what was signed since. For a store on a PostgreSQL server, use pg_restore.
+    FILE is verified first. The previous store is kept beside it. Jobs that ran at the time of the
+    backup are stopped: they would draft again what was signed since. For a store on a PostgreSQL
+    server, use pg_restore.
     """
     import time
 
@@ -236,11 +266,16 @@ def restore(file: str) -> None:
     if kept is not None:
         tell(f"The previous store is kept: {kept}")
     for id in done.stopped:
-        tell(f"Stopped job {id}. Before you start it, find out which of its later drafts were sent.")
+        tell(
+            f"Stopped job {id}. Before you start it, find out which of its later drafts were sent."
+        )
 
 
 @store.command(
-    example="scenarioctl store copy scenarios.db postgresql://owner@db.example.org/scenarioctl --stop-jobs"
+    example=(
+        "scenarioctl store copy scenarios.db postgresql://owner@db.example.org/scenarioctl "
+        "--stop-jobs"
+    )
 )
 @argument("source", metavar="FROM")
 @argument("target", metavar="TO")
@@ -252,30 +287,37 @@ def restore(file: str) -> None:
 def copy(source: str, target: str, stop_jobs: bool) -> None:
     """Copy everything in a store to another, empty one.
 
-    FROM and TO are paths or postgresql:// URLs. Log lines, drafts and events keep their numbers. At the end, all rows of both
-    stores are compared.
+    FROM and TO are paths or postgresql:// URLs. Log lines, drafts and events keep their numbers. At
+    the end, all rows of both stores are compared.
 
-    Stop all daemons of both stores first. During the copy, others can read FROM and not write to it. The copy's jobs are
-    stopped: start them with `scenarioctl job start`.
+    Stop all daemons of both stores first. During the copy, others can read FROM and not write to
+    it. The copy's jobs are stopped: start them with `scenarioctl job start`.
 
     If the copy is interrupted, run the command again: it compares what is there, and continues.
     """
     from scenarioctl.config import refuse_password, without_password
 
     for name, location in (("FROM", source), ("TO", target)):
-        refuse_password(location, name, instead="into the file of a service (postgresql://?service=NAME)")
+        refuse_password(
+            location, name, instead="into the file of a service (postgresql://?service=NAME)"
+        )
     stopped, tables = run(_copy(source, target, stop_jobs=stop_jobs))
     rows = [
-        {"table": each.name, "rows": each.rows, "copied": each.copied, "hash": each.digest} for each in tables
+        {"table": each.name, "rows": each.rows, "copied": each.copied, "hash": each.digest}
+        for each in tables
     ]
     names = {"source": without_password(source), "target": without_password(target)}
     answer = {**names, "stopped": stopped, "tables": rows}
-    print_table(answer, ("table", "rows", "copied now", "hash"), (list(row.values()) for row in rows))
+    print_table(
+        answer, ("table", "rows", "copied now", "hash"), (list(row.values()) for row in rows)
+    )
     total = sum(each.rows for each in tables)
     tell(f"Verified: both stores have the same {total} rows.")
 
 
-async def _copy(source: str, target: str, *, stop_jobs: bool) -> "tuple[list[str], list[CopiedTable]]":
+async def _copy(
+    source: str, target: str, *, stop_jobs: bool
+) -> "tuple[list[str], list[CopiedTable]]":
     import time
 
     from scenarioctl.cli.reports import shown_bar
@@ -299,8 +341,8 @@ async def _copy(source: str, target: str, *, stop_jobs: bool) -> "tuple[list[str
 def migrate(contract: bool) -> None:
     """Bring the tables of the store to the version of this program.
 
-    Daemons of older versions can run meanwhile. What they still need is removed only with `--contract`. The tables of a SQLite
-    file are also migrated by any other command that opens it.
+    Daemons of older versions can run meanwhile. What they still need is removed only with
+    `--contract`. The tables of a SQLite file are also migrated by any other command that opens it.
     """
     from scenarioctl.config import without_password
     from scenarioctl.stores import migrate_store
@@ -322,11 +364,13 @@ def migrate(contract: bool) -> None:
         names = ", ".join(done.waiting)
         if done.is_usable:
             tell(
-                f"Waiting: {names}. When no older daemon runs any more, run: scenarioctl store migrate --contract"
+                f"Waiting: {names}. When no older daemon runs any more, run: scenarioctl "
+                "store migrate --contract"
             )
         else:
             say(
-                f"Waiting: {names}. This version cannot run without them, and older daemons cannot run with them. Stop all"
+                f"Waiting: {names}. This version cannot run without them, and older "
+                "daemons cannot run with them. Stop all"
                 " daemons, then run: scenarioctl store migrate --contract"
             )
 

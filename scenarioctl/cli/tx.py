@@ -20,7 +20,14 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.job_output import read_local
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import brief_time, describe_amount, draw_facts, draw_json, printable, short_time
+from scenarioctl.cli.output import (
+    brief_time,
+    describe_amount,
+    draw_facts,
+    draw_json,
+    printable,
+    short_time,
+)
 from scenarioctl.cli.reports import draw_check, plain_command, print_one, show_meaning
 from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.model.amounts import parse_typed, several_meanings, to_text
@@ -39,7 +46,8 @@ tx.add_command(
         "transfer",
         "transfers.transfer_tokens",
         prints="tx",
-        example="scenarioctl --offline tx transfer --from polkadot --to assetHub --asset DOT --amount 1.5 \\\n"
+        example="scenarioctl --offline tx transfer --from polkadot --to assetHub --asset DOT "
+        "--amount 1.5 \\\n"
         "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
@@ -76,12 +84,13 @@ def decode(**fields: Any) -> None:
 def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     """Make the payload that SENDER signs for an unsigned transaction.
 
-    Pass HEX (an unsigned extrinsic or call data) with --chain, the id of a stored SCENARIO, or a --job. stderr says what
-    the transaction does.
+    Pass HEX (an unsigned extrinsic or call data) with --chain, the id of a stored SCENARIO, or a
+    --job. stderr says what the transaction does.
 
-    Sign the field bytes_to_sign: the payload itself, or its blake2b-256 hash if it is longer than 256 bytes.
-    signer_payload is the same for polkadot.js and its wallets (SignerPayloadJSON), vault_payload for Polkadot
-    Vault. Nonce, era, block and metadata hash are read from the connected chain if you leave them out.
+    Sign the field bytes_to_sign: the payload itself, or its blake2b-256 hash if it is longer than
+    256 bytes. signer_payload is the same for polkadot.js and its wallets (SignerPayloadJSON),
+    vault_payload for Polkadot Vault. Nonce, era, block and metadata hash are read from the
+    connected chain if you leave them out.
     """
     if qr_file is not None:
         from scenarioctl.cli.pictures import check_file
@@ -123,13 +132,16 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     "--amount",
     metavar="TOKENS",
     default="",
-    help="Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. max is all that --sender can send now.",
+    help=(
+        "Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. max is "
+        "all that --sender can send now."
+    ),
 )
 def check(amount: str, **fields: Any) -> None:
     """Simulate a transaction on every chain it touches, before it is signed.
 
-    Pass HEX (an unsigned extrinsic or call data) with --chain, or a transfer. The exit code is 6 if the verdict is
-    refused, and 5 if it is unknown.
+    Pass HEX (an unsigned extrinsic or call data) with --chain, or a transfer. The exit code is 6 if
+    the verdict is refused, and 5 if it is unknown.
     """
     from scenarioctl.operations.outcomes import OUTCOMES
 
@@ -145,7 +157,8 @@ def check(amount: str, **fields: Any) -> None:
 
 
 def _refuse_old_unit(amount: str) -> None:
-    """Refuse a large whole number: it was in the smallest unit before whole tokens were taken, and a script may still mean that."""
+    """Refuse a large whole number: it was in the smallest unit before whole tokens were taken, and
+    a script may still mean that."""
     try:
         typed = parse_typed(amount, field="amount")
     except InvalidRequest:
@@ -153,7 +166,9 @@ def _refuse_old_unit(amount: str) -> None:
         return
     if typed.is_bare and typed.number >= _LARGE:
         found = to_text(typed.number)
-        raise several_meanings("amount", amount, (f"{found}raw (smallest unit)", f"{found}.0 (whole tokens)"))
+        raise several_meanings(
+            "amount", amount, (f"{found}raw (smallest unit)", f"{found}.0 (whole tokens)")
+        )
 
 
 tx.add_command(
@@ -164,7 +179,8 @@ tx.add_command(
         arguments=("tx",),
         example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
         "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
-        "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl tx send polkadot -",
+        "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl "
+        "tx send polkadot -",
     )
 )
 
@@ -177,7 +193,8 @@ tx.add_command(
 def status(**fields: Any) -> None:
     """Show what became of a sent transaction, by its hash.
 
-    The chain is asked each time. A transaction that wasn't sent from here is looked for in the newest 64 blocks.
+    The chain is asked each time. A transaction that wasn't sent from here is looked for in the
+    newest 64 blocks.
     """
     result = perform(**fields)
     print_answer(result, draw=lambda: draw_status(result.answer))
@@ -186,16 +203,19 @@ def status(**fields: Any) -> None:
 @tx.command(
     "list",
     operation="transaction_history.list_transactions",
-    example="scenarioctl tx list --since 30d\n  scenarioctl tx list --since 2026-01-01 --until 2027-01-01 --limit 1000 --csv > 2026.csv",
+    example=(
+        "scenarioctl tx list --since 30d\n  scenarioctl tx list --since 2026-01-01 --until "
+        "2027-01-01 --limit 1000 --csv > 2026.csv"
+    ),
 )
 def list_(**fields: Any) -> None:
     """List the transactions that were sent from here, the newest first.
 
-    Columns: time, chain, state, what it does, what it cost, hash. No chain is asked: the state is that of the last
-    `tx status`. The store keeps the newest 10,000.
+    Columns: time, chain, state, what it does, what it cost, hash. No chain is asked: the state is
+    that of the last `tx status`. The store keeps the newest 10,000.
 
-    With --csv, there is a row for each asset that left the account, without the fee, or came to it. A page after the first
-    has no line with the names of the columns.
+    With --csv, there is a row for each asset that left the account, without the fee, or came to it.
+    A page after the first has no line with the names of the columns.
     """
     for name in ("since", "until"):
         fields[name] = read_local(fields[name])
@@ -228,9 +248,10 @@ def list_(**fields: Any) -> None:
 def send(**fields: Any) -> None:
     """Send a signed transaction to its chain, and print its hash.
 
-    It is sent only once, and only if it is a signed transaction of that chain with a valid signature and an unused
-    nonce. With --expect, it also has to be what was to be signed, with the same call, signer, nonce, era, tip, fee asset and
-    metadata hash. `tx status` says later what became of it. With --wait, the exit code is 6 if the chain included it and it failed.
+    It is sent only once, and only if it is a signed transaction of that chain with a valid
+    signature and an unused nonce. With --expect, it also has to be what was to be signed, with the
+    same call, signer, nonce, era, tip, fee asset and metadata hash. `tx status` says later what
+    became of it. With --wait, the exit code is 6 if the chain included it and it failed.
     """
     from scenarioctl.cli.reports import shown_progress
 
@@ -249,7 +270,10 @@ def send(**fields: Any) -> None:
             draw_json(answer["events"])
         names = {name for each in answer["events"] for event in each.values() for name in event}
         if names & {"Sent", "UpwardMessageSent", "XcmpMessageSent"}:
-            tell(f"To see later what arrived, run: scenarioctl tx status {fields['chain']} {answer['hash']}")
+            tell(
+                f"To see later what arrived, run: scenarioctl tx status {fields['chain']} "
+                f"{answer['hash']}"
+            )
 
     print_answer(result, draw=draw)
 
@@ -263,7 +287,9 @@ def _costs(answer: Mapping[str, Any]) -> dict[str, str]:
     others: dict[str, str] = {}
     for each in answer.get("costs") or ():
         former = others.get(each["what"])
-        others[each["what"]] = f"{former}, {describe_amount(each)}" if former else describe_amount(each)
+        others[each["what"]] = (
+            f"{former}, {describe_amount(each)}" if former else describe_amount(each)
+        )
     found = {
         "left the signer": left and f"{left}, fees included",
         **others,
@@ -295,7 +321,8 @@ def draw_status(answer: Mapping[str, Any]) -> None:
     for made in answer["created"]:
         at = f", made at {printable(made['at'])}" if made["at"] else ""
         click.echo(
-            f"created: {printable(made['address'])}, of which {printable(made['proxy'])} is a proxy of the type {printable(made['type'])}{at}"
+            f"created: {printable(made['address'])}, of which {printable(made['proxy'])} "
+            f"is a proxy of the type {printable(made['type'])}{at}"
         )
     for each in answer["arrivals"]:
         click.echo(f"{printable(each['chain'])}: {printable(_say_arrival(each))}")
@@ -323,10 +350,11 @@ def _say_arrival(arrival: Mapping[str, Any]) -> str:
 def call(args: tuple[str, ...], **fields: Any) -> None:
     """Build the unsigned transaction of any call of a chain.
 
-    ARGs are the call's arguments in their order: whole numbers (in the smallest unit), addresses, 0x hex, text, the name
-    of a variant, null or '' for an option without a value, JSON for what has parts, and 0x hex for a call inside the call.
-    @FILE stands for the text of a file, @- for stdin, @@ for text that begins with @. Put -- before negative numbers.
-    Names are matched without case, _ and -.
+    ARGs are the call's arguments in their order: whole numbers (in the smallest unit), addresses,
+    0x hex, text, the name of a variant, null or '' for an option without a value, JSON for what has
+    parts, and 0x hex for a call inside the call. @FILE stands for the text of a file, @- for stdin,
+    @@ for text that begins with @. Put -- before negative numbers. Names are matched without case,
+    _ and -.
     """
     print_one(perform(args=tuple(_read_argument(arg) for arg in args), **fields), "tx")
 
@@ -341,7 +369,8 @@ def call(args: tuple[str, ...], **fields: Any) -> None:
 def batch(calls: tuple[str, ...], **fields: Any) -> None:
     """Join several calls in one unsigned transaction.
 
-    HEX is call data or an unsigned extrinsic. @FILE is a file with one of them to a line, - is stdin.
+    HEX is call data or an unsigned extrinsic. @FILE is a file with one of them to a line, - is
+    stdin.
     """
     found = [line for each in calls for line in _read_lines(each)]
     print_one(perform(calls=tuple(found), **fields), "tx")

@@ -21,7 +21,8 @@ xcm.add_command(
         "asset-transfer",
         "transfers.asset_transfer",
         prints="txdata",
-        example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --asset DOT \\\n"
+        example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --asset "
+        "DOT \\\n"
         "    --amount 15000000000 --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
@@ -70,14 +71,15 @@ def _about(seconds: int) -> str:
 @xcm.command(
     operation="asset_traps.find_trapped_assets",
     arguments=("chain",),
-    example="scenarioctl xcm trapped assetHub --address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
+    example="scenarioctl xcm trapped assetHub --address "
+    "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
     "  scenarioctl xcm trapped assetHub --block 9000000 --blocks 200",
 )
 def trapped(**fields: Any) -> None:
     """List the assets that were trapped on a chain, and who can claim them.
 
-    They are found in the events of its blocks. The state of the chain tells whether they are still in the trap, and a
-    dry run whether their account can claim them.
+    They are found in the events of its blocks. The state of the chain tells whether they are still
+    in the trap, and a dry run whether their account can claim them.
     """
     answer = perform(**fields).answer
     rows = (
@@ -116,7 +118,8 @@ def openchannels(**fields: Any) -> None:
     def draw() -> None:
         answer = result.answer
         draw_table(
-            (f"channels of {answer['sourcechain']}",), [(number,) for number in answer["open_hrmp_channels"]]
+            (f"channels of {answer['sourcechain']}",),
+            [(number,) for number in answer["open_hrmp_channels"]],
         )
 
     print_answer(result, draw=draw)

@@ -1,4 +1,5 @@
-"""Tables as CSV (RFC 4180): read strictly, and written such that no spreadsheet takes a cell for a formula."""
+"""Tables as CSV (RFC 4180): read strictly, and written such that no spreadsheet takes a cell for a
+formula."""
 
 import csv
 import io
@@ -12,7 +13,8 @@ FORMULA = ("=", "+", "-", "@")
 
 
 def read_csv(text: str, *, field: str) -> Iterator[tuple[int, list[str]]]:
-    """Give the line on which each row of *text* begins, from 1, and its cells without spaces around them.
+    """Give the line on which each row of *text* begins, from 1, and its cells without spaces around
+    them.
 
     Empty lines are left out. InvalidRequest names the line on which the text is no CSV.
     """
@@ -26,7 +28,9 @@ def read_csv(text: str, *, field: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise InvalidRequest(field=field, problem=f": line {begins} is not CSV: {error}") from None
+            raise InvalidRequest(
+                field=field, problem=f": line {begins} is not CSV: {error}"
+            ) from None
         if any(cells):
             yield begins, cells
 
@@ -39,7 +43,8 @@ def write_csv(lines: Sequence[Sequence[str]]) -> str:
 
 
 def _harmless(cell: str) -> str:
-    """Return *cell* on one line, such that no spreadsheet takes it for a formula; a number stays one."""
+    """Return *cell* on one line, such that no spreadsheet takes it for a formula; a number stays
+    one."""
     text = "".join(each if each.isprintable() else " " for each in cell).strip()
     is_number = re.fullmatch(r"-?\d+(\.\d+)?", text, re.ASCII)
     return f"'{text}" if text.startswith(FORMULA) and not is_number else text

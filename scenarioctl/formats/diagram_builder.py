@@ -43,7 +43,9 @@ class DiagramBuilder:
     """Collects boxes and arrows; `document` places them."""
 
     def __init__(
-        self, new_suffix: Callable[[], str] = random_suffix, new_uuid: Callable[[], str] = random_uuid
+        self,
+        new_suffix: Callable[[], str] = random_suffix,
+        new_uuid: Callable[[], str] = random_uuid,
     ) -> None:
         self.new_uuid = new_uuid
         self._new_suffix = new_suffix
@@ -52,7 +54,9 @@ class DiagramBuilder:
         #: The ids of the boxes, as they were drawn.
         self.drawn: list[str] = []
 
-    def add(self, box: EditorBox, form: Mapping[str, Any], *, extra: Mapping[str, Any] | None = None) -> str:
+    def add(
+        self, box: EditorBox, form: Mapping[str, Any], *, extra: Mapping[str, Any] | None = None
+    ) -> str:
         """Draw a box and return its id; *extra* are keys that the editor keeps beside the form."""
         if len(self._nodes) >= MAX_NODES:
             raise TooLarge(f"the diagram would have more than {MAX_NODES} nodes")
@@ -95,20 +99,26 @@ class DiagramBuilder:
         return {
             "nodes": list(self._nodes.values()),
             "edges": [
-                _edge(source, target) for target, sources in self._before.items() for source in sources
+                _edge(source, target)
+                for target, sources in self._before.items()
+                for source in sources
             ],
         }
 
     def diagram(self) -> Diagram:
-        """Return what `read_diagram` reads from the document.  The limits of forms are not checked."""
+        """Return what `read_diagram` reads from the document.  The limits of forms are not
+        checked."""
         document = self.document()
         return Diagram(
             nodes=tuple(
-                Node(id=raw["id"], type=raw["type"], form=raw["formData"], position=position, raw=raw)
+                Node(
+                    id=raw["id"], type=raw["type"], form=raw["formData"], position=position, raw=raw
+                )
                 for position, raw in enumerate(document["nodes"])
             ),
             edges=tuple(
-                Edge(id=raw["id"], source=raw["source"], target=raw["target"]) for raw in document["edges"]
+                Edge(id=raw["id"], source=raw["source"], target=raw["target"])
+                for raw in document["edges"]
             ),
             document=document,
         )

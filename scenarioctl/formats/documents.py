@@ -1,8 +1,9 @@
-"""Read and write JSON within limits and without losing digits, flow files as TOML, and diagrams as others and stores keep them.
+"""Read and write JSON within limits and without losing digits, flow files as TOML, and diagrams as
+others and stores keep them.
 
-The web editor's share format is standard base64 of a zlib stream of the diagram's JSON, and the original API keeps a file of
-those: `{"urls": [{"shortUrl": id, "longUrl": share string}, …]}`.  A store has compact JSON in an LZ4 frame, readable with
-`lz4.frame.decompress`.
+The web editor's share format is standard base64 of a zlib stream of the diagram's JSON, and the
+original API keeps a file of those: `{"urls": [{"shortUrl": id, "longUrl": share string}, …]}`.  A
+store has compact JSON in an LZ4 frame, readable with `lz4.frame.decompress`.
 """
 
 import binascii
@@ -19,7 +20,8 @@ from scenarioctl.model.diagram import MAX_DEPTH, check_depth
 
 #: The largest document, in bytes of UTF-8.
 MAX_BYTES = 16 * 1024 * 1024
-#: The most values in a document: objects, lists and their members.  The largest diagram seen has 400.
+#: The most values in a document: objects, lists and their members.  The largest diagram seen has
+#: 400.
 MAX_VALUES = 250_000
 #: The most escaped characters: the parser is slow on them and holds the GIL.
 MAX_ESCAPES = 2_000_000
@@ -28,7 +30,9 @@ MAX_ESCAPES = 2_000_000
 _MAX_DIGITS = 80
 
 _PLAIN = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-_SORTED = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
+_SORTED = json.JSONEncoder(
+    separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True
+)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 #: In a document without escapes: a text, or a character before a value.
 _TOKEN = re.compile(r'"[^"]*+(?P<end>"?+)|(?P<value>[,\[{])')
@@ -39,9 +43,9 @@ _PART = 1024 * 1024
 def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
     """Return the value that *text* holds, numbers exactly as written.
 
-    Refused beside what is not JSON: NaN and infinities, a key given twice, a fraction with more digits
-    than a double keeps, lone surrogates, nesting beyond `MAX_DEPTH`, more than *limit* bytes, `MAX_VALUES` values
-    or `MAX_ESCAPES` escapes.
+    Refused beside what is not JSON: NaN and infinities, a key given twice, a fraction with more
+    digits than a double keeps, lone surrogates, nesting beyond `MAX_DEPTH`, more than *limit*
+    bytes, `MAX_VALUES` values or `MAX_ESCAPES` escapes.
     """
     text = decode_text(text, field=field, limit=limit)
     check_values(text, field=field)
@@ -50,7 +54,10 @@ def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
     except json.JSONDecodeError as error:
         raise BadJson(
             field=field,
-            problem=f"is not JSON: {_lower_first(error.msg)} (line {error.lineno}, column {error.colno})",
+            problem=(
+                f"is not JSON: {_lower_first(error.msg)} (line {error.lineno}, column "
+                f"{error.colno})"
+            ),
         ) from None
     except _Unacceptable as error:
         raise BadJson(field=field, problem=str(error)) from None
@@ -63,7 +70,9 @@ def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise BadJson(
-                field=field, problem="contains half of a surrogate pair", expected="whole characters"
+                field=field,
+                problem="contains half of a surrogate pair",
+                expected="whole characters",
             ) from None
     return value
 
@@ -94,14 +103,17 @@ def decode_text(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> str
 
 
 def check_values(text: str, *, field: str) -> None:
-    """Raise TooLarge if *text* has too many values or escapes, which cost more to parse than their bytes suggest."""
+    """Raise TooLarge if *text* has too many values or escapes, which cost more to parse than their
+    bytes suggest."""
     if len(text) <= MAX_VALUES:
         return
     parts = [(at, at + _PART) for at in range(0, len(text), _PART)]
     if sum(text.count("\\", *part) for part in parts) > MAX_ESCAPES:
         raise TooLarge(
             field=field,
-            problem=f"has more than {MAX_ESCAPES} characters written as escapes, write them as they are",
+            problem=(
+                f"has more than {MAX_ESCAPES} characters written as escapes, write them as they are"
+            ),
         )
     # An upper bound first: it also counts characters within texts.
     most = sum(text.count(each, *part) for part in parts for each in ",[{")
@@ -110,7 +122,8 @@ def check_values(text: str, *, field: str) -> None:
 
 
 def _holds_more(text: str) -> bool:
-    """Return whether the document has more than MAX_VALUES values; meaningless if it is not JSON."""
+    """Return whether the document has more than MAX_VALUES values; meaningless if it is not
+    JSON."""
     at = values = texts = 0
     is_inside = False
     while at < len(text):
@@ -187,7 +200,8 @@ def read_float(text: str) -> float:
         exact = not text.upper().partition("E")[0].strip("-0.")
     if not exact:
         raise _Unacceptable(
-            f"contains {shorten(text)}, which has more digits than a JSON number can hold; write it as text"
+            f"contains {shorten(text)}, which has more digits than a JSON number can hold; "
+            "write it as text"
         )
     return value
 
@@ -228,7 +242,11 @@ def write_toml(document: Mapping[str, Any]) -> str:
 
 
 def _is_tables(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(entry, Mapping) for entry in value)
+    )
 
 
 def _lines(table: Mapping[str, Any], place: str) -> str:
@@ -246,9 +264,12 @@ def _value(value: Any, place: str, *, lines: bool = False) -> str:
     if isinstance(value, str):
         return _lines_of(value) if lines and "\n" in value else _quoted(value)
     if isinstance(value, list):
-        return f"[{', '.join(_value(entry, f'{place}[{number}]') for number, entry in enumerate(value))}]"
+        items = [_value(entry, f"{place}[{number}]") for number, entry in enumerate(value)]
+        return f"[{', '.join(items)}]"
     if isinstance(value, Mapping):
-        entries = (f"{_key(key)} = {_value(entry, f'{place}.{key}')}" for key, entry in value.items())
+        entries = (
+            f"{_key(key)} = {_value(entry, f'{place}.{key}')}" for key, entry in value.items()
+        )
         return f"{{ {', '.join(entries)} }}" if value else "{}"
     raise InvalidRequest(field=place, problem=f"is {name_of(value)}, which TOML cannot express")
 
@@ -301,7 +322,9 @@ def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
     if not decompressor.eof:
         raise InvalidRequest(f"{name} is damaged: its end is missing")
     if decompressor.unused_data:
-        raise InvalidRequest(f"{name} is damaged: {len(decompressor.unused_data)} bytes follow its end")
+        raise InvalidRequest(
+            f"{name} is damaged: {len(decompressor.unused_data)} bytes follow its end"
+        )
     try:
         written = text.decode()
         check_values(written, field=name)
@@ -311,7 +334,8 @@ def unpack(blob: bytes, *, name: str = "the stored diagram") -> Any:
 
 
 def unpacked_size(blob: bytes) -> int:
-    """Return the bytes of JSON that the header of *blob* claims; more than the limit if it claims nothing."""
+    """Return the bytes of JSON that the header of *blob* claims; more than the limit if it claims
+    nothing."""
     import lz4.frame
 
     try:
@@ -321,7 +345,11 @@ def unpacked_size(blob: bytes) -> int:
 
 
 def _reason(error: Exception) -> str:
-    return "it is not an LZ4 frame" if "ERROR_frameType" in str(error) else "its LZ4 frame cannot be read"
+    return (
+        "it is not an LZ4 frame"
+        if "ERROR_frameType" in str(error)
+        else "its LZ4 frame cannot be read"
+    )
 
 
 class BagpipesScenario(NamedTuple):
@@ -343,9 +371,15 @@ def read_bagpipes_store(text: str, *, limit: int) -> tuple[BagpipesScenario, ...
     except ScenarioctlError:
         # Reading it as a diagram reports what is wrong.
         return None
-    if not isinstance(document, dict) or "nodes" in document or not isinstance(document.get("urls"), list):
+    if (
+        not isinstance(document, dict)
+        or "nodes" in document
+        or not isinstance(document.get("urls"), list)
+    ):
         return None
-    return tuple(_read_entry(entry, f"urls[{number}]") for number, entry in enumerate(document["urls"]))
+    return tuple(
+        _read_entry(entry, f"urls[{number}]") for number, entry in enumerate(document["urls"])
+    )
 
 
 def _read_entry(entry: Any, place: str) -> BagpipesScenario:
@@ -370,7 +404,8 @@ _ENCODED = {f"%{ord(sign):02X}": sign for sign in "+/=-_"}
 
 
 def read_share(text: str, *, field: str = "url") -> Any:
-    """Return the document in *text*: a share string, however padded or broken into lines, or a link with one."""
+    """Return the document in *text*: a share string, however padded or broken into lines, or a link
+    with one."""
     if len(text) > _MAX_TEXT:
         raise TooLarge(field=field, problem=f"is longer than {_MAX_TEXT} characters")
     packed = _parameter_of(text)
@@ -378,7 +413,9 @@ def read_share(text: str, *, field: str = "url") -> Any:
     for space in whitespace:
         packed = packed.replace(space, "")
     if not packed:
-        raise InvalidRequest(field=field, problem="is empty", expected="the base64 share string of a diagram")
+        raise InvalidRequest(
+            field=field, problem="is empty", expected="the base64 share string of a diagram"
+        )
     if packed != text and _SCENARIO_ID.fullmatch(packed) and _PARAMETER in text:
         raise InvalidRequest(
             field=field,
@@ -388,7 +425,10 @@ def read_share(text: str, *, field: str = "url") -> Any:
     packed = packed.rstrip("=").translate(_FROM_URLSAFE)
     if not _BASE64.fullmatch(packed) or len(packed) % 4 == 1:
         raise InvalidRequest(
-            field=field, value=text, problem="is not base64", expected="the share string of a diagram"
+            field=field,
+            value=text,
+            problem="is not base64",
+            expected="the share string of a diagram",
         )
     stream = binascii.a2b_base64(packed + "=" * (-len(packed) % 4))
     inflater = zlib.decompressobj()
@@ -425,7 +465,8 @@ def write_share(document: object) -> str:
 
 
 def read_import(text: str | bytes, *, field: str = "diagram") -> Any:
-    """Return the document in *text*, be it the diagram's JSON, its share string or a link with one."""
+    """Return the document in *text*, be it the diagram's JSON, its share string or a link with
+    one."""
     start = text[:256].lstrip()
     if isinstance(text, bytes):
         if start[:3] == b"\xef\xbb\xbf" or start[:1] in (b"{", b"[", b'"'):

@@ -1,8 +1,9 @@
-"""Accounts that others act for: which calls go around a call, so that a multisig or a proxied account makes it."""
+"""Accounts that others act for: which calls go around a call, so that a multisig or a proxied
+account makes it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.named_addresses import LONGEST
@@ -39,7 +40,10 @@ class MultisigLayer:
     account: bytes
 
     def write(self) -> dict[str, Any]:
-        return {"threshold": self.threshold, "signatories": ["0x" + each.hex() for each in self.signatories]}
+        return {
+            "threshold": self.threshold,
+            "signatories": ["0x" + each.hex() for each in self.signatories],
+        }
 
 
 Layer = ProxyLayer | MultisigLayer
@@ -47,7 +51,8 @@ Layer = ProxyLayer | MultisigLayer
 
 @dataclass(frozen=True, kw_only=True)
 class Acting:
-    """Who acts for whom: the account whose money moves, and what goes around its calls, innermost first."""
+    """Who acts for whom: the account whose money moves, and what goes around its calls, innermost
+    first."""
 
     #: As the address book has it.
     name: str
@@ -67,9 +72,11 @@ class Acting:
 
 
 def read_acting(value: object, *, field: str) -> Acting:
-    """Return what `Acting.write` wrote; InvalidRequest for anything else, since diagrams come from anywhere."""
+    """Return what `Acting.write` wrote; InvalidRequest for anything else, since diagrams come from
+    anywhere."""
     try:
-        name, layers, signer = value["name"], value["layers"], value.get("signer", "")  # type: ignore[index,attr-defined]
+        fields = cast("dict[str, Any]", value)
+        name, layers, signer = fields["name"], fields["layers"], fields.get("signer", "")
         read = tuple(_read_layer(each) for each in layers)
     except (LookupError, TypeError, ValueError, AttributeError):
         name, read, signer = None, (), ""
@@ -102,9 +109,11 @@ def _read_account(text: str) -> bytes:
 
 
 def multisig(signatories: Sequence[bytes], threshold: int) -> MultisigLayer:
-    """Return the multisig of *signatories*, with the account that the pallet Multisig gives it on every chain.
+    """Return the multisig of *signatories*, with the account that the pallet Multisig gives it on
+    every chain.
 
-    InvalidRequest if there can be none. Source: `multi_account_id` of pallet-multisig of polkadot-sdk, read 2026-11-27.
+    InvalidRequest if there can be none. Source: `multi_account_id` of pallet-multisig of
+    polkadot-sdk, read 2026-11-27.
     """
     from hashlib import blake2b
 
@@ -112,7 +121,9 @@ def multisig(signatories: Sequence[bytes], threshold: int) -> MultisigLayer:
         raise _bad_threshold(threshold, MOST_SIGNATORIES)
     members = sorted(set(signatories))
     if len(members) < len(signatories):
-        raise InvalidRequest(field="signatories", problem="has an account twice", expected="each once")
+        raise InvalidRequest(
+            field="signatories", problem="has an account twice", expected="each once"
+        )
     if not 2 <= len(members) <= MOST_SIGNATORIES or len({len(each) for each in members}) > 1:
         raise InvalidRequest(
             field="signatories",
@@ -123,17 +134,23 @@ def multisig(signatories: Sequence[bytes], threshold: int) -> MultisigLayer:
         raise _bad_threshold(threshold, len(members))
     # Fewer than 64 have a compact length of one byte.
     count = (
-        bytes((len(members) << 2,)) if len(members) < 64 else (len(members) << 2 | 1).to_bytes(2, "little")
+        bytes((len(members) << 2,))
+        if len(members) < 64
+        else (len(members) << 2 | 1).to_bytes(2, "little")
     )
     data = b"modlpy/utilisuba" + count + b"".join(members) + threshold.to_bytes(2, "little")
     account = blake2b(data, digest_size=32).digest()[: len(members[0])]
     return MultisigLayer(threshold=threshold, signatories=tuple(members), account=account)
 
 
-def pure_account(creator: bytes, proxy_type: bytes, *, block: int, extrinsic: int, index: int) -> bytes:
-    """Return the account without a key that *creator* made in that extrinsic of that block, as one of the pallet Proxy's.
+def pure_account(
+    creator: bytes, proxy_type: bytes, *, block: int, extrinsic: int, index: int
+) -> bytes:
+    """Return the account without a key that *creator* made in that extrinsic of that block, as one
+    of the pallet Proxy's.
 
-    *proxy_type* is the encoded type. Source: `pure_account` of pallet-proxy of polkadot-sdk, read 2026-11-27.
+    *proxy_type* is the encoded type. Source: `pure_account` of pallet-proxy of polkadot-sdk, read
+    2026-11-27.
     """
     from hashlib import blake2b
 

@@ -1,4 +1,5 @@
-"""Amounts: text at the edge, Decimal while scaling, int on chain, never float.  Whole numbers, choices and hex of a request too."""
+"""Amounts: text at the edge, Decimal while scaling, int on chain, never float.  Whole numbers,
+choices and hex of a request too."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -26,9 +27,11 @@ def values_of(request: "DataclassInstance") -> dict[str, Any]:
 
 
 def read_digits(text: object, *, longest: int = MOST_DIGITS) -> int | None:
-    """Return the number that *text* writes in at most *longest* ASCII digits; None for everything else.
+    """Return the number that *text* writes in at most *longest* ASCII digits; None for everything
+    else.
 
-    The only way from text to a number here: Python's `int` reads other scripts, `_` and signs, and raises above 4300 digits.
+    The only way from text to a number here: Python's `int` reads other scripts, `_` and signs, and
+    raises above 4300 digits.
     """
     if isinstance(text, str) and len(text) <= longest and text.isascii() and text.isdigit():
         return int(text)
@@ -36,9 +39,16 @@ def read_digits(text: object, *, longest: int = MOST_DIGITS) -> int | None:
 
 
 def read_number(
-    value: object, *, field: str, kind: str, expected: str = "", least: int = 0, most: int = 10**18 - 1
+    value: object,
+    *,
+    field: str,
+    kind: str,
+    expected: str = "",
+    least: int = 0,
+    most: int = 10**18 - 1,
 ) -> int:
-    """Return *value*, a whole number or its digits; InvalidRequest says that it is not of this *kind*."""
+    """Return *value*, a whole number or its digits; InvalidRequest says that it is not of this
+    *kind*."""
     number = read_digits(value) if isinstance(value, str) else value
     if isinstance(number, int) and not isinstance(number, bool) and least <= number <= most:
         return number
@@ -72,13 +82,15 @@ _TYPED = re.compile(
     r"(?!0[xX])([0-9.,_]+(?:[eE][+-]?[0-9]{1,4})?)\s*((?:[kKM]\s+)?(?![eE][+-]?[0-9])[^\W\d_]\S*)?"
 )
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?", re.ASCII)
-#: Thousands with a space between them: also one that no line breaks at, or a narrow one, as pictures and pages print them.
+#: Thousands with a space between them: also one that no line breaks at, or a narrow one, as
+#: pictures and pages print them.
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?:[ \u00a0\u2009\u202f][0-9]{3})+(?![0-9_])", re.ASCII)
 #: The unit of an amount in the smallest unit.
 RAW = "raw"
 #: What others call that unit.
 _SMALLEST = (RAW, "planck", "plancks")
-#: A prefix of a symbol -> its power of ten.  There are tokens called GDOT and GETH, and `1m` may be a million.
+#: A prefix of a symbol -> its power of ten.  There are tokens called GDOT and GETH, and `1m` may be
+#: a million.
 _PREFIXES = {"n": -9, "u": -6, "µ": -6, "μ": -6, "m": -3, "k": 3, "K": 3, "M": 6}
 
 
@@ -100,11 +112,13 @@ class TypedAmount(NamedTuple):
 
     @property
     def is_bare(self) -> bool:
-        """Whether it is a whole number alone, which is in the smallest unit where that is expected."""
+        """Whether it is a whole number alone, which is in the smallest unit where that is
+        expected."""
         return not self.unit and "." not in f"{self.number:f}"
 
     def in_smallest_unit(self, symbol: str, decimals: int | None) -> int | None:
-        """Return the amount, raw, of the asset of that *symbol* (empty: none); None if it isn't sure, or no such amount exists."""
+        """Return the amount, raw, of the asset of that *symbol* (empty: none); None if it isn't
+        sure, or no such amount exists."""
         exponent = 0 if self.is_smallest else self._exponent(symbol, decimals)
         if exponent is None or self.number.adjusted() < -_LENGTH_MAX:
             return None
@@ -112,7 +126,8 @@ class TypedAmount(NamedTuple):
         return int(raw) if raw.denominator == 1 and raw <= U128_MAX else None
 
     def _exponent(self, symbol: str, decimals: int | None) -> int | None:
-        """Return how many zeros one of the unit has in the smallest unit; None for a unit that may mean anything."""
+        """Return how many zeros one of the unit has in the smallest unit; None for a unit that may
+        mean anything."""
         if decimals is None:
             return None
         unit = self.unit
@@ -131,9 +146,11 @@ def parse_typed(
     expected: str = _EXPECTED,
     spell: Callable[[TypedAmount], Sequence[str]] | None = None,
 ) -> TypedAmount:
-    """Return *value*, which may have a unit, marks between digits, or a comma, if that can be read in only one way.
+    """Return *value*, which may have a unit, marks between digits, or a comma, if that can be read
+    in only one way.
 
-    For what can be read in several ways, *spell* writes each as the field takes it; empty if it can't.
+    For what can be read in several ways, *spell* writes each as the field takes it; empty if it
+    can't.
     """
     if not isinstance(value, str) or len(value) > _LENGTH_MAX:
         return TypedAmount(parse_number(value, field=field, expected=expected))
@@ -162,12 +179,15 @@ def parse_typed(
 def several_meanings(field: str, value: object, spelled: Iterable[str]) -> InvalidRequest:
     """Return the error for *value*, which can mean each of *spelled*."""
     return InvalidRequest(
-        field=field, value=value, problem=f"can mean {' or '.join(spelled)}: write the one that you mean"
+        field=field,
+        value=value,
+        problem=f"can mean {' or '.join(spelled)}: write the one that you mean",
     )
 
 
 def _readings(digits: str, *, is_whole: bool) -> tuple[str, ...]:
-    """Return *digits* without the marks between them, in each way to read them; with the marks if they mean nothing.
+    """Return *digits* without the marks between them, in each way to read them; with the marks if
+    they mean nothing.
 
     With *is_whole* they have no fraction.
     """
@@ -183,10 +203,13 @@ def _readings(digits: str, *, is_whole: bool) -> tuple[str, ...]:
     return (f"{whole}.{fraction}",)
 
 
-def parse_number(value: object, *, field: str, zero: bool = False, expected: str = _EXPECTED) -> Decimal:
+def parse_number(
+    value: object, *, field: str, zero: bool = False, expected: str = _EXPECTED
+) -> Decimal:
     """Return *value*, a JSON number or numeric text, exactly as written.
 
-    Booleans, NaN, infinities, negatives, digits of other scripts and (unless *zero*) zero are refused;
+    Booleans, NaN, infinities, negatives, digits of other scripts and (unless *zero*) zero are
+    refused;
     *expected* is what the sentence then asks for.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
@@ -194,13 +217,18 @@ def parse_number(value: object, *, field: str, zero: bool = False, expected: str
     text = _as_text(value)
     if len(text) > _LENGTH_MAX:
         raise InvalidRequest(
-            field=field, value=text, problem="is too long", expected=f"at most {_LENGTH_MAX} characters"
+            field=field,
+            value=text,
+            problem="is too long",
+            expected=f"at most {_LENGTH_MAX} characters",
         )
     if not _NUMBER.fullmatch(text):
         shown = _show(value, text)
         if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
             least = "zero or more" if zero else "a number above zero"
-            raise InvalidRequest(field=field, value=value, shown=shown, problem="is negative", expected=least)
+            raise InvalidRequest(
+                field=field, value=value, shown=shown, problem="is negative", expected=least
+            )
         raise InvalidRequest(
             field=field, value=value, shown=shown, problem="is not a number", expected=expected
         )
@@ -241,7 +269,9 @@ def parse_raw(value: object, *, field: str, zero: bool = False) -> int:
     return _within_u128(raw, value, field)
 
 
-def to_raw(amount: Decimal, decimals: int, *, field: str = "amount", symbol: str = "the asset") -> int:
+def to_raw(
+    amount: Decimal, decimals: int, *, field: str = "amount", symbol: str = "the asset"
+) -> int:
     """Return *amount* whole tokens in the smallest unit.
 
     Never goes through float: 0.1 DOT has to be 1000000000, not one less.  Nor through Decimal's own
@@ -251,7 +281,9 @@ def to_raw(amount: Decimal, decimals: int, *, field: str = "amount", symbol: str
     if raw is None:
         # 1e-9999 is short, its text is not.
         text = to_text(amount) if amount.adjusted() > -_LENGTH_MAX else str(amount)
-        raise InvalidRequest(field=field, problem=f"{text} has too many decimals, {symbol} has {decimals}")
+        raise InvalidRequest(
+            field=field, problem=f"{text} has too many decimals, {symbol} has {decimals}"
+        )
     return raw if raw <= U128_MAX else _within_u128(raw, to_text(amount), field)
 
 
@@ -295,13 +327,16 @@ def _integral(number: Decimal, scale: int = 1) -> int | None:
 def _within_u128(raw: int, value: object, field: str) -> int:
     if raw > U128_MAX:
         raise InvalidRequest(
-            field=field, value=value, problem="is more than any chain can hold (2^128 - 1 smallest units)"
+            field=field,
+            value=value,
+            problem="is more than any chain can hold (2^128 - 1 smallest units)",
         )
     return raw
 
 
 def from_hex(value: object) -> bytes | None:
-    """Return the bytes that *value* writes as `0x` and an even number of hex digits; None for anything else."""
+    """Return the bytes that *value* writes as `0x` and an even number of hex digits; None for
+    anything else."""
     if not isinstance(value, str) or value[:2] not in ("0x", "0X"):
         return None
     try:

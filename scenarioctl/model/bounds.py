@@ -19,23 +19,30 @@ _BETWEEN = re.compile(r",\s+|(?<=[A-Za-z]),")
 
 
 def read_bounds(value: object, *, field: str) -> str:
-    """Return *value*, one amount or a list of them, as a job keeps it: `10 DOT, 5 USDT`; empty for none.
+    """Return *value*, one amount or a list of them, as a job keeps it: `10 DOT, 5 USDT`; empty for
+    none.
 
     InvalidRequest if one has no symbol, or two have the same.
     """
     listed: Iterable[Any] = value if isinstance(value, (list, tuple)) else (value,)
     found: dict[str, str] = {}
     for each in (
-        part for item in listed for part in (_BETWEEN.split(item) if isinstance(item, str) else [item])
+        part
+        for item in listed
+        for part in (_BETWEEN.split(item) if isinstance(item, str) else [item])
     ):
         if isinstance(each, str) and each.strip().lower() in (NONE, ""):
             continue
         typed = parse_typed(each, field=field, expected=_EXPECTED)
         if not typed.unit or typed.is_smallest or " " in typed.unit or "," in typed.unit:
-            raise InvalidRequest(field=field, value=each, problem="names no asset", expected=_EXPECTED)
+            raise InvalidRequest(
+                field=field, value=each, problem="names no asset", expected=_EXPECTED
+            )
         exponent = typed.number.as_tuple().exponent
         if isinstance(exponent, int) and exponent < -_DECIMALS:
-            raise InvalidRequest(field=field, value=each, problem="has more decimals than any asset")
+            raise InvalidRequest(
+                field=field, value=each, problem="has more decimals than any asset"
+            )
         if typed.unit.casefold() in found:
             raise InvalidRequest(
                 field=field,
@@ -45,7 +52,9 @@ def read_bounds(value: object, *, field: str) -> str:
             )
         found[typed.unit.casefold()] = f"{to_text(typed.number)} {typed.unit}"
     if len(found) > _MOST:
-        raise InvalidRequest(field=field, problem=f"has {len(found)} amounts", expected=f"at most {_MOST}")
+        raise InvalidRequest(
+            field=field, problem=f"has {len(found)} amounts", expected=f"at most {_MOST}"
+        )
     return ", ".join(found.values())
 
 
@@ -56,5 +65,6 @@ def split_bounds(text: str) -> dict[str, Fraction]:
 
 
 def write_amount(amount: Fraction) -> str:
-    """Return so many whole tokens as digits; *amount* has no more decimals than an asset may have."""
+    """Return so many whole tokens as digits; *amount* has no more decimals than an asset may
+    have."""
     return to_whole(int(amount * 10**_DECIMALS), _DECIMALS)

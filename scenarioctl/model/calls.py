@@ -41,13 +41,15 @@ class UnsignedTransaction:
     offline: bool = False
     #: Warnings for the signer.
     warnings: tuple[str, ...] = ()
-    #: What a person has to confirm before a scenario is made of it, like a minimum far below the quote.
+    #: What a person has to confirm before a scenario is made of it, like a minimum far below the
+    #: quote.
     doubts: tuple[str, ...] = ()
     #: Further notes, like the quote behind a swap's minimum.
     notes: tuple[str, ...] = ()
     #: The result of a check, if one was requested.
     check: "Check | None" = None
-    #: How many endpoints told what its amounts rest on (a maximum, a quote, trapped assets), 1 or 2; 0 if no node did.
+    #: How many endpoints told what its amounts rest on (a maximum, a quote, trapped assets), 1 or
+    #: 2; 0 if no node did.
     asked: Literal[0, 1, 2] = 0
     #: Of an amount `max`: what it is, in whole tokens; empty otherwise.
     maximum: str = ""

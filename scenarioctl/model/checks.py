@@ -30,7 +30,9 @@ class Amount:
     @property
     def human(self) -> str:
         """`1.5 DOT`; empty where the decimals are not known."""
-        return "" if self.decimals is None else f"{to_whole(self.value, self.decimals)} {self.asset}"
+        return (
+            "" if self.decimals is None else f"{to_whole(self.value, self.decimals)} {self.asset}"
+        )
 
     def __str__(self) -> str:
         return self.human or f"{self.value} of the smallest unit of {self.asset}"
@@ -45,9 +47,9 @@ class Step:
 
     #: Literal of the chain.
     chain: str
-    #: `leaves`, `transaction fee`, `deposit`, `delivery`, `execution`, `relayer`, `receiver deposit`, `computed arrival` or
-    #: `arrives`. Of what is lost: `destroyed`, `dust`, `locked` or `trapped`. Of a swap: `buys`, `buys about`,
-    #: `buys at least`, `pays about` or `pays at most`.
+    #: `leaves`, `transaction fee`, `deposit`, `delivery`, `execution`, `relayer`, `receiver
+    #: deposit`, `computed arrival` or `arrives`. Of what is lost: `destroyed`, `dust`, `locked` or
+    #: `trapped`. Of a swap: `buys`, `buys about`, `buys at least`, `pays about` or `pays at most`.
     what: str
     amount: Amount
     #: Whether it is a bound, of which the chain refunds a part.
@@ -66,9 +68,11 @@ class Holding:
     #: SS58 of the chain.
     account: str
     amount: Amount
-    #: Role of the account, if known: `the sender`, `the multisig` (once all approve), `the beneficiary`, `sovereign account of hydraDx`.
+    #: Role of the account, if known: `the sender`, `the multisig` (once all approve), `the
+    #: beneficiary`, `sovereign account of hydraDx`.
     role: str = ""
-    #: Whether it is an account of the chain itself, for fees or backing, that the transaction does not name.
+    #: Whether it is an account of the chain itself, for fees or backing, that the transaction does
+    #: not name.
     system: bool = False
 
     def answer(self) -> HoldingAnswer:

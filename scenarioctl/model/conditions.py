@@ -1,4 +1,5 @@
-"""Conditions: two values compared, joined with `and` and `or`.  The values are those of a formula, texts in quotes, and times."""
+"""Conditions: two values compared, joined with `and` and `or`.  The values are those of a formula,
+texts in quotes, and times."""
 
 import json
 import operator
@@ -43,7 +44,8 @@ class ConditionReader(FormulaReader):
 
     tokens, longest = _TOKENS, 4000
     expected = (
-        "a comparison like {{ query.data.free }}raw < 5 DOT, or {{ http.status }} = 200 and time >= 08:00"
+        "a comparison like {{ query.data.free }}raw < 5 DOT, or {{ http.status }} = 200 and "
+        "time >= 08:00"
     )
 
     def __init__(
@@ -56,12 +58,14 @@ class ConditionReader(FormulaReader):
         quote: int | None = None,
         is_template: bool = False,
     ) -> None:
-        """*now* is the moment as `2026-12-01T08:30` in UTC, *quote* what the swap brings, raw; None if it has none."""
+        """*now* is the moment as `2026-12-01T08:30` in UTC, *quote* what the swap brings, raw; None
+        if it has none."""
         super().__init__(text, field, unit, None, is_template=is_template)
         self._now, self._quote = now, quote
 
     def judge(self) -> bool:
-        """Return whether the condition is met; InvalidRequest if it can't be read, or compares what can't be compared."""
+        """Return whether the condition is met; InvalidRequest if it can't be read, or compares what
+        can't be compared."""
         met = self._every()
         while self._word("or"):
             # Both are read, so that a mistake shows in the first run.
@@ -128,7 +132,9 @@ class ConditionReader(FormulaReader):
         return text or ""
 
     def _word(self, word: str) -> bool:
-        found = self._at < len(self._tokens) and (self._tokens[self._at]["word"] or "").lower() == word
+        found = (
+            self._at < len(self._tokens) and (self._tokens[self._at]["word"] or "").lower() == word
+        )
         self._at += found
         return found
 

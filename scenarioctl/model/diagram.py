@@ -1,7 +1,7 @@
 """A diagram of the web editor: its nodes, its edges, and the order in which they run.
 
-The document is kept exactly as it came, so that what is exported is what was imported; nodes and edges are
-views into it.
+The document is kept exactly as it came, so that what is exported is what was imported; nodes and
+edges are views into it.
 """
 
 import heapq
@@ -10,14 +10,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, TooLarge, name_of, shorten
+from scenarioctl.errors import (
+    ChainUnreachable,
+    InvalidRequest,
+    ScenarioctlError,
+    TooLarge,
+    name_of,
+    shorten,
+)
 from scenarioctl.model.acting import Acting, read_acting
 
 #: Limits of a diagram.  The largest one seen has 40 nodes and nests 9 levels.
 MAX_NODES = 10_000
 MAX_EDGES = 20_000
 MAX_DEPTH = 100
-#: Values in the form of a `chain` node, which every action near it looks through.  The largest one seen has 20.
+#: Values in the form of a `chain` node, which every action near it looks through.  The largest one
+#: seen has 20.
 MAX_CHAIN_VALUES = 1_000
 
 #: Characters of a name.
@@ -30,7 +38,8 @@ MAX_TAG = 50
 #: The key of a document that says who acts for another account in it.
 ACTING = "actingAs"
 
-#: Nodes that are searched for a neighbor: in a hostile diagram each of 10 000 nodes could search all others.
+#: Nodes that are searched for a neighbor: in a hostile diagram each of 10 000 nodes could search
+#: all others.
 _NEARBY = 256
 
 #: Nodes of a cycle that are named in a message.
@@ -55,7 +64,8 @@ class Problem:
 
     @property
     def is_mistake(self) -> bool:
-        """Return whether the diagram is at fault: it doesn't wait for data, and no chain has to be asked first."""
+        """Return whether the diagram is at fault: it doesn't wait for data, and no chain has to be
+        asked first."""
         return not self.waiting and self.code == InvalidRequest.code
 
     @property
@@ -114,7 +124,8 @@ class Diagram:
 
     @cached_property
     def acting(self) -> Acting | None:
-        """Who acts for another account in all its transactions; None where signers act for themselves."""
+        """Who acts for another account in all its transactions; None where signers act for
+        themselves."""
         given = self.document.get(ACTING)
         return None if given is None else read_acting(given, field=ACTING)
 
@@ -155,7 +166,10 @@ class Diagram:
         index: dict[str, int] = {}
         duplicated = set()
         for node in self.nodes:
-            if index.setdefault(node.id, node.position) != node.position and node.id not in duplicated:
+            if (
+                index.setdefault(node.id, node.position) != node.position
+                and node.id not in duplicated
+            ):
                 duplicated.add(node.id)
                 error = InvalidRequest(f"the id {shorten(node.id)} is used by more than one node")
                 found.append(Problem(node=node.id, error=error))
@@ -179,7 +193,8 @@ class Diagram:
     def nearest(
         self, node: Node, types: frozenset[str], *, upstream: bool, stop: frozenset[str]
     ) -> list[Node]:
-        """Return the closest nodes of *types* along the edges, through all other nodes except those of *stop*."""
+        """Return the closest nodes of *types* along the edges, through all other nodes except those
+        of *stop*."""
         links = self.incoming if upstream else self._outgoing
         found: dict[int, Node] = {}
         seen = {node.id}
@@ -202,15 +217,18 @@ class Diagram:
         return [found[position] for position in sorted(found)]
 
     def with_neighbors(self, change: Callable[[Node, Node], Node]) -> "Diagram":
-        """Return this diagram with *change*, called with a neighbor and the node that reads it, in `nearest`."""
-        return _ChangedNeighbors(nodes=self.nodes, edges=self.edges, document=self.document, change=change)
+        """Return this diagram with *change*, called with a neighbor and the node that reads it, in
+        `nearest`."""
+        return _ChangedNeighbors(
+            nodes=self.nodes, edges=self.edges, document=self.document, change=change
+        )
 
     @cached_property
     def numbering(self) -> tuple[str, ...]:
         """Return the ids of the nodes as the web editor numbers them, from 1 on.
 
-        It follows the first arrow that leaves each node, from the first node that no arrow enters.  Nodes beside that
-        path have no number.
+        It follows the first arrow that leaves each node, from the first node that no arrow enters.
+        Nodes beside that path have no number.
         """
         entered = {edge.target for edge in self.edges}
         leaving: dict[str, Edge] = {}
@@ -265,13 +283,16 @@ class _ChangedNeighbors(Diagram):
 
 
 def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
-    """Return the diagram in *document*, any `{nodes, edges}` of React Flow; one without forms is fine.
+    """Return the diagram in *document*, any `{nodes, edges}` of React Flow; one without forms is
+    fine.
 
     InvalidRequest names the place that is malformed, TooLarge a diagram beyond the limits above.
     """
     if not isinstance(document, dict):
         raise InvalidRequest(
-            field=field, problem=f"is {name_of(document)}", expected="an object with `nodes` and `edges`"
+            field=field,
+            problem=f"is {name_of(document)}",
+            expected="an object with `nodes` and `edges`",
         )
     raw_nodes, raw_edges = (_list_in(document, key, field) for key in ("nodes", "edges"))
     for key, entries, limit in (("nodes", raw_nodes, MAX_NODES), ("edges", raw_edges, MAX_EDGES)):
@@ -279,9 +300,12 @@ def read_diagram(document: object, *, field: str = "diagram") -> Diagram:
             raise TooLarge(field=field, problem=f"has {len(entries)} {key}, the limit is {limit}")
     check_depth(document, field=field)
     nodes = [
-        _read_node(raw, position, f"{field}.nodes[{position}]") for position, raw in enumerate(raw_nodes)
+        _read_node(raw, position, f"{field}.nodes[{position}]")
+        for position, raw in enumerate(raw_nodes)
     ]
-    edges = [_read_edge(raw, f"{field}.edges[{position}]") for position, raw in enumerate(raw_edges)]
+    edges = [
+        _read_edge(raw, f"{field}.edges[{position}]") for position, raw in enumerate(raw_edges)
+    ]
     return Diagram(nodes=tuple(nodes), edges=tuple(edges), document=document)
 
 
@@ -335,7 +359,9 @@ def read_name(value: object, *, field: str) -> str:
         raise InvalidRequest(field=field, problem=f"is {name_of(value)}", expected="text")
     if len(value) > MAX_NAME:
         raise InvalidRequest(
-            field=field, problem=f"is {len(value)} characters long", expected=f"at most {MAX_NAME} characters"
+            field=field,
+            problem=f"is {len(value)} characters long",
+            expected=f"at most {MAX_NAME} characters",
         )
     return value
 
@@ -350,7 +376,10 @@ def read_tags(value: object, *, field: str) -> list[str]:
                 field=field,
                 value=tag,
                 problem="is not a tag",
-                expected=f"a word of at most {MAX_TAG} characters without spaces and commas, and without - in front",
+                expected=(
+                    f"a word of at most {MAX_TAG} characters without spaces and commas, and "
+                    "without - in front"
+                ),
             )
     if len(set(value)) > MAX_TAGS:
         raise InvalidRequest(
@@ -359,7 +388,9 @@ def read_tags(value: object, *, field: str) -> list[str]:
     return sorted(set(value))
 
 
-def label_document(document: Mapping[str, Any], *, name: str, tags: Sequence[str]) -> dict[str, Any]:
+def label_document(
+    document: Mapping[str, Any], *, name: str, tags: Sequence[str]
+) -> dict[str, Any]:
     """Return *document* with this name and these tags, each left out if it is empty."""
     labels: dict[str, Any] = {"name": name, "tags": list(tags)}
     rest = {key: value for key, value in document.items() if key not in labels}
@@ -427,12 +458,15 @@ def sort_by_edges(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def find_cycle(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the numbers on one cycle, in its direction from its smallest on; empty if there is none."""
+    """Return the numbers on one cycle, in its direction from its smallest on; empty if there is
+    none."""
     free = set(sort_by_edges(count, pairs))
     if len(free) == count:
         return []
     before = {
-        target: source for source, target in reversed(pairs) if source not in free and target not in free
+        target: source
+        for source, target in reversed(pairs)
+        if source not in free and target not in free
     }
     # Every unsorted node has an unsorted one before it, so walking back closes the cycle.
     at = min(before)

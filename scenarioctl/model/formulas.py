@@ -1,4 +1,5 @@
-"""Formulas of amounts: `max - 10 DOT`, `25 %`, `min(max, 5 DOT)`.  Worked out in exact fractions, never float; nothing else can be run."""
+"""Formulas of amounts: `max - 10 DOT`, `25 %`, `min(max, 5 DOT)`.  Worked out in exact fractions,
+never float; nothing else can be run."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +20,10 @@ _DIGITS = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
 _UNIT = r"(?!0[xX]|(?:and|or)\b)[^\W\d_][\w.]*"
 _AMOUNT = re.compile(rf"\s*({_DIGITS})\s*({_UNIT})?\s*", re.ASCII)
 #: A number with or without a unit, a word, or a sign.
-TOKEN = rf"\s*(?:(?P<number>{_DIGITS}|\?)(?:\s*(?P<unit>%|{_UNIT}))?|(?P<word>[^\W\d_][\w.]*)|(?P<mark>[-+*/(),]))"
+TOKEN = (
+    rf"\s*(?:(?P<number>{_DIGITS}|\?)(?:\s*(?P<unit>%|{_UNIT}))?|(?P<word>[^\W\d_][\w.]*)|"
+    r"(?P<mark>[-+*/(),]))"
+)
 _TOKEN = re.compile(TOKEN)
 #: What only a formula has: a sign between two values, a function, a share, or `max`.
 _SIGNS = re.compile(r"[\w.)%]\s*[-+*/]|^\s*max\b|\bm(?:in|ax)\s*\(|[0-9?]\s*%|\(", re.IGNORECASE)
@@ -38,7 +42,8 @@ class Value(NamedTuple):
 
 
 def split_amount(text: str) -> tuple[str, str] | None:
-    """Return the digits and the unit of *text* if it is one amount and nothing else: `1.5`, `1.5 DOT`, `15000000000raw`."""
+    """Return the digits and the unit of *text* if it is one amount and nothing else: `1.5`, `1.5
+    DOT`, `15000000000raw`."""
     match = _AMOUNT.fullmatch(text) if len(text) <= _LONGEST else None
     return None if match is None else (match[1], match[2] or "")
 
@@ -63,14 +68,19 @@ def work_out(
 ) -> int:
     """Return what *text* comes to in the smallest unit, rounded down.
 
-    *unit* returns how many smallest units one of a unit has, and raises for a unit of another asset; *maximum* is what `max`
-    stands for. InvalidRequest if it can't be read, mixes numbers and amounts, or comes to nothing.
+    *unit* returns how many smallest units one of a unit has, and raises for a unit of another
+    asset; *maximum* is what `max` stands for. InvalidRequest if it can't be read, mixes numbers and
+    amounts, or comes to nothing.
     """
     value = FormulaReader(text, field, unit, maximum).read()
-    raw = int(value.number // 1) if value.kind != "number" else int(value.number * 10**decimals // 1)
+    raw = (
+        int(value.number // 1) if value.kind != "number" else int(value.number * 10**decimals // 1)
+    )
     if raw > U128_MAX:
         raise InvalidRequest(
-            field=field, value=text, problem="is more than any chain can hold (2^128 - 1 smallest units)"
+            field=field,
+            value=text,
+            problem="is more than any chain can hold (2^128 - 1 smallest units)",
         )
     if raw <= 0:
         raise InvalidRequest(
@@ -120,7 +130,8 @@ class FormulaReader:
     def _finish(self) -> None:
         if self._at < len(self._tokens):
             raise self._wrong(
-                f"has {shorten(self._tokens[self._at][0].strip())} where a sign or the end should be"
+                f"has {shorten(self._tokens[self._at][0].strip())} where a sign or the end "
+                "should be"
             )
 
     def _split(self) -> "list[re.Match[str]]":
@@ -132,7 +143,10 @@ class FormulaReader:
             if match["mark"] == "," and _BETWEEN_DIGITS.match(self._text, match.end() - 2):
                 raise self._wrong(
                     "has a comma that can separate values, thousands or decimals",
-                    "a space behind a comma between values, and none in a number: min(1500 DOT, max)",
+                    (
+                        "a space behind a comma between values, and none in a number: min(1500 "
+                        "DOT, max)"
+                    ),
                 )
             tokens.append(match)
             at = match.end()
@@ -259,6 +273,7 @@ class FormulaReader:
             return self._maximum
         if not self._is_template:
             raise self._wrong(
-                "depends on what the sender can send, which isn't known here", "an amount like 1.5 DOT"
+                "depends on what the sender can send, which isn't known here",
+                "an amount like 1.5 DOT",
             )
         return 1

@@ -1,11 +1,11 @@
-"""Jobs: a scenario that is run again and again, what a run leaves behind, the events that webhooks bring, and transactions
-that were sent.
+"""Jobs: a scenario that is run again and again, what a run leaves behind, the events that webhooks
+bring, and transactions that were sent.
 
 Times are nanoseconds since 1970, UTC, unless a name says otherwise; durations are nanoseconds too.
 
-The owner of a lease is a worker: `HOST:BOOT:PID NAMESPACE:PID:START:RANDOM`.  Every lease runs out by itself.  A worker that finds
-the process of another one gone frees its leases at once, but it can only know that of processes of its own host, boot and PID
-namespace.
+The owner of a lease is a worker: `HOST:BOOT:PID NAMESPACE:PID:START:RANDOM`.  Every lease runs out
+by itself.  A worker that finds the process of another one gone frees its leases at once, but it can
+only know that of processes of its own host, boot and PID namespace.
 """
 
 import os
@@ -33,7 +33,8 @@ RUN_FAILED = "run failed"
 EXECUTED = "workload executed"
 #: What the log says once when the scenario is changed.
 SCENARIO_CHANGED = "Scenario changed: the next run uses the new version"
-#: The last line of a run of a job that waits for the next one; and the beginning of it if the job does not.
+#: The last line of a run of a job that waits for the next one; and the beginning of it if the job
+#: does not.
 SLEEPING = "Sleeping"
 PAUSED = "Paused: "
 
@@ -75,14 +76,16 @@ class Schedule:
     pause_after: int = 0
     #: A run that takes longer has failed; 0: no limit.
     timeout: int = 0
-    #: The most that a draft moves of each asset, and all drafts of 24 hours: `10 DOT, 5 USDT`; both empty: anything.
+    #: The most that a draft moves of each asset, and all drafts of 24 hours: `10 DOT, 5 USDT`; both
+    #: empty: anything.
     max_amount: str = ""
     max_per_day: str = ""
     #: All steps are drafted as one transaction.
     batch: bool = False
 
     def pauses(self, failures: int) -> bool:
-        """Return whether the last of so many failed runs in a row pauses the job.  One that is resumed has as many more."""
+        """Return whether the last of so many failed runs in a row pauses the job.  One that is
+        resumed has as many more."""
         return self.pause_after > 0 and failures > 0 and failures % self.pause_after == 0
 
 
@@ -101,7 +104,8 @@ class Job:
     changed: int
     #: When its next leg begins; None if it is not running.
     due: int | None = None
-    #: The planned time that `due` was made of: without jitter.  A paused job keeps the one that it had.
+    #: The planned time that `due` was made of: without jitter.  A paused job keeps the one that it
+    #: had.
     planned: int | None = None
     #: Counts legs and starts: the store keeps nothing of a leg of an earlier epoch.
     epoch: int = 0
@@ -137,28 +141,34 @@ class JobChange:
     #: For its log, and when they are written.
     lines: tuple[str, ...] = ()
     written: int = 0
-    #: Its run in progress is over: one that waits has no further leg, and nothing of a leg in progress is kept.
+    #: Its run in progress is over: one that waits has no further leg, and nothing of a leg in
+    #: progress is kept.
     ends_run: bool = False
 
 
 def stopping(job: Job, *, now: int) -> JobChange:
     """Return the change that stops *job*, *now*."""
     stopped = replace(job, state=JobState.STOPPED, due=None, planned=None, changed=now, reason="")
-    return JobChange(job=stopped, lines=(f"Job stopped{while_waiting(job)}",), written=now, ends_run=True)
+    return JobChange(
+        job=stopped, lines=(f"Job stopped{while_waiting(job)}",), written=now, ends_run=True
+    )
 
 
 def while_waiting(job: Job) -> str:
-    """Return what a line of the log adds that says of *job* how it was changed, if its run waits for something."""
+    """Return what a line of the log adds that says of *job* how it was changed, if its run waits
+    for something."""
     if not job.waiting:
         return ""
     return (
-        f" while step {job.waiting} waited for {'a webhook' if job.step.startswith('webhook') else 'a delay'}"
+        f" while step {job.waiting} waited for "
+        f"{'a webhook' if job.step.startswith('webhook') else 'a delay'}"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leg:
-    """A part of a run, from its start or from a wait to the next wait or its end, that a worker has begun."""
+    """A part of a run, from its start or from a wait to the next wait or its end, that a worker has
+    begun."""
 
     #: As it is since then.
     job: Job
@@ -210,7 +220,8 @@ class MempoolDraft:
     expires: int | None = None
     #: Id of the diagram's node.
     node: str = ""
-    #: What `amount` is in whole tokens, like `1.5 DOT`; empty if no asset moves, or if nobody noted it.
+    #: What `amount` is in whole tokens, like `1.5 DOT`; empty if no asset moves, or if nobody noted
+    #: it.
     human: str = ""
     #: What it sends beside that to pay on the way, like `0.1 DOT`; empty for nothing.
     beside: str = ""
@@ -219,7 +230,8 @@ class MempoolDraft:
 
     @property
     def is_transaction(self) -> bool:
-        """Return whether there is a transaction to sign, and not an error or the answer of a chain."""
+        """Return whether there is a transaction to sign, and not an error or the answer of a
+        chain."""
         return self.spec_version is not None and self.tx != NO_TRANSACTION
 
 
@@ -312,7 +324,8 @@ class WebhookEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """What a run, or one leg of it, leaves behind, without the lines that are stored already; stored whole or not at all."""
+    """What a run, or one leg of it, leaves behind, without the lines that are stored already;
+    stored whole or not at all."""
 
     job: str
     #: The epoch of its leg; None for `job run`, which has no schedule.
@@ -331,9 +344,11 @@ class FinishedRun:
     #: When the job runs next, and the planned time without jitter; None pauses the job.
     due: int | None = None
     next_planned: int | None = None
-    #: The schedule that these times follow: if the job has another one by now, the store plans by that.
+    #: The schedule that these times follow: if the job has another one by now, the store plans by
+    #: that.
     schedule: Schedule | None = None
-    #: False for a planned time that was skipped, and while the run waits: it doesn't count as a run.
+    #: False for a planned time that was skipped, and while the run waits: it doesn't count as a
+    #: run.
     ran: bool = True
     #: What the run waits for; None: it has ended.
     wait: RunWait | None = None
@@ -378,7 +393,8 @@ class KnownWorker:
     version: str
     #: By how many nanoseconds its clock is ahead of the store's, at least; None if it has not told.
     clock_offset: int | None
-    #: When it last renewed its lease, by the store's clock, and whether the lease has run out since.
+    #: When it last renewed its lease, by the store's clock, and whether the lease has run out
+    #: since.
     seen: int
     is_silent: bool
     #: How many legs it has in progress, and the jobs of some of them.
@@ -394,7 +410,9 @@ class KnownWorker:
     def process(self) -> int | None:
         """Return the number of its process there; None if its name doesn't tell."""
         parts = self.owner.split(":")
-        return int(parts[3]) if len(parts) == 6 and parts[3].isascii() and parts[3].isdigit() else None
+        return (
+            int(parts[3]) if len(parts) == 6 and parts[3].isascii() and parts[3].isdigit() else None
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -438,7 +456,9 @@ def _host() -> str:
 
 def _boot() -> str:
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip() or _UNKNOWN
+        return (
+            Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip() or _UNKNOWN
+        )
     except OSError:
         return _UNKNOWN
 
@@ -451,11 +471,15 @@ def _namespace() -> str:
 
 
 def _start(pid: int) -> str:
-    """Return when the process began, in ticks since the boot: its number may be another's by now."""
+    """Return when the process began, in ticks since the boot: its number may be another's by
+    now."""
     try:
         # The name, in parentheses, may hold anything.
         fields = (
-            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()
         )
         # A zombie has ended: only nobody has asked yet how.
         return _UNKNOWN if len(fields) < 20 else "0" if fields[0] == "Z" else fields[19]
@@ -496,8 +520,8 @@ class SentTransaction:
     #: The job and the draft that it was made of; empty and None if it was made of none.
     job: str = ""
     draft: int | None = None
-    #: The scenario that it was made of, with a job or without one, and the node of its step; no node: all of its
-    #: transactions in one.  Empty if it was made of none.
+    #: The scenario that it was made of, with a job or without one, and the node of its step; no
+    #: node: all of its transactions in one.  Empty if it was made of none.
     scenario: str = ""
     node: str = ""
     state: SentState = SentState.UNCERTAIN
@@ -508,7 +532,8 @@ class SentTransaction:
     block_number: int | None = None
     #: What it did there, as the text of a JSON object; empty if that is not known.
     effects: str = ""
-    #: What it does, in a sentence, and the name of its scenario, as both were when it was sent; empty if they aren't known.
+    #: What it does, in a sentence, and the name of its scenario, as both were when it was sent;
+    #: empty if they aren't known.
     says: str = ""
     name: str = ""
     #: How often what is known has changed.

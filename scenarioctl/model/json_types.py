@@ -40,7 +40,8 @@ else:
         pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{9}Z$"
 
 
-#: `ok`: the beneficiary's credit on the last chain proves it. `refused`: proven not to arrive. `unknown`: neither.
+#: `ok`: the beneficiary's credit on the last chain proves it. `refused`: proven not to arrive.
+#: `unknown`: neither.
 Verdict: TypeAlias = Literal["ok", "refused", "unknown"]
 
 
@@ -113,7 +114,8 @@ class ArrivalAnswer(TypedDict):
 class Told(TypedDict):
     """What nodes told."""
 
-    #: How many endpoints it rests on: 2 if a second endpoint of each chain that isn't trusted gives the same answer, else 1.
+    #: How many endpoints it rests on: 2 if a second endpoint of each chain that isn't trusted gives
+    #: the same answer, else 1.
     asked: Literal[1, 2]
 
 

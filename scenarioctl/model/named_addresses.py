@@ -1,4 +1,5 @@
-"""Addresses with names: what an entry of the address book is, and which names protect from a mix-up."""
+"""Addresses with names: what an entry of the address book is, and which names protect from a
+mix-up."""
 
 import re
 import unicodedata
@@ -15,7 +16,10 @@ _ADDRESS_LENGTH = 30
 #: An address as pages and this program cut it.
 _CUT = re.compile(r"(?=\w*\d)(?=\w*[A-Z])\w{4,}(?:…|\.{2,3})\w{4,}")
 #: Small letters of Cyrillic and Greek, and digits, each before the Latin letter that it looks like.
-_PAIRS = "0o 1l il ıl аa еe оo рp сc уy хx кk мm тt нh вb іl јj ѕs ԁd һh ӏl ԛq ԝw αa βb εe ζz ηh ιl κk μm νn οo ρp τt υy χx γy"
+_PAIRS = (
+    "0o 1l il ıl аa еe оo рp сc уy хx кk мm тt нh вb іl јj ѕs ԁd һh ӏl ԛq ԝw αa βb εe ζz "
+    "ηh ιl κk μm νn οo ρp τt υy χx γy"
+)
 _ALIKE = {ord(pair[0]): pair[1] for pair in _PAIRS.split()}
 
 
@@ -30,7 +34,8 @@ class NamedAddress:
     address: str
     #: Whether it is one's own, whose balances are shown.
     watched: bool = False
-    #: What goes around its calls so that others make them, as `Acting.write` writes its layers; empty for an account whose key signs.
+    #: What goes around its calls so that others make them, as `Acting.write` writes its layers;
+    #: empty for an account whose key signs.
     layers: tuple[Mapping[str, Any], ...] = ()
     #: When it was added, in nanoseconds since 1970.
     created: int
@@ -52,7 +57,9 @@ def read_name(text: str) -> str:
 
     def refuse(problem: str) -> InvalidRequest:
         expected = f"1 to {LONGEST} printable characters, no commas and no {{{{"
-        return InvalidRequest(field="name", value=text, limit=80, problem=problem, expected=expected)
+        return InvalidRequest(
+            field="name", value=text, limit=80, problem=problem, expected=expected
+        )
 
     if not name:
         raise refuse("is empty")

@@ -60,7 +60,10 @@ class NotificationFormat(StrEnum):
 
 
 #: What may stand before the `+` of a target.
-_FORMATS = {**{each.value: each for each in NotificationFormat}, "mattermost": NotificationFormat.SLACK}
+_FORMATS = {
+    **{each.value: each for each in NotificationFormat},
+    "mattermost": NotificationFormat.SLACK,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +149,11 @@ def describe_target(url: str, format: str = NotificationFormat.JSON) -> str:
 
 
 def read_targets(value: object, *, field: str = "notify") -> tuple[NotificationTarget, ...]:
-    """Return the targets in *value*: a text, with commas between several, or a list of texts and tables.
+    """Return the targets in *value*: a text, with commas between several, or a list of texts and
+    tables.
 
-    `none` and an empty list are no targets.  InvalidRequest names the *field*, and no URL that may hold a secret.
+    `none` and an empty list are no targets.  InvalidRequest names the *field*, and no URL that may
+    hold a secret.
     """
     if isinstance(value, str):
         value = _parts_of(value, field)
@@ -189,13 +194,17 @@ def _read_target(value: object, field: str) -> NotificationTarget:
         if key not in ("url", "format", "events"):
             raise InvalidRequest(
                 field=field,
-                problem=f"has the unknown key {shorten(key)}, {suggest(key, ('url', 'format', 'events'))}",
+                problem=(
+                    f"has the unknown key {shorten(key)}, "
+                    f"{suggest(key, ('url', 'format', 'events'))}"
+                ),
             )
     url, prefix = _read_url(table.get("url"), field)
     given = table.get("format", prefix or NotificationFormat.JSON.value)
     if not isinstance(given, str) or given not in _FORMATS:
         raise InvalidRequest(
-            field=field, problem=f"has the unknown format {shorten(given)}, {suggest(given, list(_FORMATS))}"
+            field=field,
+            problem=f"has the unknown format {shorten(given)}, {suggest(given, list(_FORMATS))}",
         )
     if prefix and _FORMATS[given] != _FORMATS[prefix]:
         raise InvalidRequest(
@@ -235,10 +244,14 @@ def _read_url(value: object, field: str) -> tuple[str, str]:
         # Path and query may be secrets, also of a URL without its scheme.
         host = re.split(r"[/?#\\]", rest.rpartition("@")[2])[0]
         shown = f"{head}://{host}" if head else host
-        raise InvalidRequest(field=field, value=shown, problem="is not a web address", expected=_EXPECTED)
+        raise InvalidRequest(
+            field=field, value=shown, problem="is not a web address", expected=_EXPECTED
+        )
     if len(url) > MAX_URL:
         raise InvalidRequest(
-            field=field, problem=f"has a URL of {len(url)} characters", expected=f"at most {MAX_URL}"
+            field=field,
+            problem=f"has a URL of {len(url)} characters",
+            expected=f"at most {MAX_URL}",
         )
     return url, prefix
 
@@ -247,12 +260,15 @@ def _read_events(value: object, field: str) -> tuple[NotificationEvent, ...]:
     known = [each.value for each in NotificationEvent]
     if not isinstance(value, (list, tuple)):
         raise InvalidRequest(
-            field=field, problem=f"has events {shorten(value)}", expected=f"a list of: {', '.join(known)}"
+            field=field,
+            problem=f"has events {shorten(value)}",
+            expected=f"a list of: {', '.join(known)}",
         )
     for each in value:
         if each not in known:
             raise InvalidRequest(
-                field=field, problem=f"has the unknown event {shorten(each)}, {suggest(each, known)}"
+                field=field,
+                problem=f"has the unknown event {shorten(each)}, {suggest(each, known)}",
             )
     return tuple(event for event in NotificationEvent if event in value)
 
@@ -261,7 +277,10 @@ def write_targets(targets: Sequence[NotificationTarget]) -> str:
     """Return *targets* as they are stored; empty for none."""
     return (
         json.dumps(
-            [{"url": each.url, "format": each.format, "events": list(each.events)} for each in targets]
+            [
+                {"url": each.url, "format": each.format, "events": list(each.events)}
+                for each in targets
+            ]
         )
         if targets
         else ""
@@ -270,7 +289,8 @@ def write_targets(targets: Sequence[NotificationTarget]) -> str:
 
 @lru_cache(maxsize=1024)
 def read_stored_targets(text: str) -> tuple[NotificationTarget, ...]:
-    """Return what `write_targets` has written; ValueError, TypeError, KeyError or RecursionError if it has not."""
+    """Return what `write_targets` has written; ValueError, TypeError, KeyError or RecursionError if
+    it has not."""
     if not text:
         return ()
     return tuple(
@@ -284,7 +304,8 @@ def read_stored_targets(text: str) -> tuple[NotificationTarget, ...]:
 
 
 def read_secret(text: str) -> bytes:
-    """Return the key in *text*: `whsec_` and the base64 of 24 to 64 bytes; InvalidRequest doesn't quote it."""
+    """Return the key in *text*: `whsec_` and the base64 of 24 to 64 bytes; InvalidRequest doesn't
+    quote it."""
     least, most = SECRET_BYTES
     try:
         key = base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
@@ -294,6 +315,9 @@ def read_secret(text: str) -> bytes:
         raise InvalidRequest(
             field="notify_secret",
             problem="is not a signing secret",
-            expected=f"{SECRET_PREFIX} and the base64 of {least} to {most} bytes. Make one with: echo whsec_$(openssl rand -base64 32)",
+            expected=(
+                f"{SECRET_PREFIX} and the base64 of {least} to {most} bytes. Make one with: "
+                "echo whsec_$(openssl rand -base64 32)"
+            ),
         )
     return key

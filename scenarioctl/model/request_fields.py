@@ -1,8 +1,10 @@
-"""What a field of a request is to a person: the unit of its values, those to choose from, and what it is for.
+"""What a field of a request is to a person: the unit of its values, those to choose from, and what
+it is for.
 
-A request is a frozen dataclass. Beside the type of a field stands its `Value`, or a name for one below, and above it a
-`#:` comment says what it is for. Options and arguments of commands, completion, `/openapi.json` and `/docs` are made from
-them. In a comment, `name` with backticks is another field, or what to type.
+A request is a frozen dataclass. Beside the type of a field stands its `Value`, or a name for one
+below, and above it a `#:` comment says what it is for. Options and arguments of commands,
+completion, `/openapi.json` and `/docs` are made from them. In a comment, `name` with backticks is
+another field, or what to type.
 """
 
 import inspect
@@ -33,7 +35,8 @@ from scenarioctl.errors import ScenarioctlError
 class Value:
     """What a value of a field is, beside its type."""
 
-    #: Stands for a value in the help, like `CHAIN`; empty: the name of the field. It also tells what completes a value.
+    #: Stands for a value in the help, like `CHAIN`; empty: the name of the field. It also tells
+    #: what completes a value.
     unit: str = ""
     #: The values to choose from; empty if there are others.
     choices: tuple[str, ...] = ()
@@ -45,12 +48,14 @@ class Value:
     is_stored: bool = False
     #: It is an account: an address, or its name in the address book.
     is_account: bool = False
-    #: How a command line spells its option, if not like its name; other spellings, which are shown nowhere.
+    #: How a command line spells its option, if not like its name; other spellings, which are shown
+    #: nowhere.
     option: str = ""
     spellings: tuple[str, ...] = ()
     #: Few need it: the help of commands only names its option.
     rare: bool = False
-    #: The name of the field in JSON and query strings, if it isn't that in the code; other names that it is taken by.
+    #: The name of the field in JSON and query strings, if it isn't that in the code; other names
+    #: that it is taken by.
     public: str = ""
     also: tuple[str, ...] = ()
     #: What errors call a value, if not by the name of the field.
@@ -65,7 +70,9 @@ class Value:
 
 
 ChainName = Annotated[str, Value("CHAIN")]
-SourceChain = Annotated[str, Value("CHAIN", option="--from", spellings=("--source-chain", "--sourchain"))]
+SourceChain = Annotated[
+    str, Value("CHAIN", option="--from", spellings=("--source-chain", "--sourchain"))
+]
 DestinationChain = Annotated[
     str, Value("CHAIN", option="--to", spellings=("--dest-chain", "--destchain", "--deschain"))
 ]
@@ -73,7 +80,10 @@ DestinationChain = Annotated[
 DestChain = Annotated[
     str,
     Value(
-        "CHAIN", option="--to", spellings=("--dest-chain", "--destchain", "--deschain"), also=("deschain",)
+        "CHAIN",
+        option="--to",
+        spellings=("--dest-chain", "--destchain", "--deschain"),
+        also=("deschain",),
     ),
 ]
 PalletName = Annotated[str, Value("PALLET")]
@@ -93,14 +103,18 @@ Receiver = Annotated[
     ),
 ]
 #: Who acts for another account: the name of a multisig or of a proxied account in the address book.
-ActingName = Annotated[str, Value("NAME", complete="ADDRESS", public="as", option="--as", rare=True)]
+ActingName = Annotated[
+    str, Value("NAME", complete="ADDRESS", public="as", option="--as", rare=True)
+]
 _CALLED = ("scenario", "id", "job")
 ScenarioName = Annotated[str, Value("ID", is_stored=True, called=_CALLED)]
 JobName = Annotated[str, Value("ID", is_stored=True, complete="JOB", called=_CALLED)]
 JobNames = Annotated[tuple[str, ...], Value("ID", is_stored=True, complete="JOB", called=_CALLED)]
 _ALSO = ("scenario_id", "scenarioid", "job")
 #: The same in operations that the original interface hasn't, where it has one name.
-OwnScenarioName = Annotated[str, Value("ID", is_stored=True, public="scenario", also=_ALSO, called=_CALLED)]
+OwnScenarioName = Annotated[
+    str, Value("ID", is_stored=True, public="scenario", also=_ALSO, called=_CALLED)
+]
 #: The id alone: where a request that is repeated must not mean another scenario.
 OwnScenarioId = Annotated[str, Value("ID", public="scenario", also=_ALSO, called=_CALLED)]
 OwnJobName = Annotated[
@@ -126,7 +140,8 @@ Duration = Annotated[str | int | float, Value("DURATION")]
 
 
 class FieldRow(TypedDict):
-    """A field of a request, as command lines and schemas are made from it; what is left out is empty."""
+    """A field of a request, as command lines and schemas are made from it; what is left out is
+    empty."""
 
     name: str
     #: Stands for a value in the help.
@@ -157,13 +172,19 @@ def field_rows(request_type: type) -> Sequence[FieldRow]:
     """Return the fields of a request: its own in their order, then those of its base classes."""
     hints, notes = get_type_hints(request_type, include_extras=True), field_notes(request_type)
     defaults = {each.name: each.default for each in fields(request_type)}
-    names = dict.fromkeys(name for each in request_type.__mro__ for name in inspect.get_annotations(each))
+    names = dict.fromkeys(
+        name for each in request_type.__mro__ for name in inspect.get_annotations(each)
+    )
     rows = []
     for name in names:
         if name not in defaults:
             continue
         hint, value = hints[name], next(_values_in(hints[name]), Value())
-        row: dict[str, Any] = {"name": name, "unit": value.unit or name.upper(), "help": notes.get(name, "")}
+        row: dict[str, Any] = {
+            "name": name,
+            "unit": value.unit or name.upper(),
+            "help": notes.get(name, ""),
+        }
         if defaults[name] is not MISSING:
             row["default"] = defaults[name]
         if bool in _types_in(hint):
@@ -173,7 +194,9 @@ def field_rows(request_type: type) -> Sequence[FieldRow]:
         row |= {
             key: given
             for key, given in vars(value).items()
-            if key in FieldRow.__annotations__ and key != "unit" and given not in ((), "", False, None)
+            if key in FieldRow.__annotations__
+            and key != "unit"
+            and given not in ((), "", False, None)
         }
         rows.append(cast("FieldRow", row))
     return rows
@@ -204,7 +227,8 @@ def public_names(request_type: type) -> Mapping[str, str]:
 
 @cache
 def field_aliases(request_type: type) -> Mapping[str, str]:
-    """Return the other names by which JSON may name fields of a request, each with the name in JSON."""
+    """Return the other names by which JSON may name fields of a request, each with the name in
+    JSON."""
     public = public_names(request_type)
     return {
         other: public[name]
@@ -216,14 +240,18 @@ def field_aliases(request_type: type) -> Mapping[str, str]:
 
 @contextmanager
 def naming_fields(request_type: type, sent: object) -> Iterator[None]:
-    """Let errors of a request with the fields *sent* name the field at fault as who sent it calls it."""
+    """Let errors of a request with the fields *sent* name the field at fault as who sent it calls
+    it."""
     try:
         yield
     except ScenarioctlError as error:
-        head, rest = re.match(r"(\w*)(.*)", error.field, re.DOTALL).groups()  # type: ignore[union-attr]
+        head = re.split(r"\W", error.field, maxsplit=1)[0]
+        rest = error.field[len(head) :]
         aliases, public = field_aliases(request_type), public_names(request_type)
         meant = [name for name in public.values() if name == aliases.get(head, head)]
-        meant += [public[name] for name, each in field_values(request_type).items() if head in each.called]
+        meant += [
+            public[name] for name, each in field_values(request_type).items() if head in each.called
+        ]
         given = sent if isinstance(sent, dict) else {}
         spelled = [
             each
@@ -255,7 +283,8 @@ def _types_in(hint: Any) -> Iterator[Any]:
 
 @cache
 def field_notes(declared: type) -> Mapping[str, str]:
-    """Return the `#:` comments on the fields of a dataclass or TypedDict, including inherited fields."""
+    """Return the `#:` comments on the fields of a dataclass or TypedDict, including inherited
+    fields."""
     if not is_dataclass(declared) and not is_typeddict(declared):
         return {}
     found: dict[str, str] = {}

@@ -6,11 +6,13 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest, TooLarge
 
-#: How many parts a dotted key may have: the parser keeps every prefix of every key, so that its memory grows with the square.
+#: How many parts a dotted key may have: the parser keeps every prefix of every key, so that its
+#: memory grows with the square.
 MAX_KEY_PARTS = 16
 #: How many keys, parts of keys and values a document may hold in all.
 MAX_VALUES = 100_000
-#: Characters of a number, or of a key without quotes: the parser holds the GIL for a third of a second over 1 MB of digits.
+#: Characters of a number, or of a key without quotes: the parser holds the GIL for a third of a
+#: second over 1 MB of digits.
 MAX_WORD = 1000
 
 #: A shorter document cannot exceed either limit.
@@ -33,10 +35,13 @@ _TOKEN = re.compile(
 )
 
 
-def parse_toml(text: str, *, field: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+def parse_toml(
+    text: str, *, field: str, parse_float: Callable[[str], Any] = float
+) -> dict[str, Any]:
     """Return the document in *text*.
 
-    InvalidRequest for a key of too many parts, TooLarge for too many values; what is not TOML raises as `tomllib` does.
+    InvalidRequest for a key of too many parts, TooLarge for too many values; what is not TOML
+    raises as `tomllib` does.
     """
     import tomllib
 
@@ -46,7 +51,8 @@ def parse_toml(text: str, *, field: str, parse_float: Callable[[str], Any] = flo
 
 
 def _check(text: str, field: str) -> None:
-    """Count tokens as the parser sees them; if they differ, the text is invalid and the parser stops there."""
+    """Count tokens as the parser sees them; if they differ, the text is invalid and the parser
+    stops there."""
     dots = values = 0
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup
@@ -55,7 +61,10 @@ def _check(text: str, field: str) -> None:
                 line = text.count("\n", 0, token.start()) + 1
                 raise InvalidRequest(
                     field=field,
-                    problem=f"has a number or a key of more than {MAX_WORD} characters (line {line}), write it as text",
+                    problem=(
+                        f"has a number or a key of more than {MAX_WORD} characters (line "
+                        f"{line}), write it as text"
+                    ),
                 )
             continue
         if kind is None:
@@ -65,7 +74,10 @@ def _check(text: str, field: str) -> None:
             line = text.count("\n", 0, token.start()) + 1
             raise InvalidRequest(
                 field=field,
-                problem=f"has a dotted key of more than {MAX_KEY_PARTS} parts (line {line}), write it as tables",
+                problem=(
+                    f"has a dotted key of more than {MAX_KEY_PARTS} parts (line {line}), write "
+                    "it as tables"
+                ),
             )
         values += kind != "end"
         if values > MAX_VALUES:

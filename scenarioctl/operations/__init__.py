@@ -1,10 +1,10 @@
 """What scenarioctl can do: a module per noun, with its requests, answers and handlers.
 
 A handler takes the application and one frozen request, and returns a `Result` or raises an error of
-`errors.py`.  It is the same function for the command line and for HTTP.  The answer in the result is the
-documented JSON, and its type, a TypedDict, the JSON schema.  To add an operation: a request, an answer, a
-handler named in its module's `__all__`; then a command (`cli/`) and a row in `server/endpoints.py`.  The
-parity test names what is missing.
+`errors.py`.  It is the same function for the command line and for HTTP.  The answer in the result
+is the documented JSON, and its type, a TypedDict, the JSON schema.  To add an operation: a request,
+an answer, a handler named in its module's `__all__`; then a command (`cli/`) and a row in
+`server/endpoints.py`.  The parity test names what is missing.
 """
 
 from importlib import import_module

@@ -7,17 +7,27 @@ from typing import Any
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account, parse_any_account
 from scenarioctl.errors import InvalidRequest, NotFound, shorten
-from scenarioctl.model.acting import DEEPEST, Acting, Layer, MultisigLayer, ProxyLayer, multisig, read_acting
+from scenarioctl.model.acting import (
+    DEEPEST,
+    Acting,
+    Layer,
+    MultisigLayer,
+    ProxyLayer,
+    multisig,
+    read_acting,
+)
 from scenarioctl.model.named_addresses import NamedAddress, normalized
 
 #: What runtimes call a type of proxy.
 _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
-#: The prefix by which an account is written that was computed here: that of Polkadot, which every wallet reads.
+#: The prefix by which an account is written that was computed here: that of Polkadot, which every
+#: wallet reads.
 _PREFIX = 0
 
 
 async def find_acting(app: Application, given: object, *, field: str) -> Acting:
-    """Return who acts for the account *given*: its name in the address book, or what a scenario keeps.
+    """Return who acts for the account *given*: its name in the address book, or what a scenario
+    keeps.
 
     NotFound if the book has no such account, InvalidRequest if nobody acts for it.
     """
@@ -53,7 +63,8 @@ def read_layers(
     type: str,
     through: NamedAddress | None,
 ) -> tuple[Layer, ...]:
-    """Return what goes around the calls of a new account of the address book, innermost first; nothing if its own key signs.
+    """Return what goes around the calls of a new account of the address book, innermost first;
+    nothing if its own key signs.
 
     InvalidRequest if it is two things at once, or if who acts in between isn't entitled to.
     """
@@ -77,7 +88,9 @@ def read_layers(
             raise InvalidRequest(field="type", value=type, problem="belongs to proxy_of: omit it")
         if threshold is None:
             raise InvalidRequest(
-                field="threshold", problem="is missing", expected="how many signatories must approve"
+                field="threshold",
+                problem="is missing",
+                expected="how many signatories must approve",
             )
         members: dict[bytes, str] = {}
         for each in signatories:
@@ -86,7 +99,9 @@ def read_layers(
                 # Addresses of one key differ by the prefix of their network.
                 both = f"{shorten(members[account], 80)} and {shorten(each, 80)}"
                 raise InvalidRequest(
-                    field="signatories", problem=f"has an account twice: {both}", expected="each once"
+                    field="signatories",
+                    problem=f"has an account twice: {both}",
+                    expected="each once",
                 )
             members[account] = each
         first = multisig(list(members), threshold)
@@ -117,16 +132,20 @@ def read_layers(
 def multisigs_of(book: Sequence[NamedAddress]) -> dict[MultisigLayer, str]:
     """Return the multisigs of *book* that wait for approvals, and the name by which each acts.
 
-    They are those of which several must approve, and whose signatories have one that is watched, an account of one's own.
+    They are those of which several must approve, and whose signatories have one that is watched, an
+    account of one's own.
     """
     own = {each.account for each in book if each.watched}
     found: dict[MultisigLayer, str] = {}
     for entry in book:
         layers = (
-            read_acting({"name": "", "layers": entry.layers}, field="layers").layers if entry.layers else ()
+            read_acting({"name": "", "layers": entry.layers}, field="layers").layers
+            if entry.layers
+            else ()
         )
         layer = next(
-            (each for each in layers if isinstance(each, MultisigLayer) and each.threshold > 1), None
+            (each for each in layers if isinstance(each, MultisigLayer) and each.threshold > 1),
+            None,
         )
         if layer is None or own.isdisjoint("0x" + each.hex() for each in layer.signatories):
             continue
@@ -145,13 +164,16 @@ def write_address(layers: Sequence[Layer]) -> str:
 
 
 def describe_layers(layers: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
-    """Return who acts for an account, in words: `2 of Ann, Bob, 14E5…`; *names* are those of accounts in 0x hex."""
+    """Return who acts for an account, in words: `2 of Ann, Bob, 14E5…`; *names* are those of
+    accounts in 0x hex."""
 
     def name(account: bytes) -> str:
         return names.get("0x" + account.hex()) or format_account(account, _PREFIX)
 
     said = []
-    for layer in read_acting({"name": "", "layers": layers}, field="layers").layers if layers else ():
+    for layer in (
+        read_acting({"name": "", "layers": layers}, field="layers").layers if layers else ()
+    ):
         if isinstance(layer, MultisigLayer):
             said.append(f"{layer.threshold} of {', '.join(map(name, layer.signatories))}")
         else:

@@ -21,17 +21,20 @@ __all__ = ["add_address", "list_addresses", "remove_address", "show_address"]
 
 @dataclass(frozen=True, kw_only=True)
 class ShowAddress:
-    """Show what an address tells: its public key, its kind, and its spelling on every known chain."""
+    """Show what an address tells: its public key, its kind, and its spelling on every known
+    chain."""
 
     #: SS58 with any prefix, 0x hex of 32 or 20 bytes, or a name of the address book.
     address: Address
 
 
-#: `account`: like any other, of a key, a multisig, a proxy or derived, which the bytes don't tell. `pallet`, `parachain`
-#: and `relay`: sovereign accounts of those. `ethereum`: controlled by the key of an Ethereum address. `padded`: an
-#: Ethereum address that somebody filled up with zeros. `constant`: the same byte
-#: throughout, or 20 bytes of zeros but for the last two.
-AddressKind: TypeAlias = Literal["account", "pallet", "parachain", "relay", "ethereum", "padded", "constant"]
+#: `account`: like any other, of a key, a multisig, a proxy or derived, which the bytes don't tell.
+#: `pallet`, `parachain` and `relay`: sovereign accounts of those. `ethereum`: controlled by the key
+#: of an Ethereum address. `padded`: an Ethereum address that somebody filled up with zeros.
+#: `constant`: the same byte throughout, or 20 bytes of zeros but for the last two.
+AddressKind: TypeAlias = Literal[
+    "account", "pallet", "parachain", "relay", "ethereum", "padded", "constant"
+]
 
 
 class Spelling(TypedDict):
@@ -50,11 +53,13 @@ class AddressDetails(TypedDict):
     kind: AddressKind
     #: The kind in a sentence.
     description: str
-    #: Of a pallet its id, of a parachain its number, of an Ethereum account the address; null otherwise.
+    #: Of a pallet its id, of a parachain its number, of an Ethereum account the address; null
+    #: otherwise.
     id: str | None
     #: Whether nobody can hold its key.
     keyless: bool
-    #: Signatures for which these bytes can be the public key, or its hash (`ecdsa`); empty if keyless.
+    #: Signatures for which these bytes can be the public key, or its hash (`ecdsa`); empty if
+    #: keyless.
     possible_keys: list[Literal["sr25519", "ed25519", "ecdsa"]]
     addresses: list[Spelling]
 
@@ -80,8 +85,11 @@ async def show_address(app: Application, request: ShowAddress) -> Result[Address
     )
 
 
-def _possible_keys(account: bytes, kind: "AccountKind") -> list[Literal["sr25519", "ed25519", "ecdsa"]]:
-    """Return the schemes whose public key these bytes can be; one of ecdsa is hashed, which can be any bytes."""
+def _possible_keys(
+    account: bytes, kind: "AccountKind"
+) -> list[Literal["sr25519", "ed25519", "ecdsa"]]:
+    """Return the schemes whose public key these bytes can be; one of ecdsa is hashed, which can be
+    any bytes."""
     if kind.is_keyless:
         return []
     if kind.name == "ethereum":
@@ -92,7 +100,8 @@ def _possible_keys(account: bytes, kind: "AccountKind") -> list[Literal["sr25519
 
     found: list[Literal["sr25519", "ed25519", "ecdsa"]] = []
     try:
-        # With the mark of a Schnorr signature; the answer doesn't matter, only whether the key is a point of the curve.
+        # With the mark of a Schnorr signature; the answer doesn't matter, only whether the key is a
+        # point of the curve.
         sr25519.verify(bytes(63) + b"\x80", b"", account)
         found.append("sr25519")
     except ValueError:
@@ -112,7 +121,10 @@ def _describe(app: Application, kind: "AccountKind", keys: Sequence[str]) -> str
     if kind.words:
         return kind.words
     if list(keys) == ["ecdsa"]:
-        return "an account that is not an sr25519 or ed25519 key: a multisig, a proxy, a derived account, or the hash of an ecdsa key"
+        return (
+            "an account that is not an sr25519 or ed25519 key: a multisig, a proxy, a derived "
+            "account, or the hash of an ecdsa key"
+        )
     return "an account; its bytes don't tell whether a key, a multisig or a proxy controls it"
 
 
@@ -139,10 +151,12 @@ _Name = Annotated[str, Value("NAME", complete="ADDRESS")]
 
 @dataclass(frozen=True, kw_only=True)
 class AddAddress:
-    """Give an account a name in the address book, or change whether the account of that name is watched.
+    """Give an account a name in the address book, or change whether the account of that name is
+    watched.
 
-    A name goes wherever an address goes. It means one account, and an account has one name. Of a multisig, or an account that has
-    proxies, the book also keeps who acts for it: a transaction is made as that account with `as`, its name.
+    A name goes wherever an address goes. It means one account, and an account has one name. Of a
+    multisig, or an account that has proxies, the book also keeps who acts for it: a transaction is
+    made as that account with `as`, its name.
     """
 
     #: 1 to 60 characters; not one that is easily confused with another name, or with an address.
@@ -157,18 +171,22 @@ class AddAddress:
     signatories: Annotated[tuple[str, ...], Value("ADDRESS", is_account=True)] = ()
     #: It is this account, a pure proxy or any other, and proxies act for it.
     proxy_of: Address = ""
-    #: It is the pure proxy that this account made: its address is computed of that, `type`, `at` and `index`.
+    #: It is the pure proxy that this account made: its address is computed of that, `type`, `at`
+    #: and `index`.
     pure_of: Address = ""
-    #: The block and the transaction in it that made the pure proxy, as `tx status` has them under `created`. On Asset Hubs the
-    #: block is one of the relay chain.
+    #: The block and the transaction in it that made the pure proxy, as `tx status` has them under
+    #: `created`. On Asset Hubs the block is one of the relay chain.
     at: Annotated[str, Value("BLOCK-INDEX")] = ""
     #: Which of several it is that were made at once.
     index: Annotated[str | int, Value("N", least=0, most=65535)] = ""
-    #: Where the pure proxy was made, for a type other than Any: each chain numbers them in its own way.
+    #: Where the pure proxy was made, for a type other than Any: each chain numbers them in its own
+    #: way.
     chain: ChainName = ""
-    #: The type of proxy that acts for it, like Any or NonTransfer. Default: any that lets the call through; of a pure proxy Any.
+    #: The type of proxy that acts for it, like Any or NonTransfer. Default: any that lets the call
+    #: through; of a pure proxy Any.
     type: str = ""
-    #: Who is its proxy, or a signatory of it, is itself one of the address book for whom others act: the name of that multisig.
+    #: Who is its proxy, or a signatory of it, is itself one of the address book for whom others
+    #: act: the name of that multisig.
     through: Annotated[str, Value("NAME", complete="ADDRESS")] = ""
 
 
@@ -176,12 +194,14 @@ class AddressRow(TypedDict):
     name: str
     #: As it was given.
     address: str
-    #: The public key or account id of 32 bytes, or the account of 20: the same for all its spellings.
+    #: The public key or account id of 32 bytes, or the account of 20: the same for all its
+    #: spellings.
     account: Hex
     watched: bool
     #: Who acts for it, in words; empty if its own key signs.
     acting: str
-    #: The same as data, what goes around its calls: `threshold` and `signatories`, or `proxy_of` and `type`, innermost first.
+    #: The same as data, what goes around its calls: `threshold` and `signatories`, or `proxy_of`
+    #: and `type`, innermost first.
     layers: list[dict[str, Any]]
     #: When it was added.
     created: Timestamp
@@ -211,14 +231,17 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
             limit=80,
             problem=f"is another account than {write_address(layers)}, which that makes: omit it",
         )
-    known = next((each for each in book if (each.name, each.account) == (name, "0x" + account.hex())), None)
+    known = next(
+        (each for each in book if (each.name, each.account) == (name, "0x" + account.hex())), None
+    )
     entry = NamedAddress(
         name=name,
         account="0x" + account.hex(),
         address=address,
         watched=request.watch,
         # Whether it is watched may change alone.
-        layers=tuple(each.write() for each in layers) or (known.layers if known is not None else ()),
+        layers=tuple(each.write() for each in layers)
+        or (known.layers if known is not None else ()),
         created=app.clock(),
     )
     await app.store.addresses().put(entry)
@@ -230,7 +253,8 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
 
 
 def _refuse_hidden_address(name: str) -> None:
-    """Refuse an address with something between its characters: pasted so, it would mean the account of that name."""
+    """Refuse an address with something between its characters: pasted so, it would mean the account
+    of that name."""
     from scenarioctl.chains.addresses import parse_any_account
 
     try:
@@ -247,8 +271,10 @@ def _refuse_hidden_address(name: str) -> None:
 
 
 _COMPUTED = (
-    "The address was computed, and no chain was asked whether there is such a pure proxy. On an Asset Hub it comes from a block of"
-    " the relay chain. Compare it with what tx status or an explorer says before you send anything there."
+    "The address was computed, and no chain was asked whether there is such a pure proxy. "
+    "On an Asset Hub it comes from a block of"
+    " the relay chain. Compare it with what tx status or an explorer says before you send "
+    "anything there."
 )
 
 
@@ -268,7 +294,9 @@ async def _compute_pure(app: Application, request: AddAddress) -> AddAddress:
                 raise InvalidRequest(field=field, problem="needs pure_of")
         return request
     if request.proxy_of:
-        raise InvalidRequest(field="pure_of", problem="and proxy_of are both given", expected="only one")
+        raise InvalidRequest(
+            field="pure_of", problem="and proxy_of are both given", expected="only one"
+        )
     creator, _ = parse_any_account(request.pure_of, field="pure_of")
     expected = "one like 24000000-2, as tx status has it"
     if not request.at.strip():
@@ -283,7 +311,11 @@ async def _compute_pure(app: Application, request: AddAddress) -> AddAddress:
             expected=expected,
         )
     index = read_number(
-        request.index or 0, field="index", kind="a number of a pure proxy", expected="0 to 65535", most=65535
+        request.index or 0,
+        field="index",
+        kind="a number of a pure proxy",
+        expected="0 to 65535",
+        most=65535,
     )
     kind = request.type.strip() or "Any"
     if request.chain:
@@ -330,14 +362,18 @@ class AddressList(TypedDict):
     addresses: list[AddressRow]
 
 
-async def list_addresses(app: Application, request: ListAddresses) -> Result[AddressList]:  # noqa: ARG001
+async def list_addresses(
+    app: Application,
+    request: ListAddresses,  # noqa: ARG001
+) -> Result[AddressList]:
     book = await app.store.addresses().list()
     return Result(answer={"addresses": [_row(each, book) for each in book]})
 
 
 @dataclass(frozen=True, kw_only=True)
 class RemoveAddress:
-    """Remove a name from the address book. Scenarios that were created with it keep their address."""
+    """Remove a name from the address book. Scenarios that were created with it keep their
+    address."""
 
     name: _Name
 

@@ -39,13 +39,19 @@ async def explain_written(
     chain = app.registry.find(transaction.chain)
     table = await app.runtime(chain)
     signed = Extrinsic(version=4, call=transaction.call, extensions=written.extensions)
-    return await read_aside(app, transaction.call_data, explain_transaction, app, chain, table, signed)
+    return await read_aside(
+        app, transaction.call_data, explain_transaction, app, chain, table, signed
+    )
 
 
 async def answer_call(
-    app: Application, transaction: "UnsignedTransaction", request: CheckableFields, sender: bytes | None
+    app: Application,
+    transaction: "UnsignedTransaction",
+    request: CheckableFields,
+    sender: bytes | None,
 ) -> Result[BuiltCall]:
-    """Return the answer with *transaction*, in the form that *request* wants; with a *sender*, once it passes a check for them."""
+    """Return the answer with *transaction*, in the form that *request* wants; with a *sender*, once
+    it passes a check for them."""
     chain = app.registry.find(transaction.chain)
     if sender is not None:
         fee_asset = await find_fee_asset(app, chain, request.fee_asset)

@@ -1,4 +1,5 @@
-"""Assets in the asset trap of a chain: find those of an account, and build the transaction that claims them."""
+"""Assets in the asset trap of a chain: find those of an account, and build the transaction that
+claims them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +41,8 @@ MOST_BLOCKS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class FindTrappedAssets:
-    """Find the assets that were trapped in some blocks of a chain, and who can claim those that are still there."""
+    """Find the assets that were trapped in some blocks of a chain, and who can claim those that are
+    still there."""
 
     chain: ChainName
     #: Only what this account can claim: SS58 with any prefix, or 0x hex.
@@ -59,9 +61,11 @@ class TrappedAssets(TypedDict):
     hash: "Hex"
     #: The assets in words: `1.5 DOT and 3 USDT`.
     assets: str
-    #: How many times the same assets of the same origin are in the trap now; 0 if they were claimed.
+    #: How many times the same assets of the same origin are in the trap now; 0 if they were
+    #: claimed.
     count: int
-    #: Whether an account of this chain can claim it with `xcm claim`: a dry run of the claim succeeded.
+    #: Whether an account of this chain can claim it with `xcm claim`: a dry run of the claim
+    #: succeeded.
     claimable: bool
     #: Who can claim it, and how.
     summary: str
@@ -78,7 +82,9 @@ async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> R
     from scenarioctl.transactions.submission.arrivals import find_traps, try_claims
 
     chain = app.registry.find(request.chain)
-    account = chain.account_format.parse(request.address, field="address") if request.address else None
+    account = (
+        chain.account_format.parse(request.address, field="address") if request.address else None
+    )
     block = parse_block(request.block, field="block")
     count = DEFAULT_BLOCKS if not block else 1
     if request.blocks != "":
@@ -111,13 +117,15 @@ async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> R
 class ClaimAssets(CheckableFields):
     """Build the unsigned transaction that claims trapped assets.
 
-    The account from which they were trapped has to sign it. All that was trapped together is claimed together.
+    The account from which they were trapped has to sign it. All that was trapped together is
+    claimed together.
     """
 
     chain: ChainName
     #: Block in which the assets were trapped, a hash or a number.
     trapped_in: Block
-    #: Hash of the assets, as `xcm trapped` lists it, if several of the sender were trapped in that block.
+    #: Hash of the assets, as `xcm trapped` lists it, if several of the sender were trapped in that
+    #: block.
     hash: Hash = ""
     #: Who receives them: SS58 or 0x hex. Default: the account that claims.
     beneficiary: Address = ""
@@ -139,7 +147,9 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
     block = parse_block(request.trapped_in, field="trapped_in")
     if not block:
         raise InvalidRequest(
-            field="trapped_in", problem="is missing", expected="the block in which the assets were trapped"
+            field="trapped_in",
+            problem="is missing",
+            expected="the block in which the assets were trapped",
         )
     wanted = "0x" + parse_hash(request.hash, field="hash").hex() if request.hash else ""
     receiver = (
@@ -172,15 +182,23 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
     )
 
 
-async def _prove(app: Application, chain: "Chain", trap: "AssetTrap", claim: "Call") -> tuple[str, ...]:
-    """Refuse a *claim* that fails in a dry run, or claims something else; return a warning if *chain* can't try it."""
+async def _prove(
+    app: Application, chain: "Chain", trap: "AssetTrap", claim: "Call"
+) -> tuple[str, ...]:
+    """Refuse a *claim* that fails in a dry run, or claims something else; return a warning if
+    *chain* can't try it."""
     from scenarioctl.transactions.submission.arrivals import try_claim
 
     tried = await try_claim(app.client, app.registry, chain, trap, claim)
     if tried.failure:
         raise ChainRefused(f"the claim fails in a dry run: {tried.failure}")
     if tried.unknown:
-        return (f"Whether the claim succeeds is unknown, because a dry run isn't possible: {tried.unknown}.",)
+        return (
+            (
+                "Whether the claim succeeds is unknown, because a dry run isn't possible: "
+                f"{tried.unknown}."
+            ),
+        )
     return ()
 
 
@@ -192,20 +210,29 @@ def _choose(
     wanted: str,
     claimant: bytes | None,
 ) -> "tuple[AssetTrap, bytes, tuple[str, ...]]":
-    """Return the trap that a claim is for, the account that can claim it, and what to say of the choice.
+    """Return the trap that a claim is for, the account that can claim it, and what to say of the
+    choice.
 
-    It is the one with the hash *wanted*, or the only one of *claimant*; without a claimant, of any account.
+    It is the one with the hash *wanted*, or the only one of *claimant*; without a claimant, of any
+    account.
     """
     named = [trap for trap in traps if wanted in ("", trap.hash)]
     if not named:
         what = f"no assets with the hash {wanted} were" if wanted else "no assets were"
         raise NotFound(
-            f"{what} trapped in block {number} of {chain.title}; list blocks with scenarioctl xcm trapped {chain.name} --blocks 1000"
+            f"{what} trapped in block {number} of {chain.title}; list blocks with "
+            f"scenarioctl xcm trapped {chain.name} --blocks 1000"
         )
     able = {trap.hash: (trap, trap.claimant) for trap in named if trap.claimant is not None}
     if not able:
-        raise InvalidRequest("; ".join(_summarize(app, chain, trap, None, claimant) for trap in named))
-    own = {hash: (trap, account) for hash, (trap, account) in able.items() if claimant in (None, account)}
+        raise InvalidRequest(
+            "; ".join(_summarize(app, chain, trap, None, claimant) for trap in named)
+        )
+    own = {
+        hash: (trap, account)
+        for hash, (trap, account) in able.items()
+        if claimant in (None, account)
+    }
     if not own:
         owners = dict.fromkeys(_write(chain, account) for _, account in able.values())
         raise InvalidRequest(
@@ -216,7 +243,9 @@ def _choose(
             expected=f"{' or '.join(owners)}, from whom they were trapped",
         )
     if len(own) > 1:
-        missing, whose = ("hash", "assets of the sender") if claimant else ("hash or sender", "assets")
+        missing, whose = (
+            ("hash", "assets of the sender") if claimant else ("hash or sender", "assets")
+        )
         raise InvalidRequest(
             field=missing,
             problem=f"is missing, as several {whose} were trapped in block {number}",
@@ -225,7 +254,10 @@ def _choose(
     trap, account = next(iter(own.values()))
     if len(able) == 1:
         return trap, account, ()
-    note = f"Several assets were trapped in block {number}. This claims the only ones of the sender, with the hash {trap.hash}."
+    note = (
+        f"Several assets were trapped in block {number}. This claims the only ones of the "
+        f"sender, with the hash {trap.hash}."
+    )
     return trap, account, (note,)
 
 
@@ -255,21 +287,29 @@ def _summarize(
     tried: "DryRunResult | None",
     account: bytes | None,
 ) -> str:
-    """Return who can claim what was trapped, and how; or why nobody can.  *tried* is a dry run of the claim."""
+    """Return who can claim what was trapped, and how; or why nobody can.  *tried* is a dry run of
+    the claim."""
     from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
 
     fields = trap.event.fields
     what = describe_assets(app.assets, chain, fields["assets"])
     if trap.count == 0:
-        return f"{what} trapped in block {trap.number} is no longer in the trap of {chain.title}: it was claimed."
+        return (
+            f"{what} trapped in block {trap.number} is no longer in the trap of {chain.title}: "
+            "it was claimed."
+        )
     if not trap.proven:
         return (
-            f"{what} is in the trap of {chain.title} under a hash that its runtime doesn't compute for it now, "
+            f"{what} is in the trap of {chain.title} under a hash that its runtime doesn't "
+            "compute for it now, "
             "so how to claim it is unknown."
         )
     found = f"{what} is in the trap of {chain.title}."
     if tried is not None and tried.failure:
-        return f"{found} A claim by {_write(chain, trap.claimant)} fails in a dry run: {tried.failure}."
+        return (
+            f"{found} A claim by {_write(chain, trap.claimant)} fails in a dry run: "
+            f"{tried.failure}."
+        )
     claim = describe_claim(
         app.assets.registry,
         chain,
@@ -282,9 +322,14 @@ def _summarize(
     if trap.claimant is None:
         return f"{found} {claim}"
     if tried is None:
-        return f"{found} {claim} This was not tried, because a list tries only {MOST_TRIED} claims: list fewer blocks."
+        return (
+            f"{found} {claim} This was not tried, because a list tries only {MOST_TRIED} "
+            "claims: list fewer blocks."
+        )
     unknown = (
-        f" This is not proven, because a dry run isn't possible: {tried.unknown}." if tried.unknown else ""
+        f" This is not proven, because a dry run isn't possible: {tried.unknown}."
+        if tried.unknown
+        else ""
     )
     return f"{found} {claim}{unknown}"
 

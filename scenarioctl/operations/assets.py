@@ -37,7 +37,8 @@ class ShowAsset:
     chain: ChainName = ""
 
 
-#: The pallet or contract that keeps it: Balances, Assets, ForeignAssets, Tokens, or an ERC-20 contract.
+#: The pallet or contract that keeps it: Balances, Assets, ForeignAssets, Tokens, or an ERC-20
+#: contract.
 AssetKind: TypeAlias = Literal["native", "assets", "foreign", "tokens", "erc20"]
 
 
@@ -111,21 +112,31 @@ async def show_asset(app: Application, request: ShowAsset) -> Result[ShownAssets
         except InvalidRequest as error:
             raise NotFound(str(error), details=error.details) from None
     if not found:
-        symbols = sorted({each.symbol for chain in chains for each in app.assets.all(chain) if not each.mark})
+        symbols = sorted(
+            {each.symbol for chain in chains for each in app.assets.all(chain) if not each.mark}
+        )
         otherwise = "expected an id, a symbol or a location that `scenarioctl asset list` shows"
         raise NotFound(
             field="asset",
             value=request.asset,
-            problem=f"is not known on any chain, {suggest(request.asset, symbols, otherwise=otherwise, cutoff=0.7)}",
+            problem=(
+                "is not known on any chain, "
+                f"{suggest(request.asset, symbols, otherwise=otherwise, cutoff=0.7)}"
+            ),
         )
     # The one that is mostly meant first.
     found.sort(key=lambda each: bool(each[1].mark))
     notes = tuple(
-        f"Asset {asset.id} of {chain.title} is not listed here. scenarioctl doesn't know whether it exists."
+        (
+            f"Asset {asset.id} of {chain.title} is not listed here. scenarioctl doesn't know "
+            "whether it exists."
+        )
         for chain, asset in found
         if asset not in app.assets.all(chain)
     )
-    return Result(answer={"assets": [_detail(app, chain, asset) for chain, asset in found]}, notes=notes)
+    return Result(
+        answer={"assets": [_detail(app, chain, asset) for chain, asset in found]}, notes=notes
+    )
 
 
 def _describe(app: Application, chain: "Chain", asset: "Asset") -> AssetRow:
@@ -151,11 +162,17 @@ def _describe(app: Application, chain: "Chain", asset: "Asset") -> AssetRow:
 def _detail(app: Application, chain: "Chain", asset: "Asset") -> AssetDetails:
     from scenarioctl.transactions.transfer.routes import can_send
 
-    others = [app.assets.counterpart(asset, other) for other in app.registry.all() if other != chain]
+    others = [
+        app.assets.counterpart(asset, other) for other in app.registry.all() if other != chain
+    ]
     return {
         **_describe(app, chain, asset),
         "elsewhere": [
-            {"chain": each.chain, "id": each.id, "symbol": each.symbol} for each in others if each is not None
+            {"chain": each.chain, "id": each.id, "symbol": each.symbol}
+            for each in others
+            if each is not None
         ],
-        "sends_to": [other.name for other in app.registry.all() if can_send(asset, other, app.assets)],
+        "sends_to": [
+            other.name for other in app.registry.all() if can_send(asset, other, app.assets)
+        ],
     }

@@ -33,8 +33,8 @@ class ReadBalances:
 
     #: SS58 with any prefix, the public key in hex, or a name of the address book.
     address: Address
-    #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the chains of config.toml;
-    #: for an account of 20 bytes, all chains with such accounts.
+    #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the
+    #: chains of config.toml; for an account of 20 bytes, all chains with such accounts.
     chains: Annotated[tuple[str, ...], Value("CHAIN", called=("chain",))] = ()
     #: Also list the assets of which the account holds nothing.
     zero: bool = False
@@ -57,7 +57,8 @@ class BalanceRow(TypedDict):
     #: This and the next four: null if unknown, never zero.
     free: Balance | None
     reserved: Balance | None
-    #: What locks and freezes keep, as the chain stores it; on most chains reserved tokens count towards it.
+    #: What locks and freezes keep, as the chain stores it; on most chains reserved tokens count
+    #: towards it.
     frozen: Balance | None
     #: What the account can send if it may be closed by that.
     transferable: Balance | None
@@ -65,7 +66,8 @@ class BalanceRow(TypedDict):
     transferable_keep_alive: Balance | None
     #: Why something is unknown or can't be sent; null otherwise.
     reason: str | None
-    #: Only of the native asset: what keeps reserved and frozen tokens, by its name; null if that is unknown.
+    #: Only of the native asset: what keeps reserved and frozen tokens, by its name; null if that is
+    #: unknown.
     locks: NotRequired[list[LockRow] | None]
     #: The same of votes and delegations.
     votes: NotRequired[list[VoteRow] | None]
@@ -76,7 +78,8 @@ class ReadChain(TypedDict):
     #: The block that was read; null if the chain could not be read.
     block: int | None
     block_hash: "Hex | None"
-    #: How many endpoints told the same: 2 if a second one of the chain confirms the first, else 1; null if it could not be read.
+    #: How many endpoints told the same: 2 if a second one of the chain confirms the first, else 1;
+    #: null if it could not be read.
     asked: Literal[1, 2] | None
     #: Why the chain could not be read; null if it was.
     error: str | None
@@ -122,14 +125,17 @@ async def read_balances(app: Application, request: ReadBalances) -> Result[Accou
                 "error": None,
             }
             rows += [
-                _describe(app, chain, one, locks) for one in held.holdings if request.zero or _is_shown(one)
+                _describe(app, chain, one, locks)
+                for one in held.holdings
+                if request.zero or _is_shown(one)
             ]
             alone += each.alone
         read.append(row)
     from scenarioctl.chains.confirmation import say_alone
 
     return Result(
-        answer={"account": "0x" + account.hex(), "chains": read, "balances": rows}, notes=say_alone(alone)
+        answer={"account": "0x" + account.hex(), "chains": read, "balances": rows},
+        notes=say_alone(alone),
     )
 
 
@@ -169,7 +175,8 @@ def usual_chains(app: Application, written: "AccountFormat") -> list["Chain"]:
 
 
 def _is_test_network(chain: "Chain") -> bool:
-    """Tell whether *chain* is a built-in test network; one of config.toml is there because somebody wants it."""
+    """Tell whether *chain* is a built-in test network; one of config.toml is there because somebody
+    wants it."""
     return chain.testnet and _is_built_in(chain)
 
 
@@ -198,7 +205,8 @@ async def _read_chain(
 
 
 async def _read_locks(client: "Client", account: bytes, holdings: "Holdings") -> "Locks | None":
-    """Return what keeps native tokens, at the block of *holdings*; None if that is nothing, or can't be read."""
+    """Return what keeps native tokens, at the block of *holdings*; None if that is nothing, or
+    can't be read."""
     from scenarioctl.transactions.locks import read_locks
     from scenarioctl.transactions.storage_reader import StorageReader
 
@@ -206,18 +214,23 @@ async def _read_locks(client: "Client", account: bytes, holdings: "Holdings") ->
     if figures is None or not (figures.reserved or figures.frozen):
         return None
     try:
-        return await read_locks(StorageReader(client, await client.table(), holdings.block_hash), account)
+        return await read_locks(
+            StorageReader(client, await client.table(), holdings.block_hash), account
+        )
     except (ChainRefused, InvalidRequest, LookupError, TypeError, ValueError):
         # Another form of pallet: the figures stand without the reasons.
         return None
 
 
 def _is_shown(holding: "AssetHolding") -> bool:
-    """Tell whether a holding is shown unless all are: the native one always, and what is unknown."""
+    """Tell whether a holding is shown unless all are: the native one always, and what is
+    unknown."""
     return holding.asset.kind == "native" or holding.figures is None or not holding.figures.is_zero
 
 
-def _describe(app: Application, chain: "Chain", holding: "AssetHolding", found: "Locks | None") -> BalanceRow:
+def _describe(
+    app: Application, chain: "Chain", holding: "AssetHolding", found: "Locks | None"
+) -> BalanceRow:
     asset, figures = holding.asset, holding.figures
 
     def amount(name: str) -> Any:

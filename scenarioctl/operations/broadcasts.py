@@ -78,12 +78,14 @@ class Broadcast:
     draft: DraftNumber = ""
     #: The scenario whose transaction was signed. It is then known as sent.
     scenario: ScenarioName = ""
-    #: With `scenario`: which of its transactions (default the first): its number, counted from 1, the id of its node, or `all`
-    #: for those of `scenario build --batch`.
+    #: With `scenario`: which of its transactions (default the first): its number, counted from 1,
+    #: the id of its node, or `all` for those of `scenario build --batch`.
     step: StepName = ""
-    #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON. Anything else is not sent.
+    #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
+    #: Anything else is not sent.
     expect: PayloadJson = None
-    #: Send once more what was sent before. It is refused unless the chain shows that no block has it.
+    #: Send once more what was sent before. It is refused unless the chain shows that no block has
+    #: it.
     again: bool = False
 
 
@@ -94,7 +96,8 @@ class IncludedTransaction(TypedDict, total=False):
     block_number: int
     extrinsic_index: int
     success: bool
-    #: In the asset that `fee_paid_in` names, else in the chain's native asset; null if it is unknown.
+    #: In the asset that `fee_paid_in` names, else in the chain's native asset; null if it is
+    #: unknown.
     fee: "Digits | None"
     #: `fee` in whole tokens of the native asset, with the symbol; empty if it isn't known.
     fee_human: str
@@ -107,7 +110,8 @@ class IncludedTransaction(TypedDict, total=False):
 
 
 class BroadcastTransaction(IncludedTransaction):
-    """A transaction that was sent; the fields of its block are there if the request waits for it."""
+    """A transaction that was sent; the fields of its block are there if the request waits for
+    it."""
 
     status: Required[Literal["broadcasted"]]
     #: blake2b-256 of the transaction's bytes.
@@ -117,8 +121,9 @@ class BroadcastTransaction(IncludedTransaction):
 async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTransaction]:
     """Judge the transaction, write it down in the store, send it once, and answer with its hash.
 
-    InvalidRequest for what is not a signed transaction of the chain, before the chain is asked; Conflict for a used
-    nonce or for one that was sent before; ChainRefused with the chain's reason; ChainUnreachable says whether it may have been sent.
+    InvalidRequest for what is not a signed transaction of the chain, before the chain is asked;
+    Conflict for a used nonce or for one that was sent before; ChainRefused with the chain's reason;
+    ChainUnreachable says whether it may have been sent.
     """
     from scenarioctl.transactions.submission.validation import (
         check_is_signed,
@@ -137,7 +142,9 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         _, expected = find_payload(app, request.expect, field="expect", chain=chain.name)
     draft = await find_signed_draft(app, request.job, request.draft)
     if draft is not None and request.scenario:
-        raise InvalidRequest(field="job", problem="and scenario are both given", expected="only one")
+        raise InvalidRequest(
+            field="job", problem="and scenario are both given", expected="only one"
+        )
     step = await find_signed_step(app, request.scenario, request.step)
 
     async def aside(work: Callable[..., T], *args: Any) -> T:
@@ -158,7 +165,8 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         standing = await read_signer_state(client, table, signed)
         warnings = [await check_signature(client, table, data, signed, standing, others, aside)]
     except (ChainUnreachable, ChainRefused) as error:
-        # A runtime that is known here does not read it: that is likelier than that a newer one would.
+        # A runtime that is known here does not read it: that is likelier than that a newer one
+        # would.
         if doubt is not None:
             raise doubt from None
         raise _kind_of(error)(f"{str(error).removesuffix(_BUILDING)}; nothing was sent") from None
@@ -181,7 +189,9 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         warnings.append(check_nonce(chain, signed, standing))
     except Conflict as error:
         former = await app.store.sent().get(chain.name, hash)
-        raise Conflict(error.statement, details={} if former is None else state_of(former)) from None
+        raise Conflict(
+            error.statement, details={} if former is None else state_of(former)
+        ) from None
     if request.strict:
         refuse_warnings(warnings)
     record = await write_record(
@@ -232,7 +242,9 @@ async def _send(
     answer: BroadcastTransaction = {"status": "broadcasted", "hash": submission.hash}
     if not wait:
         notes = await submission.send()
-        return Result(answer=answer, warnings=tuple(filter(None, [*warnings, *notes, *record.warnings])))
+        return Result(
+            answer=answer, warnings=tuple(filter(None, [*warnings, *notes, *record.warnings]))
+        )
     block, notes = await submission.send_and_follow(wait, seconds)
     inclusion = await _read_inclusion(app, submission, block)
     asked: Literal[1, 2] = 1
@@ -255,7 +267,8 @@ async def _send(
 async def _confirm_final(
     app: Application, submission: "Submission", inclusion: "Inclusion"
 ) -> tuple[Literal[1, 2], str]:
-    """Return how many endpoints say that the block of a transaction is final, and why that is in doubt."""
+    """Return how many endpoints say that the block of a transaction is final, and why that is in
+    doubt."""
     from scenarioctl.model.jobs import SentState, SentTransaction
     from scenarioctl.transactions.submission.tracking import confirm_final, write_effects
 
@@ -334,10 +347,12 @@ def _say(app: Application, chain: "Chain", table: "RuntimeTable", data: bytes) -
 
 
 def _other_chains(app: Application, chain: "Chain") -> Any:
-    """Return what gives the chains that a transaction may have been signed for instead, with their known runtimes."""
+    """Return what gives the chains that a transaction may have been signed for instead, with their
+    known runtimes."""
 
     def others() -> Iterable[tuple["Chain", "RuntimeTable"]]:
-        # The chain itself too: with the runtime known here, which may be older than the one it runs.
+        # The chain itself too: with the runtime known here, which may be older than the one it
+        # runs.
         for other in (chain, *(each for each in app.registry.all() if each.name != chain.name)):
             known = app.known_runtime(other)
             if known is not None:
@@ -346,7 +361,9 @@ def _other_chains(app: Application, chain: "Chain") -> Any:
     return others
 
 
-def _doubt(chain: "Chain", known: "RuntimeTable | None", data: bytes, others: Any) -> InvalidRequest | None:
+def _doubt(
+    chain: "Chain", known: "RuntimeTable | None", data: bytes, others: Any
+) -> InvalidRequest | None:
     """Return what the runtime known here has against *data*, None for nothing."""
     from scenarioctl.transactions.submission.validation import decode_for_chain
 
@@ -374,7 +391,10 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
         )
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         raise ChainUnreachable(
-            f"the transaction {submission.hash} is in block {block} of {chain.title}, but its effects could not be read ({error})",
+            (
+                f"the transaction {submission.hash} is in block {block} of {chain.title}, but "
+                f"its effects could not be read ({error})"
+            ),
             details=details,
         ) from None
     return inclusion
@@ -383,7 +403,11 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
 def _check_success(submission: "Submission", inclusion: "Inclusion") -> None:
     if inclusion.error:
         raise ChainRefused(
-            f"the transaction {submission.hash} is in block {inclusion.number} of {submission.client.chain.title} and failed there; its fee is spent: {inclusion.error}",
+            (
+                f"the transaction {submission.hash} is in block {inclusion.number} of "
+                f"{submission.client.chain.title} and failed there; its fee is spent: "
+                f"{inclusion.error}"
+            ),
             details={
                 "status": "broadcasted",
                 "hash": submission.hash,

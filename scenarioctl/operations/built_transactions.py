@@ -1,11 +1,21 @@
-"""Fields and answers of operations that return a transaction: its form, what a signature covers, and its check.
+"""Fields and answers of operations that return a transaction: its form, what a signature covers,
+and its check.
 
 A transaction that is checked is returned only if it passes.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, ParamSpec, TypedDict, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+)
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, suggest
@@ -23,13 +33,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: Bytes of a transaction that is read on the event loop, in 20 ms at worst; a longer one is read aside.
+#: Bytes of a transaction that is read on the event loop, in 20 ms at worst; a longer one is read
+#: aside.
 _INLINE_BYTES = 4 * 1024
 
 #: The forms that hold nothing of what a signature covers besides the call, in words.
 _FORMS = {"extrinsic": "an unsigned extrinsic", "call": "call data"}
 OUTPUT_FORMATS = (*_FORMS, "payload")
-#: Blocks for which a signature made with a connected chain is good, where nothing else is asked for.
+#: Blocks for which a signature made with a connected chain is good, where nothing else is asked
+#: for.
 PERIOD = 64
 
 
@@ -41,8 +53,8 @@ class SignerFields:
     sender: Address = ""
     #: The sender's nonce. Read from the chain; required offline.
     nonce: Annotated[Count | None, Value("N", rare=True)] = None
-    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex. Default: 64; offline `immortal`, or
-    #: 64 with `block` and `block_hash`.
+    #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex.
+    #: Default: 64; offline `immortal`, or 64 with `block` and `block_hash`.
     era: Annotated[str | int, Value("ERA", offers=("immortal",), rare=True)] = ""
     #: Number of the block that a mortal era starts from. Default: the finalized block.
     block: Annotated[Count | None, Value("N", rare=True)] = None
@@ -50,11 +62,11 @@ class SignerFields:
     block_hash: Annotated[Hash, Value("0xHASH", rare=True)] = ""
     #: Tip in the native asset's smallest unit.
     tip: Annotated[int | str, Value("RAW", rare=True)] = 0
-    #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub; on Hydration it is set for the account, by
-    #: `tx payload` and `tx check` of a transaction.
+    #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub; on Hydration it is
+    #: set for the account, by `tx payload` and `tx check` of a transaction.
     fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""
-    #: Commit the signature to the runtime's metadata (CheckMetadataHash): its hash, `auto` to compute it, or `off`. Default:
-    #: `auto` if the connected chain supports it; offline `off`.
+    #: Commit the signature to the runtime's metadata (CheckMetadataHash): its hash, `auto` to
+    #: compute it, or `off`. Default: `auto` if the connected chain supports it; offline `off`.
     metadata_hash: Annotated[str, Value("auto|off|0xHASH", offers=("auto", "off"), rare=True)] = ""
     #: Override the chain's genesis hash.
     genesis: Annotated[Hash, Value("0xHASH", rare=True)] = ""
@@ -64,9 +76,11 @@ class SignerFields:
 class TransactionFields(SignerFields):
     """Fields of every operation that answers with a transaction."""
 
-    #: Make it as this account of the address book, a multisig or one that has proxies; `sender` signs.
+    #: Make it as this account of the address book, a multisig or one that has proxies; `sender`
+    #: signs.
     acting: ActingName = ""
-    #: `extrinsic` (default, bare, read by wallets), `call` (only the call data) or `payload` (what the sender signs).
+    #: `extrinsic` (default, bare, read by wallets), `call` (only the call data) or `payload` (what
+    #: the sender signs).
     output_format: Annotated[str, Value("FORM", OUTPUT_FORMATS)] = "extrinsic"
 
 
@@ -76,7 +90,8 @@ class WrittenTransaction:
 
     #: 0x hex.
     tx: str
-    #: What a payload signs beside the call, by the identifier of its extension; empty in other forms.
+    #: What a payload signs beside the call, by the identifier of its extension; empty in other
+    #: forms.
     extensions: Mapping[str, Any] = field(default_factory=dict)
     #: What to say of a payload.
     notes: tuple[str, ...] = ()
@@ -119,7 +134,8 @@ class MadePayload:
 async def make_payload(
     app: Application, chain: "Chain", table: "RuntimeTable", call_data: bytes, request: SignerFields
 ) -> MadePayload:
-    """Return what the sender of *request* signs for *call_data*, with all that is signed beside it said."""
+    """Return what the sender of *request* signs for *call_data*, with all that is signed beside it
+    said."""
     from scenarioctl.transactions.extrinsic import decode_extensions
     from scenarioctl.transactions.signed_terms import say_terms, warn_of_terms
     from scenarioctl.transactions.signing.payload import signing_payload
@@ -139,7 +155,8 @@ async def make_payload(
 
 
 async def _next_nonce(app: Application, chain: "Chain", request: SignerFields) -> int | None:
-    """Return the next nonce of the sender, if *request* chose another; None if no chain tells it."""
+    """Return the next nonce of the sender, if *request* chose another; None if no chain tells
+    it."""
     from scenarioctl.transactions.signing.signing_context import read_next_nonce
 
     if app.settings.offline or request.nonce in (None, ""):
@@ -152,14 +169,17 @@ async def _next_nonce(app: Application, chain: "Chain", request: SignerFields) -
 
 
 def check_form(request: "CheckableFields", *, by_sender: bool = False) -> None:
-    """Refuse a form that there is not, and fields that count only in another one, before any work is done.
+    """Refuse a form that there is not, and fields that count only in another one, before any work
+    is done.
 
     *by_sender*: the call depends on the account that will sign.
     """
     form = read_choice(request.output_format, field="output_format", choices=OUTPUT_FORMATS)
     for each in () if form == "payload" else fields(SignerFields):
         value = getattr(request, each.name)
-        if value in (each.default, None, "") or (each.name == "sender" and (by_sender or request.acting)):
+        if value in (each.default, None, "") or (
+            each.name == "sender" and (by_sender or request.acting)
+        ):
             continue
         is_checked = each.name in ("sender", "fee_asset")
         if is_checked and request.check:
@@ -172,8 +192,11 @@ def check_form(request: "CheckableFields", *, by_sender: bool = False) -> None:
         )
 
 
-async def signing_options(app: Application, chain: "Chain", request: SignerFields) -> "SigningOptions":
-    """Return what a signature on *chain* covers, judged, and completed from the chain where one is connected."""
+async def signing_options(
+    app: Application, chain: "Chain", request: SignerFields
+) -> "SigningOptions":
+    """Return what a signature on *chain* covers, judged, and completed from the chain where one is
+    connected."""
     from scenarioctl.transactions.signing.signing_context import read_signing_context
 
     offline = app.settings.offline
@@ -202,11 +225,15 @@ async def signing_options(app: Application, chain: "Chain", request: SignerField
             block=block,
             block_hash=block_hash,
         )
-    if metadata_hash == "auto" or (metadata_hash == "" and not offline and await _commits(app, chain)):
+    if metadata_hash == "auto" or (
+        metadata_hash == "" and not offline and await _commits(app, chain)
+    ):
         metadata_hash = await compute_metadata_hash(app, chain)
     digest = metadata_hash if isinstance(metadata_hash, bytes) else None
     asset_id = await _fee_asset_id(app, chain, request.fee_asset)
-    return replace(options, tip=tip, asset_id=asset_id, mode=1 if digest else 0, metadata_hash=digest)
+    return replace(
+        options, tip=tip, asset_id=asset_id, mode=1 if digest else 0, metadata_hash=digest
+    )
 
 
 async def find_fee_asset(app: Application, chain: "Chain", fee_asset: object) -> "Asset | None":
@@ -247,12 +274,14 @@ def parse_sender(
 
 
 def default_era(request: SignerFields) -> str | int:
-    """Return the era of a signature for which no chain is asked: mortal where a block is given for it to start from."""
+    """Return the era of a signature for which no chain is asked: mortal where a block is given for
+    it to start from."""
     return PERIOD if request.block not in (None, "") and request.block_hash else "immortal"
 
 
 async def compute_metadata_hash(app: Application, chain: "Chain") -> bytes:
-    """Return the digest that the runtime of *chain*, connected or at hand, expects under CheckMetadataHash."""
+    """Return the digest that the runtime of *chain*, connected or at hand, expects under
+    CheckMetadataHash."""
     from scenarioctl.runtime.metadata_hash import metadata_digest
 
     table = await app.runtime(chain)
@@ -279,7 +308,10 @@ def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> b
             field="genesis",
             value=request.genesis,
             limit=80,
-            problem=f"is not that of {chain.title}, which is connected: leave it out, or pass --offline and the values of the other chain",
+            problem=(
+                f"is not that of {chain.title}, which is connected: leave it out, or pass "
+                "--offline and the values of the other chain"
+            ),
         )
     return given or known
 
@@ -297,13 +329,19 @@ def _parse_block(
         raise InvalidRequest(
             field="block",
             value=request.block,
-            problem="cannot be combined with an immortal era, which starts at the genesis block: leave it out, or pass an era",
+            problem=(
+                "cannot be combined with an immortal era, which starts at the genesis block: "
+                "leave it out, or pass an era"
+            ),
         )
     if block_hash and block_hash != genesis_hash:
         raise InvalidRequest(
             field="block_hash",
             value=request.block_hash,
-            problem="cannot be combined with an immortal era, which starts at the genesis block: leave it out, or pass an era",
+            problem=(
+                "cannot be combined with an immortal era, which starts at the genesis block: "
+                "leave it out, or pass an era"
+            ),
         )
     return None, None
 
@@ -322,7 +360,8 @@ def _options_as_given(
 
     if genesis_hash is None:
         raise InvalidRequest(
-            field="genesis", problem=f"is missing, the genesis hash of {chain.title} is not in the registry"
+            field="genesis",
+            problem=f"is missing, the genesis hash of {chain.title} is not in the registry",
         )
     if nonce is None:
         raise ChainUnreachable(
@@ -331,16 +370,20 @@ def _options_as_given(
             advice="; pass --nonce",
         )
     if era == IMMORTAL:
-        return SigningOptions(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+        return SigningOptions(
+            nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash
+        )
     if isinstance(era, int):
         if block is None:
             raise InvalidRequest(
-                field="block", problem="is missing, a mortal era needs the number of the block it starts from"
+                field="block",
+                problem="is missing, a mortal era needs the number of the block it starts from",
             )
         era = encode_era(era, block)
     if block_hash is None:
         raise InvalidRequest(
-            field="block_hash", problem="is missing, a mortal era needs the hash of the block it starts from"
+            field="block_hash",
+            problem="is missing, a mortal era needs the hash of the block it starts from",
         )
     return SigningOptions(
         nonce=nonce,
@@ -397,7 +440,8 @@ def parse_era_choice(value: object) -> bytes | int:
 async def read_aside(
     app: Application, data: bytes | str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Return what *work* makes of a transaction; where *data*, its bytes or hex, is long, a daemon has a thread do it."""
+    """Return what *work* makes of a transaction; where *data*, its bytes or hex, is long, a daemon
+    has a thread do it."""
     if len(data) <= _INLINE_BYTES:
         return work(*args, **kwargs)
     return await app.aside(work, *args, **kwargs)
@@ -407,18 +451,22 @@ def _read_u32(value: object, *, field: str) -> int | None:
     """Return a count of transactions or the number of a block; None if it is left out."""
     if value is None or value == "":
         return None
-    return read_number(value, field=field, kind="a whole number from 0 to 4294967295", most=2**32 - 1)
+    return read_number(
+        value, field=field, kind="a whole number from 0 to 4294967295", most=2**32 - 1
+    )
 
 
 #: Said of several checks, none of which sees what another one's transaction does.
 CHECKED_ALONE = (
-    "each step was checked by itself, on what the chains hold now and not on what the steps before it leave"
+    "each step was checked by itself, on what the chains hold now and not on what the "
+    "steps before it leave"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckableFields(TransactionFields):
-    """Fields of every operation that answers with a transaction, checked where that is asked for."""
+    """Fields of every operation that answers with a transaction, checked where that is asked
+    for."""
 
     #: Simulate it for `sender` on every chain it touches, and go on only if it passes.
     check: bool = False
@@ -442,7 +490,8 @@ class CreationFields(LabelFields):
     check: bool = False
     #: Account that will sign, for `check`, or of a multisig: SS58 or 0x public key.
     sender: Address = ""
-    #: All its transactions are made as this account of the address book, a multisig or one that has proxies.
+    #: All its transactions are made as this account of the address book, a multisig or one that has
+    #: proxies.
     acting: ActingName = ""
     #: Refuse to create it if there is a warning.
     strict: bool = False
@@ -454,12 +503,15 @@ class TransferFields:
 
     #: Confirm a receiver without a private key, like the account of a pallet.
     yes: bool = False
-    #: Let the transfer close the sender's account, or keep it alive (default). Only within a chain, or with `amount` max.
+    #: Let the transfer close the sender's account, or keep it alive (default). Only within a chain,
+    #: or with `amount` max.
     allow_death: Annotated[bool | None, Value(off="--keep-alive")] = None
     #: Version of XCM to write: 3, 4 or 5; the highest that both runtimes know if left out.
-    xcm_version: Annotated[str | int | None, Value("3|4|5", offers=("3", "4", "5"), rare=True)] = None
-    #: Asset of the source chain that goes along and pays for execution on the destination: its id, symbol or location. The
-    #: chain is asked how much; what is left is the receiver's.
+    xcm_version: Annotated[str | int | None, Value("3|4|5", offers=("3", "4", "5"), rare=True)] = (
+        None
+    )
+    #: Asset of the source chain that goes along and pays for execution on the destination: its id,
+    #: symbol or location. The chain is asked how much; what is left is the receiver's.
     remote_fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""
 
 
@@ -469,8 +521,8 @@ class UnstoredTransferFields(TransferFields):
 
     #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
     accept_locked: Annotated[bool, Value(rare=True)] = False
-    #: To Ethereum: send so much Ether of `sender` along for a relayer, like 0.0003. The message then goes by Snowbridge's second
-    #: protocol (V2).
+    #: To Ethereum: send so much Ether of `sender` along for a relayer, like 0.0003. The message
+    #: then goes by Snowbridge's second protocol (V2).
     relayer_fee: Annotated[str | int | float, Value("ETH", rare=True)] = ""
 
 
@@ -478,7 +530,8 @@ class UnstoredTransferFields(TransferFields):
 class LossFields:
     """Fields of a transfer that is built without a check."""
 
-    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what arrives.
+    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what
+    #: arrives.
     accept_loss: bool = False
 
 
@@ -520,7 +573,10 @@ def check_sender(
     """
     if sender and not check and not is_read:
         raise InvalidRequest(
-            field="sender", value=sender, problem="has no effect here", expected="check, or no sender"
+            field="sender",
+            value=sender,
+            problem="has no effect here",
+            expected="check, or no sender",
         )
     return parse_sender(sender, chain) if check else None
 
@@ -531,7 +587,10 @@ def refuse_checked_fee_asset(request: CheckableFields) -> None:
         raise InvalidRequest(
             field="fee_asset",
             value=request.fee_asset,
-            problem="cannot be combined with check here: make the transaction without check, then pass it and fee_asset to tx check",
+            problem=(
+                "cannot be combined with check here: make the transaction without check, then "
+                "pass it and fee_asset to tx check"
+            ),
         )
 
 
@@ -540,7 +599,10 @@ def refuse_checked_loss(*, check: bool, accept_loss: bool) -> None:
     if check and accept_loss:
         raise InvalidRequest(
             field="accept_loss",
-            problem="cannot be combined with check, which refuses what would be lost: leave one of them out",
+            problem=(
+                "cannot be combined with check, which refuses what would be lost: leave one of "
+                "them out"
+            ),
         )
 
 

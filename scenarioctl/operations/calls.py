@@ -31,8 +31,8 @@ class BuildCall(CheckableFields):
     #: In any case, with or without `_` and `-`.
     pallet: Annotated[str, Value("PALLET", complete="CALL PALLET")]
     method: Annotated[str, Value("METHOD", complete="CALL")]
-    #: Its arguments as text or JSON, in their order or by name; a call inside it as 0x hex of its call data or of a bare
-    #: extrinsic.
+    #: Its arguments as text or JSON, in their order or by name; a call inside it as 0x hex of its
+    #: call data or of a bare extrinsic.
     args: Annotated[Any, Value("ARG")] = ()
 
 
@@ -62,7 +62,8 @@ class BatchCalls(CheckableFields):
     chain: ChainName
     #: Each as 0x hex of call data or of an unsigned extrinsic.
     calls: tuple[str, ...]
-    #: `batch-all` (default: all or nothing), `batch` (ends at the first call that fails) or `force-batch` (goes on after it).
+    #: `batch-all` (default: all or nothing), `batch` (ends at the first call that fails) or
+    #: `force-batch` (goes on after it).
     kind: Annotated[str, Value("KIND", tuple(BATCHES))] = "batch-all"
 
 
@@ -72,12 +73,16 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
     sender = check_sender(request.check, request.sender, chain)
     kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))
     if not request.calls:
-        raise InvalidRequest(field="calls", problem="is empty", expected="0x hex of at least one call")
+        raise InvalidRequest(
+            field="calls", problem="is empty", expected="0x hex of at least one call"
+        )
     given = [parse_hex(call, field=f"calls[{place}]") for place, call in enumerate(request.calls)]
     table = await app.runtime(chain)
     calls = []
     for place, data in enumerate(given):
-        call, _ = await read_aside(app, data, read_unsigned, table, chain, data, field=f"calls[{place}]")
+        call, _ = await read_aside(
+            app, data, read_unsigned, table, chain, data, field=f"calls[{place}]"
+        )
         calls.append(call)
     transaction = await draft_batch(app, chain=chain, kind=kind, calls=calls)
     return await answer_call(app, transaction, request, sender)

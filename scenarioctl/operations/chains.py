@@ -1,4 +1,5 @@
-"""The known chains: what is known of one, its runtime table, its pallets and runtime APIs, and its HRMP channels."""
+"""The known chains: what is known of one, its runtime table, its pallets and runtime APIs, and its
+HRMP channels."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
@@ -32,7 +33,8 @@ class ListChains:
     sort: Annotated[str, Value("KEY", SORT_KEYS)] = ""
 
 
-#: `bundled` with the program; `cached` from a node and confirmed; `unconfirmed`, from one node only.
+#: `bundled` with the program; `cached` from a node and confirmed; `unconfirmed`, from one node
+#: only.
 TableSource: TypeAlias = Literal["bundled", "cached", "unconfirmed"]
 
 
@@ -64,7 +66,8 @@ class ChainList(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class ShowChain:
-    """Show all that is known of a chain: its identity, endpoints, runtime table, assets and routes."""
+    """Show all that is known of a chain: its identity, endpoints, runtime table, assets and
+    routes."""
 
     chain: ChainName
 
@@ -129,7 +132,8 @@ async def show_chain(app: Application, request: ShowChain) -> Result[ChainDetail
     others = [
         other
         for other in app.registry.all()
-        if other != chain and (other.relay == chain.relay or is_beyond_bridge(other, chain, app.registry))
+        if other != chain
+        and (other.relay == chain.relay or is_beyond_bridge(other, chain, app.registry))
     ]
     table = app.known_runtime(chain)
     return Result(
@@ -146,7 +150,8 @@ async def show_chain(app: Application, request: ShowChain) -> Result[ChainDetail
 
 
 def shown_endpoint(endpoint: str) -> str:
-    """Return scheme and host of an endpoint: its path or user may be a key, and a daemon sends this to its clients."""
+    """Return scheme and host of an endpoint: its path or user may be a key, and a daemon sends this
+    to its clients."""
     from urllib.parse import urlsplit
 
     from scenarioctl.chains.tables import host_of
@@ -168,7 +173,8 @@ def _describe_runtime(table: "RuntimeTable", chain: "Chain") -> RuntimeRow:
 
 
 def _routes(ends: list[tuple["Chain", "Chain", "Chain"]], assets: "Assets") -> list[RouteRow]:
-    """Return a row for each source, destination and the name of the row's chain between which assets go."""
+    """Return a row for each source, destination and the name of the row's chain between which
+    assets go."""
     from scenarioctl.transactions.transfer.routes import can_send
 
     found: list[RouteRow] = []
@@ -221,7 +227,8 @@ class ListPallets:
     """List the pallets and runtime APIs of a chain, or describe one of them, or an item of it."""
 
     chain: ChainName
-    #: `Balances`, `Balances.transfer_keep_alive`: a pallet or runtime API, and an item of it. Default: all of them, without items.
+    #: `Balances`, `Balances.transfer_keep_alive`: a pallet or runtime API, and an item of it.
+    #: Default: all of them, without items.
     item: Annotated[str, Value("PALLET[.ITEM]")] = ""
 
 
@@ -259,7 +266,8 @@ class ItemRow(TypedDict):
     type: str | None
     #: Of a constant, as `query` prints it; null for everything else.
     value: str | None
-    #: Whether an absent value of a storage item is null, and not the runtime's default; null for everything else.
+    #: Whether an absent value of a storage item is null, and not the runtime's default; null for
+    #: everything else.
     optional: bool | None
 
 
@@ -276,7 +284,8 @@ class PalletList(TypedDict):
     spec_version: int
     pallets: list[PalletRow]
     apis: list[ApiRow]
-    #: The items of the pallet or runtime API, or the one that was named; empty for a list of all pallets.
+    #: The items of the pallet or runtime API, or the one that was named; empty for a list of all
+    #: pallets.
     items: list[ItemRow]
     #: The types that a named item is made of; empty otherwise.
     types: list[TypeRow]
@@ -293,7 +302,9 @@ async def list_pallets(app: Application, request: ListPallets) -> Result[PalletL
     items: list[Item] = []
     if request.item.strip():
         pallets, apis, items = find_items(table, chain, pallet.strip(), name.strip())
-    types = describe_types(table, [type_id for item in items for type_id in item.types]) if name else []
+    types = (
+        describe_types(table, [type_id for item in items for type_id in item.types]) if name else []
+    )
     places = table.pallet_indices()
     return Result(
         answer={
@@ -313,7 +324,8 @@ async def list_pallets(app: Application, request: ListPallets) -> Result[PalletL
             "apis": [{"name": each, "methods": list(table.api_methods(each))} for each in apis],
             "items": [_describe_item(item) for item in items],
             "types": [
-                {"name": name, "path": path, "definition": definition} for name, path, definition in types
+                {"name": name, "path": path, "definition": definition}
+                for name, path, definition in types
             ],
         },
         warnings=app.runtime_warnings(chain, table),
@@ -327,7 +339,8 @@ def _describe_item(item: "Item") -> ItemRow:
         "pallet": item.pallet,
         "name": item.name,
         "parameters": [
-            {"name": each.name, "type": each.type, "expected": each.expected} for each in item.parameters
+            {"name": each.name, "type": each.type, "expected": each.expected}
+            for each in item.parameters
         ],
         "type": item.type,
         "value": item.value,

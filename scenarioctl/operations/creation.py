@@ -45,7 +45,12 @@ from scenarioctl.operations.built_transactions import (
 )
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import describe_account, note_created
-from scenarioctl.operations.stored_diagrams import ONLY_CHECKED, add_labels, open_flow, store_document
+from scenarioctl.operations.stored_diagrams import (
+    ONLY_CHECKED,
+    add_labels,
+    open_flow,
+    store_document,
+)
 from scenarioctl.operations.swap_quotes import SwapFields
 
 if TYPE_CHECKING:
@@ -68,10 +73,12 @@ class CreateScenario(TransferFields, LossFields, CreationFields):
     dest_chain: DestinationChain
     #: Id, symbol or location of the asset on the source chain, like 1/Here.
     assetid: SentAsset
-    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all that `sender` can send now: the scenario
-    #: keeps this number, and each run of a job drafts it again.
+    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all
+    #: that `sender` can send now: the scenario keeps this number, and each run of a job drafts it
+    #: again.
     amount: Tokens
-    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
+    #: public key; on Mythos and Ethereum 0x and 40 hex digits.
     destination_address: Receiver
 
 
@@ -117,13 +124,15 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
 class CreateSwap(SwapFields, CheckableFields, LabelFields):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
 
-    #: The least to receive, in whole tokens, like 900. If the quote less the slippage is more, that counts.
+    #: The least to receive, in whole tokens, like 900. If the quote less the slippage is more, that
+    #: counts.
     min_received: Tokens | None = None
     #: The same in the smallest unit (raw): 900000000000000 is 900 HDX.
     min_amount_out: Annotated[Raw | None, Value("RAW", rare=True)] = None
     #: Take the minimum as it stands, even below the quote less the slippage.
     exact_minimum: Annotated[bool, Value(rare=True)] = False
-    #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of it.
+    #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of
+    #: it.
     yes: bool | None = None
     #: How far the size of the swap may worsen its own price, in per cent (default 5).
     max_impact: Annotated[Percent | None, Value("PERCENT", rare=True)] = None
@@ -173,12 +182,15 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
 
 
 def confirm_doubts(transaction: "UnsignedTransaction", *, yes: bool | None) -> tuple[str, ...]:
-    """Return the warnings of *transaction*: with *yes* not those that are confirmed, with False a doubt is refused."""
+    """Return the warnings of *transaction*: with *yes* not those that are confirmed, with False a
+    doubt is refused."""
     if yes is None:
         # A client of the interface can't know of `yes`.
         return tuple(dict.fromkeys((*transaction.warnings, *transaction.doubts)))
     if transaction.doubts and not yes:
-        raise InvalidRequest("; ".join(transaction.doubts), advice="; pass --yes (yes) if you mean it")
+        raise InvalidRequest(
+            "; ".join(transaction.doubts), advice="; pass --yes (yes) if you mean it"
+        )
     return tuple(each for each in transaction.warnings if each not in transaction.doubts)
 
 
@@ -296,7 +308,8 @@ class CheckedSteps:
 async def check_steps(
     app: Application, diagram: Diagram, sender: bytes, drawn: "DrawnFlow | None" = None
 ) -> CheckedSteps:
-    """Return the checks of all transactions of *diagram*, which must pass; steps are called as in the flow that was *drawn*."""
+    """Return the checks of all transactions of *diagram*, which must pass; steps are called as in
+    the flow that was *drawn*."""
     from contextlib import aclosing
 
     from scenarioctl.actions.drafting import draft_each
@@ -314,10 +327,17 @@ async def check_steps(
                     raise outcome
                 check = passed_check(outcome.transaction)
             except ScenarioctlError as error:
-                raise (error.within(name) if drawn is None else drawn.explain(node, error)) from None
+                raise (
+                    error.within(name) if drawn is None else drawn.explain(node, error)
+                ) from None
             if "check" in check:
                 found.checks.append(
-                    {"step": name, "node": outcome.node, "summary": outcome.summary, **check["check"]}
+                    {
+                        "step": name,
+                        "node": outcome.node,
+                        "summary": outcome.summary,
+                        **check["check"],
+                    }
                 )
             found.notes += [f"{name}: {note}" for note in outcome.transaction.notes]
             found.warnings += [f"{name}: {warning}" for warning in outcome.transaction.warnings]
@@ -337,7 +357,8 @@ def _judge(
 
 
 def _read_single(document: Any) -> Diagram:
-    """Return the diagram of a scenario of one step, which has no placeholders: no step before it could fill them."""
+    """Return the diagram of a scenario of one step, which has no placeholders: no step before it
+    could fill them."""
     from scenarioctl.actions.flow_files import in_keys
     from scenarioctl.actions.problems import unfillable_fields
 
@@ -355,10 +376,12 @@ async def _store_drafted(
     draft: "Callable[[Application], Awaitable[UnsignedTransaction]]",
     transfer: "ParsedTransfer | None" = None,
 ) -> Result[CreatedScenario]:
-    """Store a scenario if its transaction can be drafted, and with a *sender* if it passes its check.
+    """Store a scenario if its transaction can be drafted, and with a *sender* if it passes its
+    check.
 
-    Without a *sender* no node is asked. A scenario can be written without a network: if the chain's runtime is not known
-    here, or only a connection tells what a transfer costs, the first run judges it.
+    Without a *sender* no node is asked. A scenario can be written without a network: if the chain's
+    runtime is not known here, or only a connection tells what a transfer costs, the first run
+    judges it.
     """
     from scenarioctl.transactions.transfer.request import OnlyConnected
 
@@ -372,7 +395,9 @@ async def _store_drafted(
         if sender is not None:
             raise
         stored = await _store(app, diagram)
-        return replace(stored, notes=(*stored.notes, f"It is not drafted yet, since {problem.reason}."))
+        return replace(
+            stored, notes=(*stored.notes, f"It is not drafted yet, since {problem.reason}.")
+        )
     check = passed_check(transaction)
     _judge(request, transaction.warnings)
     account = ""
@@ -408,6 +433,9 @@ def _opens_by_check(app: Application, transfer: "ParsedTransfer") -> bool:
 
 
 async def _store(app: Application, diagram: Diagram, account: str = "") -> Result[CreatedScenario]:
-    """Store a scenario and say what was understood; *account* is what is known of the receiver's account."""
+    """Store a scenario and say what was understood; *account* is what is known of the receiver's
+    account."""
     id = await store_document(app, diagram.document, diagram)
-    return Result(answer={"result": id}, notes=(await note_created(app, id, diagram, account=account),))
+    return Result(
+        answer={"result": id}, notes=(await note_created(app, id, diagram, account=account),)
+    )

@@ -1,4 +1,5 @@
-"""Orders that Hydration's DCA makes again and again: build them, list those of an account, and stop one."""
+"""Orders that Hydration's DCA makes again and again: build them, list those of an account, and stop
+one."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -12,7 +13,12 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import AmountAnswer, Hex, Timestamp, timestamp
 from scenarioctl.model.request_fields import Address, Count, Percent, Raw, Tokens, Value
 from scenarioctl.operations.answered_calls import BuiltCall, answer_call
-from scenarioctl.operations.built_transactions import CheckableFields, check_form, check_sender, parse_sender
+from scenarioctl.operations.built_transactions import (
+    CheckableFields,
+    check_form,
+    check_sender,
+    parse_sender,
+)
 from scenarioctl.operations.creation import confirm_doubts
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.swap_quotes import SwapFields
@@ -31,10 +37,12 @@ _U32 = 2**32 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class CreateOrder(SwapFields, CheckableFields):
-    """Build the transaction that has Hydration sell the same amount again and again, until a total is sold (DCA).
+    """Build the transaction that has Hydration sell the same amount again and again, until a total
+    is sold (DCA).
 
-    Each order must receive the minimum, and may be no further below the price of the block before than the slippage. A minimum
-    more than 50 % below the quote has to be confirmed; offline, one below a millionth of the tokens sold.
+    Each order must receive the minimum, and may be no further below the price of the block before
+    than the slippage. A minimum more than 50 % below the quote has to be confirmed; offline, one
+    below a millionth of the tokens sold.
     """
 
     #: Whole tokens that each order sells, like 1.5 or '1.5 DOT'.
@@ -47,12 +55,13 @@ class CreateOrder(SwapFields, CheckableFields):
     min_received: Tokens | None = None
     #: The same in the smallest unit (raw): 900000000000000 is 900 HDX.
     min_amount_out: Annotated[Raw | None, Value("RAW", rare=True)] = None
-    #: How far below the price of the block before an order may trade, fees of pools included, in per cent. Default: the
-    #: chain's, 1.5.
+    #: How far below the price of the block before an order may trade, fees of pools included, in
+    #: per cent. Default: the chain's, 1.5.
     slippage: Percent | None = None
     #: How far the size of an order may worsen its own price now, in per cent (default 5).
     max_impact: Annotated[Percent | None, Value("PERCENT", rare=True)] = None
-    #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of it.
+    #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of
+    #: it.
     yes: bool | None = None
 
 
@@ -122,7 +131,8 @@ async def create_order(app: Application, request: CreateOrder) -> Result[BuiltCa
 
 
 def _read_period(every: str | int, chain: "Chain", table: "RuntimeTable") -> int:
-    """Return the blocks from one order to the next: the number itself, or as many as a duration has."""
+    """Return the blocks from one order to the next: the number itself, or as many as a duration
+    has."""
     from scenarioctl.chains.availability import block_seconds
     from scenarioctl.schedules import read_duration
 
@@ -158,13 +168,18 @@ def _say_plan(orders: int, period: int, table: "RuntimeTable") -> tuple[str, ...
     retries = table.constant("DCA", "MaxNumberOfRetriesOnError")
     return (
         f"At most {orders} orders, one about every {span}. Their fees come from the total too.",
-        f"An order that misses a limit is tried again {retries} times. Then the whole ends, and what is left of the total is free again. A rest smaller than one order is sold too if it brings the minimum, and else ends the same way.",
+        (
+            f"An order that misses a limit is tried again {retries} times. Then the whole "
+            "ends, and what is left of the total is free again. A rest smaller than one order "
+            "is sold too if it brings the minimum, and else ends the same way."
+        ),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListOrders:
-    """List the DCA orders of an account: what each sells, what was sold, what is left, and when the next one is due."""
+    """List the DCA orders of an account: what each sells, what was sold, what is left, and when the
+    next one is due."""
 
     #: SS58 with any prefix, the public key in hex, or a name of the address book.
     address: Address
@@ -188,7 +203,8 @@ class OrderRow(TypedDict):
     period: int
     #: What it sells in all; null if it goes on until it is stopped.
     total: AmountAnswer | None
-    #: What has come from the total so far, with the fees of the orders; null if that is unknown, or without a total.
+    #: What has come from the total so far, with the fees of the orders; null if that is unknown, or
+    #: without a total.
     spent: AmountAnswer | None
     #: What is still reserved for it; null if that is unknown.
     remaining: AmountAnswer | None
@@ -238,7 +254,11 @@ async def list_orders(app: Application, request: ListOrders) -> Result[OrdersAns
 
 
 def _describe(
-    app: Application, chain: "Chain", table: "RuntimeTable", state: "StoredOrders", order: "StoredOrder"
+    app: Application,
+    chain: "Chain",
+    table: "RuntimeTable",
+    state: "StoredOrders",
+    order: "StoredOrder",
 ) -> OrderRow:
     from scenarioctl.transactions.swap.swap_call import percent
     from scenarioctl.transactions.wording.calls import tell_call
@@ -247,16 +267,22 @@ def _describe(
     ((kind, trade),) = schedule["order"].items()
     sold, bought = (_asset(app, chain, trade[f"asset_{side}"]) for side in ("in", "out"))
     is_sale, total = kind == "Sell", int(schedule["total_amount"])
-    call = Call(pallet="DCA", method="schedule", args={"schedule": schedule, "start_execution_block": None})
+    call = Call(
+        pallet="DCA", method="schedule", args={"schedule": schedule, "start_execution_block": None}
+    )
     slippage = schedule["slippage"]
     if slippage is None:
         slippage = table.constant("DCA", "MaxPriceDifferenceBetweenBlocks")
     left = order.remaining
     return {
         "id": order.id,
-        "says": tell_call(call, chain, app.assets, lambda named: table if named == chain else None).sentence,
+        "says": tell_call(
+            call, chain, app.assets, lambda named: table if named == chain else None
+        ).sentence,
         "kind": "sell" if is_sale else "buy",
-        "amount": _amount(trade["amount_in"], sold) if is_sale else _amount(trade["amount_out"], bought),
+        "amount": _amount(trade["amount_in"], sold)
+        if is_sale
+        else _amount(trade["amount_out"], bought),
         "limit": _amount(trade["min_amount_out"], bought)
         if is_sale
         else _amount(trade["max_amount_in"], sold),
@@ -284,8 +310,11 @@ def _amount(raw: int, asset: "Asset") -> AmountAnswer:
     return Amount(value=raw, asset=asset.display_name, decimals=asset.decimals).answer()
 
 
-def _estimate(state: "StoredOrders", block: int | None, table: "RuntimeTable") -> "Timestamp | None":
-    """Return about when *block* is made, if all blocks take as long as the runtime means them to."""
+def _estimate(
+    state: "StoredOrders", block: int | None, table: "RuntimeTable"
+) -> "Timestamp | None":
+    """Return about when *block* is made, if all blocks take as long as the runtime means them
+    to."""
     from scenarioctl.chains.availability import block_seconds
 
     if block is None or state.time is None or block < state.block:
@@ -320,9 +349,12 @@ async def stop_order(app: Application, request: StopOrder) -> Result[BuiltCall]:
     asked: Literal[0, 1, 2] = 0
     if not app.settings.offline:
         notes, asked = await _find_order(app, chain, number, request)
-    # The chain knows the block of its next order. One that is named here would be another one by then, after a retry.
+    # The chain knows the block of its next order. One that is named here would be another one by
+    # then, after a retry.
     params = {"schedule_id": number, "next_execution_block": None}
-    transaction = await draft_call(app, chain=chain, pallet="DCA", method="terminate", params=params)
+    transaction = await draft_call(
+        app, chain=chain, pallet="DCA", method="terminate", params=params
+    )
     transaction = replace(transaction, notes=(*notes, *transaction.notes), asked=asked)
     return await answer_call(app, transaction, request, sender)
 
@@ -330,7 +362,8 @@ async def stop_order(app: Application, request: StopOrder) -> Result[BuiltCall]:
 async def _find_order(
     app: Application, chain: "Chain", number: int, request: StopOrder
 ) -> tuple[tuple[str, ...], Literal[1, 2]]:
-    """Return what to say of the order; NotFound if there is none, InvalidRequest if the sender can't stop it."""
+    """Return what to say of the order; NotFound if there is none, InvalidRequest if the sender
+    can't stop it."""
     from scenarioctl.chains.addresses import format_account
     from scenarioctl.chains.confirmation import confirm, say_alone
     from scenarioctl.transactions.swap.dca_orders import read_order
@@ -354,5 +387,7 @@ async def _find_order(
     if order.remaining is not None:
         notes.append(f"{sold.amount(order.remaining)} are still reserved for it.")
     if order.next_block is not None:
-        notes.append(f"Its next order is due in block {order.next_block}, if it isn't stopped before.")
+        notes.append(
+            f"Its next order is due in block {order.next_block}, if it isn't stopped before."
+        )
     return (*notes, *say_alone(found.alone)), found.asked

@@ -16,7 +16,11 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
 )
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.unsigned_transactions import TransactionSource, choose_fee_asset, find_unsigned
+from scenarioctl.operations.unsigned_transactions import (
+    TransactionSource,
+    choose_fee_asset,
+    find_unsigned,
+)
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
@@ -55,7 +59,9 @@ class DecodedTransaction(RuntimeUsed, _Signed, Meaning):
     call_hash: "Hex"
 
 
-async def decode_transaction(app: Application, request: DecodeTransaction) -> Result[DecodedTransaction]:
+async def decode_transaction(
+    app: Application, request: DecodeTransaction
+) -> Result[DecodedTransaction]:
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")
     table = await app.runtime(chain)
@@ -100,7 +106,8 @@ def _decode(
 def say_transaction(
     app: Application, chain: "Chain", table: "RuntimeTable", transaction: "Extrinsic | Call"
 ) -> str:
-    """Return what *transaction*, read by *table*, does on *chain* and, as far as their runtimes are known, on others."""
+    """Return what *transaction*, read by *table*, does on *chain* and, as far as their runtimes are
+    known, on others."""
     return explain_transaction(app, chain, table, transaction)["says"]
 
 
@@ -128,7 +135,8 @@ def explain_transaction(
 
 @dataclass(frozen=True, kw_only=True)
 class TransactionPayload(TransactionSource):
-    """Make the exact bytes that a sender signs for a transaction: for `tx`, a scenario, or a draft of a job."""
+    """Make the exact bytes that a sender signs for a transaction: for `tx`, a scenario, or a draft
+    of a job."""
 
     #: Key type of the sender, for Polkadot Vault: `sr25519` (default) or `ed25519`.
     crypto: Annotated[str, Value("KIND", offers=("sr25519", "ed25519"))] = "sr25519"
@@ -153,15 +161,22 @@ class SigningPayloads(RuntimeUsed, Meaning):
     parts: dict[str, Any]
     #: What polkadot.js and its wallets take: `SignerPayloadJSON`.
     signer_payload: dict[str, Any]
-    #: What Polkadot Vault reads from QR codes, before it is cut into frames; `0x` for accounts of 20 bytes, which it hasn't.
+    #: What Polkadot Vault reads from QR codes, before it is cut into frames; `0x` for accounts of
+    #: 20 bytes, which it hasn't.
     vault_payload: "Hex"
     transaction_version: int
 
 
-async def transaction_payload(app: Application, request: TransactionPayload) -> Result[SigningPayloads]:
+async def transaction_payload(
+    app: Application, request: TransactionPayload
+) -> Result[SigningPayloads]:
     from scenarioctl.chains.addresses import ACCOUNT_ID_32, format_account
     from scenarioctl.transactions.extrinsic import Extrinsic
-    from scenarioctl.transactions.signing.wallet_formats import check_key, signer_payload, vault_payload
+    from scenarioctl.transactions.signing.wallet_formats import (
+        check_key,
+        signer_payload,
+        vault_payload,
+    )
 
     check_key(request.crypto)
     unsigned = await find_unsigned(app, request)
@@ -248,7 +263,10 @@ def read_transaction(
     except InvalidRequest as error:
         raise InvalidRequest(
             field=field,
-            problem=f"is neither a valid extrinsic of {chain.title} ({error}) nor a valid call ({as_call})",
+            problem=(
+                f"is neither a valid extrinsic of {chain.title} ({error}) nor a valid call "
+                f"({as_call})"
+            ),
         ) from None
 
 

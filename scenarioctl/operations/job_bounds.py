@@ -1,4 +1,5 @@
-"""The bounds of a job, kept by each draft: what its transaction moves of each asset, alone and with those of 24 hours."""
+"""The bounds of a job, kept by each draft: what its transaction moves of each asset, alone and with
+those of 24 hours."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -16,13 +17,16 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
 
-#: A draft counts from the planned time of its run, up to so much before it was made: else one that a job makes each day would
-#: now and then be made a moment less than a day after the one before.
+#: A draft counts from the planned time of its run, up to so much before it was made: else one that
+#: a job makes each day would now and then be made a moment less than a day after the one before.
 _EARLIER = 60 * 60 * SECOND
 
 
-def name_assets(app: Application, chains: tuple[str, ...], given: Mapping[str, object]) -> dict[str, object]:
-    """Return the *given* fields of a schedule, bounds with the symbols of assets as they are spelled on these chains.
+def name_assets(
+    app: Application, chains: tuple[str, ...], given: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the *given* fields of a schedule, bounds with the symbols of assets as they are
+    spelled on these chains.
 
     InvalidRequest if a symbol means no asset of them.
     """
@@ -36,7 +40,9 @@ def name_assets(app: Application, chains: tuple[str, ...], given: Mapping[str, o
                 raise InvalidRequest(
                     field=field,
                     value=symbol,
-                    problem=f"is no symbol of an asset of {' or '.join(each.title for each in known)}",
+                    problem=(
+                        f"is no symbol of an asset of {' or '.join(each.title for each in known)}"
+                    ),
                     expected=f"one like {app.assets.native(known[0]).symbol}",
                 )
         named[field] = ", ".join(
@@ -55,8 +61,11 @@ def _means(app: Application, chain: "Chain", symbol: str) -> "Asset | None":
     return asset if asset.symbol.casefold() == symbol.casefold() else None
 
 
-def guard_of(app: Application, job: str, schedule: Schedule, *, run: str, planned: int) -> "Guard | None":
-    """Return what refuses the drafts of a *run* beyond the bounds of its job; None if the job has no bounds."""
+def guard_of(
+    app: Application, job: str, schedule: Schedule, *, run: str, planned: int
+) -> "Guard | None":
+    """Return what refuses the drafts of a *run* beyond the bounds of its job; None if the job has
+    no bounds."""
     from scenarioctl.schedules import describe_bounds
 
     each, day = split_bounds(schedule.max_amount), split_bounds(schedule.max_per_day)
@@ -69,7 +78,9 @@ def guard_of(app: Application, job: str, schedule: Schedule, *, run: str, planne
         moved = await _read_moved(app, chain, transaction)
         totals: dict[str, Fraction] = {}
         for asset, raw in moved.items():
-            symbol = next((symbol for symbol in (*each, *day) if _means(app, chain, symbol) == asset), None)
+            symbol = next(
+                (symbol for symbol in (*each, *day) if _means(app, chain, symbol) == asset), None
+            )
             if symbol is None or asset.decimals is None:
                 raise Conflict(_unnamed(app, asset, raw, chain, describe_bounds(schedule)))
             name = symbol.casefold()
@@ -78,7 +89,8 @@ def guard_of(app: Application, job: str, schedule: Schedule, *, run: str, planne
             amount = totals.get(symbol.casefold(), Fraction(0))
             if amount > limit:
                 raise Conflict(
-                    f"it moves {write_amount(amount)} {symbol} on {chain.title}, more than the job's max_amount of {write_amount(limit)} {symbol}"
+                    f"it moves {write_amount(amount)} {symbol} on {chain.title}, more than "
+                    f"the job's max_amount of {write_amount(limit)} {symbol}"
                 )
         amounts = {name: amount for name, amount in totals.items() if name in daily}
         if not amounts:
@@ -86,12 +98,17 @@ def guard_of(app: Application, job: str, schedule: Schedule, *, run: str, planne
         # All runs count by one clock, also those by hand on machines whose own is wrong.
         now = await app.store.now()
         moment = min(now, max(planned, now - _EARLIER))
-        spent = await app.store.spend(job, run=run, node=node, moment=moment, amounts=amounts, limits=daily)
+        spent = await app.store.spend(
+            job, run=run, node=node, moment=moment, amounts=amounts, limits=daily
+        )
         for symbol, limit in day.items():
             if (name := symbol.casefold()) in spent:
                 left = max(Fraction(0), limit - spent[name])
                 raise Conflict(
-                    f"it moves {write_amount(totals[name])} {symbol} on {chain.title}, and of the job's max_per_day of {write_amount(limit)} {symbol} only {write_amount(left)} {symbol} are left: its drafts of 24 hours moved {write_amount(spent[name])} {symbol}"
+                    f"it moves {write_amount(totals[name])} {symbol} on {chain.title}, and "
+                    f"of the job's max_per_day of {write_amount(limit)} {symbol} only "
+                    f"{write_amount(left)} {symbol} are left: its drafts of 24 hours moved "
+                    f"{write_amount(spent[name])} {symbol}"
                 )
 
     return guard
@@ -106,11 +123,18 @@ async def _read_moved(
     try:
         return await app.aside(moved_by, transaction.call, chain, app.assets, table)
     except UnknownAmount as reason:
-        raise Conflict(f"the job has bounds, and what this transaction moves is unknown: {reason}") from None
+        raise Conflict(
+            f"the job has bounds, and what this transaction moves is unknown: {reason}"
+        ) from None
 
 
 def _unnamed(app: Application, asset: "Asset", raw: int, chain: "Chain", bounds: str) -> str:
-    moves = f"it moves {asset.amount(raw)} on {chain.title}, and the job's bounds ({bounds}) don't name this asset"
+    moves = (
+        f"it moves {asset.amount(raw)} on {chain.title}, and the job's bounds ({bounds}) don't "
+        "name this asset"
+    )
     if asset.decimals is None or _means(app, chain, asset.symbol) != asset:
         return f"{moves}; no bound can, as its symbol means another one or none"
-    return f"{moves}: expected also max_amount {to_whole(raw, asset.decimals)} {asset.symbol} or more"
+    return (
+        f"{moves}: expected also max_amount {to_whole(raw, asset.decimals)} {asset.symbol} or more"
+    )

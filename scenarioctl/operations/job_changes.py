@@ -15,7 +15,8 @@ from scenarioctl.stores.rows import DAMAGED
 
 __all__ = ["pause_job", "reschedule_job", "resume_job"]
 
-#: The line in the log of a job that is paused, and the beginnings of those of one that is resumed or rescheduled.
+#: The line in the log of a job that is paused, and the beginnings of those of one that is resumed
+#: or rescheduled.
 PAUSED_LINE = "Paused on request"
 RESUMED = "Resumed"
 RESCHEDULED = "Rescheduled"
@@ -38,7 +39,8 @@ class Planned(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class PauseJob:
-    """Pause a job until it is resumed. A run in progress ends; schedule, log, counts and drafts stay."""
+    """Pause a job until it is resumed. A run in progress ends; schedule, log, counts and drafts
+    stay."""
 
     id: OwnJobName
 
@@ -50,19 +52,24 @@ async def pause_job(app: Application, request: PauseJob) -> Result[Done]:
         if job.state is JobState.PAUSED:
             return None
         if job.state is JobState.STOPPED:
-            raise Conflict(field="job", problem=f"{job.id} is stopped. Only a running job can be paused")
+            raise Conflict(
+                field="job", problem=f"{job.id} is stopped. Only a running job can be paused"
+            )
         paused = replace(job, state=JobState.PAUSED, due=None, changed=now, reason=ON_REQUEST)
         return JobChange(
             job=paused, lines=(f"{PAUSED_LINE}{while_waiting(job)}",), written=now, ends_run=True
         )
 
     _, changed = await _change(app, request.id, pause)
-    return Result(answer={"success": True, "result": "Job paused" if changed else "Job already paused"})
+    return Result(
+        answer={"success": True, "result": "Job paused" if changed else "Job already paused"}
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeJob:
-    """Resume a paused job. The next run is at the next time of its schedule. Runs that were due in the meantime are skipped."""
+    """Resume a paused job. The next run is at the next time of its schedule. Runs that were due in
+    the meantime are skipped."""
 
     id: OwnJobName
 
@@ -76,25 +83,35 @@ async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
         if job.state is JobState.RUNNING:
             return None
         if job.state is JobState.STOPPED:
-            raise Conflict(field="job", problem=f"{job.id} is stopped, not paused. Start it instead")
+            raise Conflict(
+                field="job", problem=f"{job.id} is stopped, not paused. Start it instead"
+            )
         _refuse_damaged(job)
         times = following_times(changed_schedule(job.schedule, {}), job.planned, now)
         resumed = replace(
-            job, state=JobState.RUNNING, due=times.due, planned=times.planned, changed=now, reason=""
+            job,
+            state=JobState.RUNNING,
+            due=times.due,
+            planned=times.planned,
+            changed=now,
+            reason="",
         )
         line = f"{RESUMED}, the next run is at {_second(times.due)}"
         return JobChange(job=resumed, lines=(line,), written=now)
 
     job, changed = await _change(app, request.id, resume)
-    return await _planned(app, job, "Job resumed" if changed else "Job already running", changed=changed)
+    return await _planned(
+        app, job, "Job resumed" if changed else "Job already running", changed=changed
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RescheduleJob(ScheduledJob):
-    """Change the schedule of a job, or where its notifications are sent. Fields that are left out stay as they are.
+    """Change the schedule of a job, or where its notifications are sent. Fields that are left out
+    stay as they are.
 
-    Planned times lie on the grid of the former ones. Another time ends a run that waits for a webhook or a delay. Any other run in
-    progress, and one that is due already, are not affected.
+    Planned times lie on the grid of the former ones. Another time ends a run that waits for a
+    webhook or a delay. Any other run in progress, and one that is due already, are not affected.
     """
 
     id: OwnScenarioName
@@ -116,14 +133,18 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
         if schedule == job.schedule:
             if targets == job.notify:
                 return None
-            return JobChange(job=replace(job, notify=targets), lines=(NOTIFICATIONS_CHANGED,), written=now)
+            return JobChange(
+                job=replace(job, notify=targets), lines=(NOTIFICATIONS_CHANGED,), written=now
+            )
         due, planned = job.due, job.planned
         is_planned = not job.in_progress and due is not None and due > now
         moves = job.state is JobState.RUNNING and any(
             getattr(schedule, name) != getattr(job.schedule, name) for name in _TIMING
         )
         ends_wait = moves and bool(job.waiting)
-        line = f"{RESCHEDULED}{while_waiting(job) if ends_wait else ''}: {describe_schedule(schedule)}"
+        line = (
+            f"{RESCHEDULED}{while_waiting(job) if ends_wait else ''}: {describe_schedule(schedule)}"
+        )
         if ends_wait or (moves and is_planned):
             times = following_times(schedule, planned, now)
             due, planned = times.due, times.planned
@@ -141,7 +162,9 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
     return await _planned(app, job, result, changed=changed)
 
 
-async def _change(app: Application, id: str, change: Callable[[Job], JobChange | None]) -> tuple[Job, bool]:
+async def _change(
+    app: Application, id: str, change: Callable[[Job], JobChange | None]
+) -> tuple[Job, bool]:
     """Return the job as it is then, and whether it changed."""
     changed = False
 

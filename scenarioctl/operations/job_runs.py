@@ -1,4 +1,5 @@
-"""What answers say of a job: its row, and its runs, one by one: when, with what outcome, and which lines and drafts are theirs."""
+"""What answers say of a job: its row, and its runs, one by one: when, with what outcome, and which
+lines and drafts are theirs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -35,7 +36,8 @@ class JobRow(TypedDict):
     catchup: str | None
     pause_after: int | None
     timeout: str | None
-    #: The most that a draft moves, and all drafts of 24 hours, like `10 DOT, 5 USDT`; null for no bound.
+    #: The most that a draft moves, and all drafts of 24 hours, like `10 DOT, 5 USDT`; null for no
+    #: bound.
     max_amount: str | None
     max_per_day: str | None
     #: Whether all steps are drafted as one transaction.
@@ -48,13 +50,15 @@ class JobRow(TypedDict):
     outcome: RunOutcome | None
     #: Whether a run is in progress.
     executing: bool
-    #: What the run in progress waits for: `webhook 6f1c…` or `delay 60 s`; empty if it doesn't wait.
+    #: What the run in progress waits for: `webhook 6f1c…` or `delay 60 s`; empty if it doesn't
+    #: wait.
     step: str
     #: The number of the step that waits, as in the editor; 0 if none does.
     step_number: int
     #: When that wait ends at the latest; null if none does.
     until: "Timestamp | None"
-    #: How many runs `job logs --runs` lists: those of `job run` included, and at most about the newest 1000.
+    #: How many runs `job logs --runs` lists: those of `job run` included, and at most about the
+    #: newest 1000.
     runs: int
     #: Failed runs of its schedule in a row.
     failures: int
@@ -64,7 +68,8 @@ class JobRow(TypedDict):
 
 
 class RunRow(TypedDict):
-    #: `run` of `job logs` and `job drafts`. It grows with every run of the store, whichever job it is of.
+    #: `run` of `job logs` and `job drafts`. It grows with every run of the store, whichever job it
+    #: is of.
     number: int
     planned: "Timestamp"
     started: "Timestamp"
@@ -90,7 +95,8 @@ class StepRow(TypedDict):
     seconds: float | None
     #: What it did, with its data filled in; for a step without an outcome, what it does.
     input: str
-    #: What came of it: its data as JSON without the headers of an answer, or a line of the log. At most its first 1000 characters.
+    #: What came of it: its data as JSON without the headers of an answer, or a line of the log. At
+    #: most its first 1000 characters.
     output: str
     #: Characters of the whole output.
     output_length: int
@@ -298,7 +304,8 @@ class Span(NamedTuple):
 
 
 async def span_of_run(app: Application, id: str, run: str | int, *, with_before: bool) -> Span:
-    """Return from when to when a run went; *with_before*: from the end of the run before it, if that came first.
+    """Return from when to when a run went; *with_before*: from the end of the run before it, if
+    that came first.
 
     NotFound if the store doesn't have the run.
     """

@@ -71,15 +71,18 @@ class ScheduledJob:
     """A job, and fields of a schedule."""
 
     id: ScenarioName
-    #: Time between two runs, like 90s, 10m, 12h or 1h30m, or a number of seconds (12h in a new schedule).
+    #: Time between two runs, like 90s, 10m, 12h or 1h30m, or a number of seconds (12h in a new
+    #: schedule).
     every: Duration = ""
-    #: Instead of `every`: minute, hour, day of month, month and day of week, like '*/5 9-17 * * mon-fri'.
+    #: Instead of `every`: minute, hour, day of month, month and day of week, like '*/5 9-17 * *
+    #: mon-fri'.
     cron: Annotated[str, Value("LINE")] = ""
     #: Time zone of `cron`, like Europe/Berlin (UTC in a new schedule).
     timezone: Annotated[str, Value("ZONE")] = ""
     #: Delay each run by a random time up to this.
     jitter: Duration = ""
-    #: If a run is still in progress when the next is due: `skip` it, as a new schedule does, or `queue` one.
+    #: If a run is still in progress when the next is due: `skip` it, as a new schedule does, or
+    #: `queue` one.
     overlap: Annotated[str, Value("POLICY", offers=tuple(Overlap))] = ""
     #: After downtime, skip runs that are later than this (1m in a new schedule).
     catchup: Duration = ""
@@ -87,12 +90,14 @@ class ScheduledJob:
     pause_after: Count = ""
     #: End a run that takes longer (0, in a new schedule: the setting run_seconds, 1h).
     timeout: Duration = ""
-    #: Refuse a draft that moves more of an asset, like '10 DOT', or any other asset; may be repeated. `none`: no bound.
+    #: Refuse a draft that moves more of an asset, like '10 DOT', or any other asset; may be
+    #: repeated. `none`: no bound.
     max_amount: Annotated[str | list[Any], Value("AMOUNT", repeats=True)] = ""
     #: The same of all drafts of 24 hours together, counted from when the bound is set.
     max_per_day: Annotated[str | list[Any], Value("AMOUNT", repeats=True)] = ""
-    #: Also send notifications of this job to URL: as JSON, or in a format like `slack+URL` or `ntfy+URL`; may be repeated. `none`
-    #: removes those of the job. In JSON also objects with url, format and events.
+    #: Also send notifications of this job to URL: as JSON, or in a format like `slack+URL` or
+    #: `ntfy+URL`; may be repeated. `none` removes those of the job. In JSON also objects with url,
+    #: format and events.
     notify: Annotated[str | list[Any], Value("[FORMAT+]URL", repeats=True)] = ""
 
     def given(self) -> dict[str, object]:
@@ -118,16 +123,23 @@ class ScheduledJob:
 class StartJob(ScheduledJob):
     """Run a scenario on a schedule: first at once, or at the next time of `cron`.
 
-    Without a schedule, a job that was started before keeps its last one; a new one runs every 12 hours. Bounds stay until you pass
-    others, or `none`. A running job is not started again, and another schedule for it is refused.
+    Without a schedule, a job that was started before keeps its last one; a new one runs every 12
+    hours. Bounds stay until you pass others, or `none`. A running job is not started again, and
+    another schedule for it is refused.
     """
 
-    #: Draft all steps as one transaction (Utility.batch_all), as `scenario build --batch` does: they must be on one chain.
+    #: Draft all steps as one transaction (Utility.batch_all), as `scenario build --batch` does:
+    #: they must be on one chain.
     batch: bool = False
 
 
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
-    from scenarioctl.schedules import changed_schedule, describe_schedule, first_times, read_schedule
+    from scenarioctl.schedules import (
+        changed_schedule,
+        describe_schedule,
+        first_times,
+        read_schedule,
+    )
 
     given = await given_schedule(app, request)
     schedule = read_schedule(**given)
@@ -139,8 +151,8 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         targets = former.notify if former is not None else ()
     is_running = former is not None and former.state is JobState.RUNNING
     if former is not None:
-        # Also of one that is running: another client may stop it before it is started here.  A worker of an older version takes a row
-        # with bounds for damaged: it must not lose them.
+        # Also of one that is running: another client may stop it before it is started here.  A
+        # worker of an older version takes a row with bounds for damaged: it must not lose them.
         if former.reason != DAMAGED and not given.keys() - {*BOUNDS, "batch"}:
             schedule = changed_schedule(former.schedule, given)
             notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
@@ -151,7 +163,8 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
                 notes.append(f"Using the bounds of the last start: {describe_schedule(schedule)}.")
             elif former.reason == DAMAGED and not given.keys() & {*BOUNDS}:
                 warnings.append(
-                    "The job's row was damaged. If it had bounds, they are lost: set them again with `job reschedule`."
+                    "The job's row was damaged. If it had bounds, they are lost: set them "
+                    "again with `job reschedule`."
                 )
     if schedule.batch and (not is_running or "batch" in given):
         await _check_batch(app, request.id)
@@ -177,9 +190,13 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         if running is not None and running.reason != DAMAGED:
             _refuse_another_schedule(running, given)
         if running is not None and running.notify != targets:
-            notes.append("The notifications are unchanged. Use `job reschedule --notify` to change them.")
+            notes.append(
+                "The notifications are unchanged. Use `job reschedule --notify` to change them."
+            )
     notes += await notes_on_worker(app)
-    return Result(answer={"success": True, "result": result}, notes=tuple(notes), warnings=tuple(warnings))
+    return Result(
+        answer={"success": True, "result": result}, notes=tuple(notes), warnings=tuple(warnings)
+    )
 
 
 async def _check_batch(app: Application, id: str) -> None:
@@ -190,7 +207,8 @@ async def _check_batch(app: Application, id: str) -> None:
 
 
 async def given_schedule(app: Application, request: ScheduledJob) -> dict[str, object]:
-    """Return the fields of the schedule that are given, with bounds that name assets of the scenario."""
+    """Return the fields of the schedule that are given, with bounds that name assets of the
+    scenario."""
     given = request.given()
     if not given.keys() & {*BOUNDS}:
         return given
@@ -198,7 +216,8 @@ async def given_schedule(app: Application, request: ScheduledJob) -> dict[str, o
 
 
 def _refuse_another_schedule(running: Job, given: Mapping[str, object]) -> None:
-    """Raise InvalidRequest if the *given* fields are not those of the schedule by which the job is *running*."""
+    """Raise InvalidRequest if the *given* fields are not those of the schedule by which the job is
+    *running*."""
     from scenarioctl.schedules import changed_schedule, describe_schedule
 
     wanted = changed_schedule(running.schedule, given)
@@ -207,7 +226,8 @@ def _refuse_another_schedule(running: Job, given: Mapping[str, object]) -> None:
             raise InvalidRequest(
                 field=name,
                 value=value,
-                problem=f"differs from the schedule of the running job ({describe_schedule(running.schedule)}). "
+                problem="differs from the schedule of the running job "
+                f"({describe_schedule(running.schedule)}). "
                 "Change the schedule with `job reschedule`.",
             )
 
@@ -236,7 +256,9 @@ async def stop_job(app: Application, request: StopJob) -> Result[Done]:
         return stopping(job, now=now) if had_to_stop else None
 
     await app.store.change_job(request.id, change)
-    return Result(answer={"success": True, "result": "Job stopped" if had_to_stop else "Job not running"})
+    return Result(
+        answer={"success": True, "result": "Job stopped" if had_to_stop else "Job not running"}
+    )
 
 
 class MempoolRow(TypedDict):
@@ -248,7 +270,8 @@ class MempoolRow(TypedDict):
     uuid: NotRequired[str]
     #: Id of the step's node in the diagram.
     node: NotRequired[str]
-    #: The planned time that the run is for; left out for `job run`. Drafts of one job, `node` and occurrence do the same: sign one.
+    #: The planned time that the run is for; left out for `job run`. Drafts of one job, `node` and
+    #: occurrence do the same: sign one.
     occurrence: "NotRequired[Timestamp]"
     chain: str
     #: In the smallest unit; `0` if no asset moves.
@@ -292,8 +315,8 @@ class RunReport(TypedDict):
 async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     """Run the scenario once.
 
-    If a step fails, its error is raised after the run is stored. The exit code and the HTTP status are those of the
-    error, and `details` has the log lines and the drafts.
+    If a step fails, its error is raised after the run is stored. The exit code and the HTTP status
+    are those of the error, and `details` has the log lines and the drafts.
     """
     from scenarioctl.actions.running import Run
     from scenarioctl.schedules import read_duration
@@ -309,7 +332,15 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
         raise Conflict(field="job", problem=f"{job.id} can't be run: {DAMAGED}")
     schedule = Schedule() if job is None else job.schedule
     guard = guard_of(app, request.id, schedule, run=key, planned=started)
-    run = Run(app, request.id, diagram, summary=stored.summary, key=key, guard=guard, together=schedule.batch)
+    run = Run(
+        app,
+        request.id,
+        diagram,
+        summary=stored.summary,
+        key=key,
+        guard=guard,
+        together=schedule.batch,
+    )
     error: ScenarioctlError | None = None
     try:
         wait = await carry_out(run, timeout=timeout)
@@ -345,7 +376,8 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
 
 
 async def _number_drafts(app: Application, id: str, rows: list[MempoolRow], *, after: int) -> None:
-    """Add the `seq` of drafts that were stored behind *after*; other runs may have stored theirs between them."""
+    """Add the `seq` of drafts that were stored behind *after*; other runs may have stored theirs
+    between them."""
     if not rows:
         return
     stored = await app.store.read_mempool(id, after=after)
@@ -391,7 +423,8 @@ async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]
 
 @dataclass(frozen=True, kw_only=True)
 class ListJobs(PageFields):
-    """List the jobs, a page at a time: the most recently started, stopped, paused or resumed first."""
+    """List the jobs, a page at a time: the most recently started, stopped, paused or resumed
+    first."""
 
     #: Only these, in this order and on one page. Default: all jobs.
     ids: JobNames = ()
@@ -414,7 +447,9 @@ async def list_jobs(app: Application, request: ListJobs) -> Result[JobList]:
         rows = await describe_jobs(app, named)
         rows = [row for row in rows if state in (None, row["state"])]
         return Result(answer={"jobs": rows, "total": len(rows), "next": None})
-    page = await store.list_jobs(limit=read_page_size(request.limit), after=request.after, state=state)
+    page = await store.list_jobs(
+        limit=read_page_size(request.limit), after=request.after, state=state
+    )
     rows = await describe_jobs(app, page.items)
     return Result(
         answer={"jobs": rows, "total": page.total, "next": page.next or None},
@@ -435,7 +470,8 @@ class ReadFields:
     tail: Count = ""
     #: Only those from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or 30m.
     since: Annotated[str, Value("TIME")] = ""
-    #: Only those of the run with this number of `job logs --runs`; of a log, also what was written between it and the run before.
+    #: Only those of the run with this number of `job logs --runs`; of a log, also what was written
+    #: between it and the run before.
     run: Annotated[str | int, Value("NUMBER")] = ""
 
 
@@ -475,7 +511,8 @@ async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
 
 @dataclass(frozen=True, kw_only=True)
 class JobMempool(ReadFields):
-    """Read the drafts of a job, oldest first: all of them, or with `after` or `limit` about 1 MiB at a time."""
+    """Read the drafts of a job, oldest first: all of them, or with `after` or `limit` about 1 MiB
+    at a time."""
 
 
 class Mempool(TypedDict):
@@ -491,7 +528,9 @@ async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
 
     async def describe(entries: Sequence[MempoolEntry]) -> Mempool:
         await check_cursor(app, "mempool", after, entries)
-        answer: Mempool = {"mempool": _write_entries(entries, app.clock(), await read_marks(app, entries))}
+        answer: Mempool = {
+            "mempool": _write_entries(entries, app.clock(), await read_marks(app, entries))
+        }
         if paged:
             answer["next"] = str(entries[-1].seq if entries else after)
         return answer
@@ -521,7 +560,9 @@ def describe_entry(entry: MempoolEntry, *, now: int, sent: SentMark | None = Non
     return fields
 
 
-def describe_draft(draft: MempoolDraft, *, flag: str, now: int, sent: SentMark | None = None) -> MempoolRow:
+def describe_draft(
+    draft: MempoolDraft, *, flag: str, now: int, sent: SentMark | None = None
+) -> MempoolRow:
     """Return a mempool entry as the interface has it, with the validity of its transaction."""
     fields: MempoolRow = {
         "chain": draft.chain,
@@ -554,5 +595,7 @@ def describe_draft(draft: MempoolDraft, *, flag: str, now: int, sent: SentMark |
 
 def _read_state(state: str) -> JobState | None:
     return (
-        JobState(read_choice(state, field="state", choices=list(JobState), fold=str.lower)) if state else None
+        JobState(read_choice(state, field="state", choices=list(JobState), fold=str.lower))
+        if state
+        else None
     )

@@ -1,4 +1,5 @@
-"""What keeps native tokens of an account, as an answer has it: locks, holds and votes, with the dates on which they end."""
+"""What keeps native tokens of an account, as an answer has it: locks, holds and votes, with the
+dates on which they end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ class LockRow(TypedDict):
     #: As the chain names it: `pyconvot`, or pallet and reason, like `Staking.Staking`.
     id: str
     amount: AmountAnswer
-    #: Of vesting and of votes: the block from which on nothing keeps it. It is one of the relay chain, but of votes on Hydration
-    #: its own; other parachains count either. Null if that is unknown, or not decided yet.
+    #: Of vesting and of votes: the block from which on nothing keeps it. It is one of the relay
+    #: chain, but of votes on Hydration its own; other parachains count either. Null if that is
+    #: unknown, or not decided yet.
     until: int | None
     #: About when that is; null if it has passed, or if it is unknown.
     estimated: "Timestamp | None"
@@ -34,8 +36,8 @@ class VoteRow(TypedDict):
     referendum: int | None
     #: To whom the votes of the track are delegated.
     delegate: str | None
-    #: Block, as in a lock, from which on the tokens can be unlocked; null as long as the referendum or the delegation goes on, or
-    #: if nothing locks them any more.
+    #: Block, as in a lock, from which on the tokens can be unlocked; null as long as the referendum
+    #: or the delegation goes on, or if nothing locks them any more.
     until: int | None
     #: About when that is; null if it has passed, or if it is unknown.
     estimated: "Timestamp | None"
@@ -74,12 +76,14 @@ class _Clock:
 def describe_locks(
     app: Application, chain: "Chain", table: "RuntimeTable | None", locks: "Locks"
 ) -> tuple[list[LockRow], list[VoteRow]]:
-    """Return what keeps tokens, and the votes among it, with dates by the block times of the runtimes."""
+    """Return what keeps tokens, and the votes among it, with dates by the block times of the
+    runtimes."""
     from scenarioctl.chains.availability import block_seconds
     from scenarioctl.transactions.locks import governed_seconds, relay_table
 
     relay = relay_table(app.registry, chain)
-    # Other parachains count their own blocks or those of the relay chain, and which isn't known here.
+    # Other parachains count their own blocks or those of the relay chain, and which isn't known
+    # here.
     relay_block = locks.relay_block if chain.role in ("relay", "asset_hub", "dex") else None
     vesting = _Clock(
         now=relay_block, time=locks.time, seconds=None if relay is None else block_seconds(relay)
@@ -113,7 +117,9 @@ def describe_locks(
             "track": each.track,
             "amount": amount(each.amount),
             "referendum": each.referendum,
-            "delegate": None if each.delegate is None else format_account(each.delegate, chain.ss58_prefix),
+            "delegate": None
+            if each.delegate is None
+            else format_account(each.delegate, chain.ss58_prefix),
             "until": each.until or None,
             "estimated": governed.date(each.until),
             "unlockable": governed.is_past(each.until),

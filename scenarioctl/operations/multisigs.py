@@ -1,4 +1,5 @@
-"""The operations that multisigs have open, and what their signatories sign to approve, run or cancel one."""
+"""The operations that multisigs have open, and what their signatories sign to approve, run or
+cancel one."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -39,13 +40,16 @@ _WHO = Annotated[str, Value("NAME", complete="ADDRESS", public="as")]
 
 @dataclass(frozen=True, kw_only=True)
 class ListOperations:
-    """List the operations that a multisig has open, as the chains have them now: what each does, who approved it, who is missing."""
+    """List the operations that a multisig has open, as the chains have them now: what each does,
+    who approved it, who is missing."""
 
     #: A multisig of the address book, or an account for which one acts.
     acting: _WHO
-    #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the chains of config.toml.
+    #: Chains to ask. Default: the relay chains, their system parachains and Hydration, and the
+    #: chains of config.toml.
     chains: Annotated[tuple[str, ...], Value("CHAIN", called=("chain",))] = ()
-    #: Calls that an operation may be of, as 0x hex: those that were not opened with the call itself.
+    #: Calls that an operation may be of, as 0x hex: those that were not opened with the call
+    #: itself.
     calls: Annotated[tuple[str, ...], Value("HEX", option="--call", repeats=True)] = ()
 
 
@@ -56,7 +60,8 @@ class OperationRow(TypedDict):
     says: str
     #: Why nobody knows the call, in words; empty if it is known.
     unknown: str
-    #: The call data; null if nobody knows them. They have been hashed: it is this call that is approved.
+    #: The call data; null if nobody knows them. They have been hashed: it is this call that is
+    #: approved.
     call: "Hex | None"
     threshold: int
     approved: list[str]
@@ -92,7 +97,9 @@ async def list_operations(app: Application, request: ListOperations) -> Result[O
     chains = list(dict.fromkeys(chains)) or usual_chains(app, ACCOUNT_FORMATS[len(layer.account)])
     given = [parse_hex(each, field=f"calls[{place}]") for place, each in enumerate(request.calls)]
     if app.settings.offline:
-        raise ChainUnreachable("open operations can't be read offline", advice=app.settings.online_advice)
+        raise ChainUnreachable(
+            "open operations can't be read offline", advice=app.settings.online_advice
+        )
     found = await asyncio.gather(*(read_operations(app, chain, layer, given) for chain in chains))
     unread: list[UnreadChain] = [
         {"chain": chain.name, "error": str(each)}
@@ -107,18 +114,25 @@ async def list_operations(app: Application, request: ListOperations) -> Result[O
         if not isinstance(each, ScenarioctlError)
     ]
     cut = tuple(
-        f"{acting.name} has more than {_MOST} operations open on {chain.title}: only these are listed."
+        (
+            f"{acting.name} has more than {_MOST} operations open on {chain.title}: only these "
+            "are listed."
+        )
         for chain, each in read
         if each.cut
     )
     rows = [row for _, each in read for row in each.rows]
-    return Result(answer={"multisig": acting.name, "operations": rows, "unread": unread}, warnings=cut)
+    return Result(
+        answer={"multisig": acting.name, "operations": rows, "unread": unread}, warnings=cut
+    )
 
 
 def _multisig_of(app: Application) -> tuple[Acting, MultisigLayer, int]:
     """Return who acts, the multisig in it whose operations are meant, and its place."""
     if app.acting is None:
-        raise InvalidRequest(field="as", problem="is missing", expected="a multisig of the address book")
+        raise InvalidRequest(
+            field="as", problem="is missing", expected="a multisig of the address book"
+        )
     for place, layer in enumerate(app.acting.layers):
         if isinstance(layer, MultisigLayer) and layer.threshold > 1:
             return app.acting, layer, place
@@ -143,11 +157,14 @@ class OpenOperations:
 async def read_operations(
     app: Application, chain: "Chain", layer: MultisigLayer, given: Sequence[bytes] = ()
 ) -> OpenOperations | ScenarioctlError:
-    """Return what *layer* has open on *chain*, or why that is unknown; *given* are calls that an operation may be of."""
+    """Return what *layer* has open on *chain*, or why that is unknown; *given* are calls that an
+    operation may be of."""
     from scenarioctl.chains.confirmation import confirm
 
     try:
-        found = await confirm(app.pool, lambda clients: _read_rows(app, clients(chain), layer, given))
+        found = await confirm(
+            app.pool, lambda clients: _read_rows(app, clients(chain), layer, given)
+        )
         read = found.agreed()
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         return error
@@ -182,7 +199,8 @@ async def _find_call(
     given: Sequence[bytes],
     best: int | None = None,
 ) -> "Call | str":
-    """Return the call of an operation, one of those *given*, or in the extrinsic that opened it; or why neither has its hash.
+    """Return the call of an operation, one of those *given*, or in the extrinsic that opened it; or
+    why neither has its hash.
 
     *best* is the number of the chain's best block.
     """
@@ -200,15 +218,21 @@ async def _find_call(
             return call
     height = opened.when["height"]
     if best is not None and height > best:
-        return f"it was opened in block {height} of another chain, whose blocks {client.chain.title} counts there, like those of its relay chain"
+        return (
+            f"it was opened in block {height} of another chain, whose blocks "
+            f"{client.chain.title} counts there, like those of its relay chain"
+        )
     try:
         return await _opening_call(client, table, opened)
     except (ChainUnreachable, ChainRefused, InvalidRequest):
-        # A node that has thrown the block away, or one of an older runtime. Two nodes have to say the same.
+        # A node that has thrown the block away, or one of an older runtime. Two nodes have to say
+        # the same.
         return f"block {height}, in which it was opened, can't be read"
 
 
-async def _opening_call(client: "Client", table: "RuntimeTable", opened: "OpenOperation") -> "Call | str":
+async def _opening_call(
+    client: "Client", table: "RuntimeTable", opened: "OpenOperation"
+) -> "Call | str":
     from scenarioctl.actions.acting import hash_call
     from scenarioctl.model.amounts import from_hex
     from scenarioctl.transactions.extrinsic import decode_extrinsic
@@ -223,7 +247,8 @@ async def _opening_call(client: "Client", table: "RuntimeTable", opened: "OpenOp
         signed = decode_extrinsic(table, from_hex(extrinsics[place]) or b"")
         calls = [found.call for found in walk_calls(signed.call, table)]
     lacking = (
-        f"extrinsic {place} of block {opened.when['height']} doesn't have it: it was opened with its hash alone,"
+        f"extrinsic {place} of block {opened.when['height']} doesn't have it: it was "
+        "opened with its hash alone,"
         f" or {client.chain.title} counts blocks of another chain there"
     )
     return next((each for each in calls if hash_call(table, each) == opened.call_hash), lacking)
@@ -285,7 +310,8 @@ class OperationCallFields(OperationFields):
 
 @dataclass(frozen=True, kw_only=True)
 class ApproveOperation(OperationCallFields):
-    """Build what a signatory signs to approve an operation of a multisig; the last approval that it needs runs the call."""
+    """Build what a signatory signs to approve an operation of a multisig; the last approval that it
+    needs runs the call."""
 
     #: Approve it though nobody knows the call: whatever it does.
     blind: bool = False
@@ -297,7 +323,8 @@ async def approve_operation(app: Application, request: ApproveOperation) -> Resu
 
 @dataclass(frozen=True, kw_only=True)
 class ExecuteOperation(OperationCallFields):
-    """Build what a signatory signs to run the call of a multisig, once all other approvals that it needs are there."""
+    """Build what a signatory signs to run the call of a multisig, once all other approvals that it
+    needs are there."""
 
 
 async def execute_operation(app: Application, request: ExecuteOperation) -> Result[BuiltCall]:
@@ -306,7 +333,8 @@ async def execute_operation(app: Application, request: ExecuteOperation) -> Resu
 
 @dataclass(frozen=True, kw_only=True)
 class CancelOperation(OperationFields):
-    """Build what the signatory who opened an operation signs to cancel it, and to get the deposit back."""
+    """Build what the signatory who opened an operation signs to cancel it, and to get the deposit
+    back."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,13 +358,16 @@ async def cancel_operation(app: Application, request: CancelOperation) -> Result
     opened, chain = found.opened, found.chain
     if opened.depositor != found.signatory:
         raise Conflict(
-            f"only {format_account(opened.depositor, chain.ss58_prefix)}, who opened it, can cancel this operation of {found.acting.name}"
+            f"only {format_account(opened.depositor, chain.ss58_prefix)}, who opened it, "
+            f"can cancel this operation of {found.acting.name}"
         )
     call = cancel_call(opened.call_hash, found.layer, found.signatory, found.table, opened.when)
     return await _finish(app, request, found, call)
 
 
-async def _answer(app: Application, request: OperationCallFields, *, final: bool) -> Result[BuiltCall]:
+async def _answer(
+    app: Application, request: OperationCallFields, *, final: bool
+) -> Result[BuiltCall]:
     from scenarioctl.actions.acting import approve, refuse_again
     from scenarioctl.operations.decoded_transactions import read_unsigned
     from scenarioctl.transactions.acting_calls import approve_hash_call
@@ -352,12 +383,16 @@ async def _answer(app: Application, request: OperationCallFields, *, final: bool
             field="call_data",
             value=request.call_data,
             limit=80,
-            problem=f"is another call than the one that is open, whose hash is 0x{opened.call_hash.hex()}",
+            problem=(
+                "is another call than the one that is open, whose hash is "
+                f"0x{opened.call_hash.hex()}"
+            ),
         )
     left = layer.threshold - len({*opened.approvals, found.signatory})
     if final and left > 0:
         raise Conflict(
-            f"the operation can't run yet: {left} more of {found.acting.name} must approve it besides this signatory"
+            f"the operation can't run yet: {left} more of {found.acting.name} must approve "
+            "it besides this signatory"
         )
     if isinstance(call, str):
         if not (isinstance(request, ApproveOperation) and request.blind) or left <= 0:
@@ -370,12 +405,15 @@ async def _answer(app: Application, request: OperationCallFields, *, final: bool
         refuse_again(found.acting.name, found.chain, layer, found.signatory, opened)
         blind = approve_hash_call(opened.call_hash, layer, found.signatory, table, opened.when)
         return await _finish(app, request, found, blind)
-    made = await approve(app, found.acting.name, found.chain, table, layer, found.signatory, call, opened)
+    made = await approve(
+        app, found.acting.name, found.chain, table, layer, found.signatory, call, opened
+    )
     return await _finish(app, request, found, made.call, notes=made.notes)
 
 
 async def _find(app: Application, request: OperationFields) -> _Found:
-    """Return the open operation that *request* names, and who signs next; NotFound if it isn't open."""
+    """Return the open operation that *request* names, and who signs next; NotFound if it isn't
+    open."""
     from scenarioctl.actions.acting import OpenOperation, require_signatory
 
     check_form(request, by_sender=True)
@@ -383,20 +421,27 @@ async def _find(app: Application, request: OperationFields) -> _Found:
     chain = app.registry.find(request.chain)
     if not request.sender:
         raise InvalidRequest(
-            field="sender", problem="is missing", expected=f"the signatory of {acting.name} who will sign"
+            field="sender",
+            problem="is missing",
+            expected=f"the signatory of {acting.name} who will sign",
         )
     call_hash = parse_hash(request.call_hash, field="call_hash")
     if isinstance(request, OperationCallFields) and request.call_data:
         parse_hex(request.call_data, field="call_data")
     outside = acting.layers[place + 1 :]
     signer = chain.account_format.parse(request.sender, field="sender")
-    signatory = require_signatory(acting.name, layer, chain, outside[0].account if outside else signer)
+    signatory = require_signatory(
+        acting.name, layer, chain, outside[0].account if outside else signer
+    )
     client = app.client(chain)
     table = await client.table()
-    row: Mapping[str, Any] | None = await client.storage("Multisig", "Multisigs", layer.account, call_hash)
+    row: Mapping[str, Any] | None = await client.storage(
+        "Multisig", "Multisigs", layer.account, call_hash
+    )
     if row is None:
         raise NotFound(
-            f"{acting.name} has no operation with the hash 0x{call_hash.hex()} open on {chain.title}: it ran, was cancelled, or isn't in a block yet"
+            f"{acting.name} has no operation with the hash 0x{call_hash.hex()} open on "
+            f"{chain.title}: it ran, was cancelled, or isn't in a block yet"
         )
     return _Found(
         acting=acting,
@@ -430,7 +475,9 @@ async def _finish(
     from scenarioctl.actions.drafting import encode_draft
     from scenarioctl.transactions.drafts import Draft
 
-    transaction = await encode_draft(app.acting_as(found.outer), found.chain, found.table, Draft(call=call))
+    transaction = await encode_draft(
+        app.acting_as(found.outer), found.chain, found.table, Draft(call=call)
+    )
     transaction = replace(transaction, notes=(*notes, *transaction.notes))
     sender = check_sender(request.check, request.sender, found.chain)
     return await answer_call(app.acting_as(None), transaction, request, sender)

@@ -7,7 +7,12 @@ from typing import Annotated, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RequestFailed
-from scenarioctl.model.notifications import NotificationTarget, describe_target, new_id, read_targets
+from scenarioctl.model.notifications import (
+    NotificationTarget,
+    describe_target,
+    new_id,
+    read_targets,
+)
 from scenarioctl.model.request_fields import Value
 from scenarioctl.operations.results import Result
 
@@ -37,12 +42,19 @@ class Deliveries(TypedDict):
     deliveries: list[Delivery]
 
 
-async def send_test_notification(app: Application, request: SendTestNotification) -> Result[Deliveries]:
-    """Send a notification of the event `test`; if one is not delivered, its error has `deliveries` too."""
-    targets = read_targets(request.target, field="target") if request.target else app.settings.notify
+async def send_test_notification(
+    app: Application, request: SendTestNotification
+) -> Result[Deliveries]:
+    """Send a notification of the event `test`; if one is not delivered, its error has `deliveries`
+    too."""
+    targets = (
+        read_targets(request.target, field="target") if request.target else app.settings.notify
+    )
     if not targets:
         raise InvalidRequest(
-            field="notify", problem="is not set in config.toml", expected="a target to send the test to"
+            field="notify",
+            problem="is not set in config.toml",
+            expected="a target to send the test to",
         )
     id = new_id()
     deliveries = await asyncio.gather(*(_deliver(app, each, id) for each in targets))

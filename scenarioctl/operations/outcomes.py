@@ -11,7 +11,8 @@ class Outcome:
     status: int
 
 
-#: Exit status of `job status` if the job's last run failed; the question itself was answered, over HTTP with 200.
+#: Exit status of `job status` if the job's last run failed; the question itself was answered, over
+#: HTTP with 200.
 LAST_RUN_FAILED = 7
 
 OUTCOMES = {

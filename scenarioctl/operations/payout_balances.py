@@ -1,4 +1,5 @@
-"""Whether the accounts of a payout can receive and pay what its lines say: deposits of the receivers, and what the sender has."""
+"""Whether the accounts of a payout can receive and pay what its lines say: deposits of the
+receivers, and what the sender has."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -33,32 +34,45 @@ class PayoutBalance(PayoutTotal):
     asked: Literal[1, 2]
 
 
-async def check_deposits(app: Application, lines: Sequence[PayoutLine], told: Told, *, goes_on: bool) -> None:
-    """Refuse payments below the existential deposit to accounts that hold none yet; what isn't known is a warning."""
+async def check_deposits(
+    app: Application, lines: Sequence[PayoutLine], told: Told, *, goes_on: bool
+) -> None:
+    """Refuse payments below the existential deposit to accounts that hold none yet; what isn't
+    known is a warning."""
     mistakes: list[Mistake] = []
     for part in by_chain(lines).values():
         chain = part[0].chain
         table = app.known_runtime(chain)
         small = below_deposit(part, table)
-        poor = await _poor_among(app, small[:_MOST_ASKED]) if small and not app.settings.offline else None
+        poor = (
+            await _poor_among(app, small[:_MOST_ASKED])
+            if small and not app.settings.offline
+            else None
+        )
         if poor is None or len(small) > _MOST_ASKED:
             told.warnings += warn_of_deposits(part, table, batch_kind(goes_on))
         for each in poor or ():
-            sentence = f"line {each.number}, amount {each.amount} is below the existential deposit of {each.asset.display_name} on {chain.title}, and the account holds none yet"
+            sentence = (
+                f"line {each.number}, amount {each.amount} is below the existential deposit of "
+                f"{each.asset.display_name} on {chain.title}, and the account holds none yet"
+            )
             mistakes.append(Mistake(line=each.number, column="amount", sentence=sentence))
     if mistakes:
         raise mistakes_error(mistakes)
 
 
 async def _poor_among(app: Application, lines: Sequence[PayoutLine]) -> list[PayoutLine] | None:
-    """Return those of *lines*, of one chain, whose account holds nothing of the asset; None if the chain doesn't tell."""
+    """Return those of *lines*, of one chain, whose account holds nothing of the asset; None if the
+    chain doesn't tell."""
     import asyncio
 
     from scenarioctl.transactions.simulation.runtime_api import Inconclusive, free_balance
 
     try:
         client = app.client(lines[0].chain)
-        held = await asyncio.gather(*(free_balance(client, each.asset, each.account) for each in lines))
+        held = await asyncio.gather(
+            *(free_balance(client, each.asset, each.account) for each in lines)
+        )
     except (Inconclusive, ChainUnreachable, ChainRefused):
         return None
     return [each for each, free in zip(lines, held, strict=True) if not free]
@@ -67,7 +81,8 @@ async def _poor_among(app: Application, lines: Sequence[PayoutLine]) -> list[Pay
 async def read_left(
     app: Application, sender: str, lines: Sequence[PayoutLine], told: Told
 ) -> list[PayoutBalance] | None:
-    """Return what the sender, or who they act for, can spend of each asset once all is paid; None if no chain is asked."""
+    """Return what the sender, or who they act for, can spend of each asset once all is paid; None
+    if no chain is asked."""
     if not sender:
         return None
     rows: list[PayoutBalance] = []
@@ -95,11 +110,13 @@ async def read_left(
             )
             if lacks:
                 told.warnings.append(
-                    f"The sender can spend {asset.amount(free)} on {chain.title}, and the payout needs {asset.amount(total)}."
+                    f"The sender can spend {asset.amount(free)} on {chain.title}, and the "
+                    f"payout needs {asset.amount(total)}."
                 )
             else:
                 told.notes.append(
-                    f"After it, the sender can spend {asset.amount(left)} on {chain.title}, less the fees."
+                    f"After it, the sender can spend {asset.amount(left)} on "
+                    f"{chain.title}, less the fees."
                 )
     return None if app.settings.offline else rows
 
@@ -107,7 +124,8 @@ async def read_left(
 async def _read_free(
     app: Application, chain: "Chain", asset: "Asset", account: bytes
 ) -> tuple[int, Literal[1, 2]] | None:
-    """Return what *account* can spend of *asset*, and how many endpoints say so; None if that isn't known."""
+    """Return what *account* can spend of *asset*, and how many endpoints say so; None if that isn't
+    known."""
     from scenarioctl.chains.confirmation import confirm
     from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, free_balance
 

@@ -57,19 +57,24 @@ async def open_former(app: Application, id: str) -> Former | None:
     job = await app.store.get_job(id)
     if job is not None and job.state is not JobState.STOPPED:
         raise Conflict(
-            f"payout {id} has a job, each of whose runs pays all lines: change them with scenario edit, or stop the job"
+            f"payout {id} has a job, each of whose runs pays all lines: change them with "
+            "scenario edit, or stop the job"
         )
     reads = next((node.form[REREAD] for node in payouts_of(diagram) if node.form.get(REREAD)), "")
     if (job is not None or reads) and any(map(is_standing, await read_sent_payouts(app, id))):
         why = f"each draft reads {reads} anew" if reads else "its job may have drafted other lines"
         raise Conflict(
-            f"which lines of payout {id} were sent isn't known, since {why}: create another payout, of the lines that are left to pay"
+            f"which lines of payout {id} were sent isn't known, since {why}: create "
+            "another payout, of the lines that are left to pay"
         )
     return Former(stored=stored, diagram=diagram)
 
 
-def keep_sent(app: Application, former: Former, lines: Sequence[PayoutLine], told: Told) -> list[SentPortion]:
-    """Return what was sent of *former*, each line with the number of the one of *lines* that asks for it.
+def keep_sent(
+    app: Application, former: Former, lines: Sequence[PayoutLine], told: Told
+) -> list[SentPortion]:
+    """Return what was sent of *former*, each line with the number of the one of *lines* that asks
+    for it.
 
     InvalidRequest names those that pay an account another amount than was sent to it.
     """
@@ -86,7 +91,10 @@ def keep_sent(app: Application, former: Former, lines: Sequence[PayoutLine], tol
             continue
         chain = app.registry.find(node.form.get("selectedChain"), field="selectedChain")
         found = [
-            replace(each, number=numbers.pop(0) if (numbers := waiting.get(key_of(each, each.raw))) else 0)
+            replace(
+                each,
+                number=numbers.pop(0) if (numbers := waiting.get(key_of(each, each.raw))) else 0,
+            )
             for each in read_lines(app, node.form.get("lines"), chain=chain)
         ]
         kept.append(SentPortion(node=node, lines=found))
@@ -97,7 +105,11 @@ def keep_sent(app: Application, former: Former, lines: Sequence[PayoutLine], tol
         Mistake(
             line=each.number,
             column="amount",
-            sentence=f"line {each.number}, amount {each.amount} differs from the {before.amount} sent before to {each.name or each.address}: write {before.amount}, and pay the rest in another payout",
+            sentence=(
+                f"line {each.number}, amount {each.amount} differs from the {before.amount} "
+                f"sent before to {each.name or each.address}: write {before.amount}, and pay "
+                "the rest in another payout"
+            ),
         )
         for each in lines
         if each.number in others and (before := sent.get(key_of(each))) is not None
@@ -111,13 +123,16 @@ def keep_sent(app: Application, former: Former, lines: Sequence[PayoutLine], tol
         )
     if gone:
         told.warnings.append(
-            f"Not in the file, but sent before: {len(gone)} payment{'s' * (len(gone) > 1)}, like {gone[0].asset.amount(gone[0].raw)} to {gone[0].address}."
+            f"Not in the file, but sent before: {len(gone)} "
+            f"payment{'s' * (len(gone) > 1)}, like {gone[0].asset.amount(gone[0].raw)} to "
+            f"{gone[0].address}."
         )
     return kept
 
 
 async def refuse_edit(app: Application, id: str, former: Diagram, new: Diagram) -> None:
-    """Refuse a *new* version of *former* that changes what a transaction is said to have paid; one with a job pays anew in each run."""
+    """Refuse a *new* version of *former* that changes what a transaction is said to have paid; one
+    with a job pays anew in each run."""
     payouts = payouts_of(former)
     if not payouts or await app.store.get_job(id) is not None:
         return
@@ -127,17 +142,22 @@ async def refuse_edit(app: Application, id: str, former: Diagram, new: Diagram) 
         sent = find_payment(standing, node.id)
         if sent is not None and forms.get(node.id) != node.form:
             raise Conflict(
-                f"payout {id} can't be edited, since its payments were sent: {describe_payment(sent)}. create payout --replace {id} (replace) changes its lines and keeps what was sent; a copy pays everybody once more"
+                f"payout {id} can't be edited, since its payments were sent: "
+                f"{describe_payment(sent)}. create payout --replace {id} (replace) changes "
+                "its lines and keeps what was sent; a copy pays everybody once more"
             )
 
 
 async def replace_payout(app: Application, former: Former, diagram: Diagram) -> str:
-    """Store *diagram* in place of *former*; Conflict if that was changed, or a transaction of it sent, meanwhile."""
+    """Store *diagram* in place of *former*; Conflict if that was changed, or a transaction of it
+    sent, meanwhile."""
     id = former.stored.id
     packed = replace(await app.aside(pack_document, app, diagram.document, diagram), id=id)
     await app.store.change_scenario(packed, revision=former.stored.revision)
     left = {node.id for node in diagram.nodes}
-    if any(is_standing(each) and each.node not in left for each in await read_sent_payouts(app, id)):
+    if any(
+        is_standing(each) and each.node not in left for each in await read_sent_payouts(app, id)
+    ):
         await app.store.change_scenario(former.stored, revision=packed.revision)
         raise changed_meanwhile(id)
     return id

@@ -1,4 +1,5 @@
-"""How the lines of a payout become transactions that their chains take: in portions, by the limits and by what each weighs."""
+"""How the lines of a payout become transactions that their chains take: in portions, by the limits
+and by what each weighs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,12 +35,15 @@ class Told:
             self.notes.append(f"Of the address book: {', '.join(some)}{more}.")
 
     def other_prefixes(self, reader: LineReader) -> None:
-        """Say which addresses are written for another network: somebody may have copied the wrong one."""
+        """Say which addresses are written for another network: somebody may have copied the wrong
+        one."""
         for chain, prefix, numbers in reader.foreign():
             where = f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:_SHOWN]))}"
             more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
             self.warnings.append(
-                f"The addresses in {where}{more} have the prefix {prefix} of another network. The same accounts are paid on {chain.title}, whose addresses have {chain.ss58_prefix}."
+                f"The addresses in {where}{more} have the prefix {prefix} of another "
+                f"network. The same accounts are paid on {chain.title}, whose addresses "
+                f"have {chain.ss58_prefix}."
             )
 
 
@@ -71,13 +75,15 @@ async def split_lines(
         start += len(part)
     if weigher.is_unweighed and len(portions) > 1:
         told.notes.append(
-            f"{chain.title} wasn't asked what the payments weigh, so a transaction has at most {UNWEIGHED} calls. Connected, it has as many as the chain takes."
+            f"{chain.title} wasn't asked what the payments weigh, so a transaction has at "
+            f"most {UNWEIGHED} calls. Connected, it has as many as the chain takes."
         )
     return portions
 
 
 async def _table_of(app: Application, chain: "Chain") -> "RuntimeTable":
-    """Return the runtime of *chain*, or the one at hand if it can't be reached: a payout can be written without a network."""
+    """Return the runtime of *chain*, or the one at hand if it can't be reached: a payout can be
+    written without a network."""
     try:
         return await app.runtime(chain)
     except ChainUnreachable:
@@ -103,7 +109,8 @@ class Weigher:
         self.is_unweighed = app.settings.offline
 
     async def share(self, lines: Sequence[PayoutLine]) -> float:
-        """Return which part of the limits *lines* take; above 1 it may be too small, where they are far too many."""
+        """Return which part of the limits *lines* take; above 1 it may be too small, where they are
+        far too many."""
         calls = await self._app.aside(build_calls, lines, self._table, memos=self._memos)
         if len(calls) > self._limits.calls:
             return len(calls) / self._limits.calls
@@ -116,7 +123,11 @@ class Weigher:
 
     async def _weigh(self, data: bytes) -> Mapping[str, Any] | None:
         """Return what a call weighs, as the chain's dispatch info says; None if it doesn't."""
-        from scenarioctl.transactions.simulation.runtime_api import Encoded, Inconclusive, query_runtime_api
+        from scenarioctl.transactions.simulation.runtime_api import (
+            Encoded,
+            Inconclusive,
+            query_runtime_api,
+        )
 
         length = Encoded(len(data).to_bytes(4, "little"))
         try:

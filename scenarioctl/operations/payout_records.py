@@ -1,4 +1,5 @@
-"""Which transactions of a payout were sent: their lines are not drafted again, and no second transaction for them is sent."""
+"""Which transactions of a payout were sent: their lines are not drafted again, and no second
+transaction for them is sent."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -46,14 +47,17 @@ def payouts_of(diagram: "Diagram") -> "list[Node]":
 
 
 async def mark_sent(app: Application, scenario: str, diagram: "Diagram") -> "Diagram":
-    """Return *diagram* with each payout marked whose transaction was sent, so that it isn't drafted again."""
+    """Return *diagram* with each payout marked whose transaction was sent, so that it isn't drafted
+    again."""
     if not payouts_of(diagram):
         return diagram
     from scenarioctl.actions.drafting import SENT
 
     standing = [each for each in await read_sent_payouts(app, scenario) if is_standing(each)]
     found = {node.id: find_payment(standing, node.id) for node in payouts_of(diagram)}
-    forms = {id: {SENT: "" if sent is None else describe_payment(sent)} for id, sent in found.items()}
+    forms = {
+        id: {SENT: "" if sent is None else describe_payment(sent)} for id, sent in found.items()
+    }
     nodes = tuple(
         replace(node, form={**node.form, **forms[node.id]}) if node.id in forms else node
         for node in diagram.nodes
@@ -62,12 +66,16 @@ async def mark_sent(app: Application, scenario: str, diagram: "Diagram") -> "Dia
 
 
 def find_payment(sent: Iterable[SentTransaction], node: str) -> SentTransaction | None:
-    """Return the one of *sent* that pays what *node* pays, alone or with all others of its scenario."""
+    """Return the one of *sent* that pays what *node* pays, alone or with all others of its
+    scenario."""
     return next((each for each in sent if each.node in (node, "")), None)
 
 
 def describe_payment(sent: SentTransaction) -> str:
-    return f"{sent.hash} on {timestamp(sent.sent)[:16].replace('T', ' ')} UTC, see tx status {sent.chain} {sent.hash}"
+    return (
+        f"{sent.hash} on {timestamp(sent.sent)[:16].replace('T', ' ')} UTC, see tx status "
+        f"{sent.chain} {sent.hash}"
+    )
 
 
 async def find_payout_step(
@@ -79,7 +87,8 @@ async def find_payout_step(
     table: "RuntimeTable",
     call: "Call",
 ) -> tuple[str, str]:
-    """Return the scenario and the node that *call* is made of, for a *step* of a scenario that has payouts; another one as it is.
+    """Return the scenario and the node that *call* is made of, for a *step* of a scenario that has
+    payouts; another one as it is.
 
     InvalidRequest if it is made of no node, or makes the payments of another one than was chosen.
     """
@@ -108,10 +117,13 @@ async def find_payout_step(
     if is_chosen or not found:
         which = f"step {shorten(wanted)}" if is_chosen else "any step"
         other = (
-            "" if is_chosen or len(payouts) == len(diagram.nodes) else ", name its step if it is another one"
+            ""
+            if is_chosen or len(payouts) == len(diagram.nodes)
+            else ", name its step if it is another one"
         )
         raise InvalidRequest(
-            f"the transaction doesn't make the payments of {which} of payout {scenario}, as they are now: leave scenario out{other}, or make its payload again"
+            f"the transaction doesn't make the payments of {which} of payout {scenario}, "
+            f"as they are now: leave scenario out{other}, or make its payload again"
         )
     sent = [each for each in await read_sent_payouts(app, scenario) if is_standing(each)]
     return scenario, next((node for node in found if find_payment(sent, node) is None), found[0])
@@ -120,7 +132,8 @@ async def find_payout_step(
 async def refuse_second(
     app: Application, step: tuple[str, str], draft: "MempoolEntry | None", hash: str
 ) -> None:
-    """Refuse the transaction *hash* if another one was sent for the same draft, or for the same payout: both would pay.
+    """Refuse the transaction *hash* if another one was sent for the same draft, or for the same
+    payout: both would pay.
 
     It is written down already, so that of two that are sent at once none is overlooked.
     """
@@ -131,7 +144,9 @@ async def refuse_second(
     scenario, node = step
     if draft is not None:
         kind = draft.draft.tx_type
-        if kind != TX_TYPE and not (kind == BATCH and payouts_of(await open_stored(app, draft.job))):
+        if kind != TX_TYPE and not (
+            kind == BATCH and payouts_of(await open_stored(app, draft.job))
+        ):
             return
         sent = await read_sent_payouts(app, draft.job)
         others = [each for each in sent if each.draft == draft.seq]
@@ -147,5 +162,6 @@ async def refuse_second(
     former = next((each for each in others if each.hash != hash and is_standing(each)), None)
     if former is not None:
         raise Conflict(
-            f"its payments were sent: {describe_payment(former)}; nothing was sent now. To pay everybody once more, copy the scenario"
+            f"its payments were sent: {describe_payment(former)}; nothing was sent now. To "
+            "pay everybody once more, copy the scenario"
         )

@@ -34,7 +34,8 @@ PaymentStatus = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class ListPayments:
-    """List the payments of a payout, and what became of each. No chain is asked: `tx status` does that."""
+    """List the payments of a payout, and what became of each. No chain is asked: `tx status` does
+    that."""
 
     id: OwnScenarioName
     #: A table for a spreadsheet: CSV as RFC 4180 has it.
@@ -55,8 +56,8 @@ class Payment(TypedDict):
     hash: "Hex | None"
     sent: "Timestamp | None"
     block_number: int | None
-    #: `in-block` and `finalized`: the block shows that the account got it. `unknown`: the transaction succeeded, but its block
-    #: doesn't show that.
+    #: `in-block` and `finalized`: the block shows that the account got it. `unknown`: the
+    #: transaction succeeded, but its block doesn't show that.
     status: PaymentStatus
     #: How many endpoints the block rests on; null before it is in one.
     asked: Literal[1, 2] | None
@@ -120,7 +121,10 @@ def _notes(nodes: "Sequence[Node]") -> tuple[str, ...]:
         return ("It is not a payout: it has no payout step.",)
     if any(node.form.get(REREAD) for node in nodes):
         return (
-            "Each draft reads the file anew. These are the lines that it had when the payout was created.",
+            (
+                "Each draft reads the file anew. These are the lines that it had when the "
+                "payout was created."
+            ),
         )
     return ()
 
@@ -133,7 +137,8 @@ def _lines_of(app: Application, node: "Node") -> "list[PayoutLine]":
 
 
 def _transactions_of(sent: Sequence[SentTransaction], node: str) -> list[SentTransaction | None]:
-    """Return the transactions that pay the lines of *node*, the oldest first; if none may have paid, what was tried last."""
+    """Return the transactions that pay the lines of *node*, the oldest first; if none may have
+    paid, what was tried last."""
     own = [each for each in sent if each.node in (node, "")]
     standing = [each for each in reversed(own) if is_standing(each)]
     return [*standing] or [*own[:1]] or [None]
@@ -172,7 +177,9 @@ def _describe(
             "sent": None if sent is None else timestamp(sent.sent),
             "block_number": None if sent is None else sent.block_number,
             "asked": effects.get("asked", 1) if sent is not None and sent.block else None,
-            "status": _status(sent, success=effects.get("success"), arrived=got.get(key, 0) >= meant[key]),
+            "status": _status(
+                sent, success=effects.get("success"), arrived=got.get(key, 0) >= meant[key]
+            ),
             "fee": None if fee is None else _share(fee, place, count),
         }
 
@@ -188,7 +195,8 @@ def _status(sent: SentTransaction | None, *, success: bool | None, arrived: bool
 
 
 def _share(fee: AmountAnswer, place: int, count: int) -> AmountAnswer:
-    """Return the part of *fee* that the payment at *place* of *count* bears; all parts together are the fee."""
+    """Return the part of *fee* that the payment at *place* of *count* bears; all parts together are
+    the fee."""
     whole, rest = divmod(int(fee["value"]), count)
     value = whole + (place < rest)
     human = None if fee["human"] is None else f"{whole_tokens(fee, value)} {fee['asset']}"
@@ -199,7 +207,17 @@ def _cells(row: Payment) -> Sequence[str]:
     amount, fee = row["amount"], row["fee"]
     paid = "" if fee is None else (fee["human"] or f"{fee['value']} raw").split(" ")[0]
     return (
-        *(str(row["line"] or ""), row["account"], (amount["human"] or amount["value"]).split(" ")[0]),
-        *(amount["asset"], row["memo"], row["chain"], row["hash"] or "", str(row["block_number"] or "")),
+        *(
+            str(row["line"] or ""),
+            row["account"],
+            (amount["human"] or amount["value"]).split(" ")[0],
+        ),
+        *(
+            amount["asset"],
+            row["memo"],
+            row["chain"],
+            row["hash"] or "",
+            str(row["block_number"] or ""),
+        ),
         *(row["status"], paid, "" if fee is None else fee["asset"]),
     )

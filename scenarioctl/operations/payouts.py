@@ -1,4 +1,5 @@
-"""Payouts: many payments from a CSV file, as a scenario whose steps are transactions that their chains take."""
+"""Payouts: many payments from a CSV file, as a scenario whose steps are transactions that their
+chains take."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,14 @@ from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import AmountAnswer, ScenarioId
-from scenarioctl.model.request_fields import Address, AssetName, ChainName, Count, ScenarioName, Value
+from scenarioctl.model.request_fields import (
+    Address,
+    AssetName,
+    ChainName,
+    Count,
+    ScenarioName,
+    Value,
+)
 from scenarioctl.operations.built_transactions import CreationFields, check_sender
 from scenarioctl.operations.creation import CheckedSteps, StepCheck, check_steps
 from scenarioctl.operations.payout_balances import (
@@ -49,10 +57,11 @@ __all__ = ["create_payout"]
 
 @dataclass(frozen=True, kw_only=True)
 class CreatePayout(CreationFields):
-    """Create a payout: a scenario that pays each line of a CSV file, in as few transactions as the chains take.
+    """Create a payout: a scenario that pays each line of a CSV file, in as few transactions as the
+    chains take.
 
-    The columns are `account` and `amount`, and if you like `asset`, `memo` and `chain`; the first line names them. Nothing is
-    created until all lines are right.
+    The columns are `account` and `amount`, and if you like `asset`, `memo` and `chain`; the first
+    line names them. Nothing is created until all lines are right.
     """
 
     #: The file's text.
@@ -63,15 +72,17 @@ class CreatePayout(CreationFields):
     asset: AssetName = ""
     #: Write the memos into the chain's history, as remarks that anybody can read.
     memos: bool = False
-    #: Go on after a payment that fails (Utility.force_batch). Default: a transaction makes all of its payments or none.
+    #: Go on after a payment that fails (Utility.force_batch). Default: a transaction makes all of
+    #: its payments or none.
     force_batch: bool = False
     #: At most so many lines in a transaction. Default: as many as the chain takes.
     portion: Annotated[Count | None, Value("N", least=1, most=10_000, rare=True)] = None
-    #: Read this file anew each time the payout is drafted: its whole path on the machine that drafts, in a folder that
-    #: `payout_folders` in config.toml lists. Its lines have to fit into one transaction.
+    #: Read this file anew each time the payout is drafted: its whole path on the machine that
+    #: drafts, in a folder that `payout_folders` in config.toml lists. Its lines have to fit into
+    #: one transaction.
     reread: Annotated[str, Value("FILE")] = ""
-    #: Change this payout in place of creating one: lines that were sent stay as they are and aren't paid again, the others
-    #: become those of the file.
+    #: Change this payout in place of creating one: lines that were sent stay as they are and aren't
+    #: paid again, the others become those of the file.
     replace: ScenarioName = ""
     #: Accept several lines that pay the same account the same asset.
     yes: bool = False
@@ -95,7 +106,8 @@ class CreatedPayout(TypedDict):
     lines: int
     total: list[PayoutTotal]
     transactions: list[PayoutTransaction]
-    #: What the sender can spend of each asset once all is paid, without the fees; left out without a sender, and offline.
+    #: What the sender can spend of each asset once all is paid, without the fees; left out without
+    #: a sender, and offline.
     left: NotRequired[list[PayoutBalance]]
     #: Of every transaction, if a check was asked for.
     checks: NotRequired[list[StepCheck]]
@@ -105,7 +117,9 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
     sender = check_sender(request.check, request.sender)
     most = None
     if request.portion not in (None, ""):
-        most = read_number(request.portion, field="portion", kind="a number of lines", least=1, most=MOST)
+        most = read_number(
+            request.portion, field="portion", kind="a number of lines", least=1, most=MOST
+        )
     reader, lines = await _read(app, request)
     told = Told()
     told.names(lines)
@@ -119,7 +133,12 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
         each
         for part in by_chain(lines).values()
         for each in await split_lines(
-            app, part, told, most=most or len(part), memos=request.memos, goes_on=request.force_batch
+            app,
+            part,
+            told,
+            most=most or len(part),
+            memos=request.memos,
+            goes_on=request.force_batch,
         )
     ]
     if request.reread:
@@ -128,13 +147,18 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
                 field="reread",
                 value=request.reread,
                 limit=200,
-                problem=f"needs payments that fit into one transaction, and these are {len(portions)}",
+                problem=(
+                    f"needs payments that fit into one transaction, and these are {len(portions)}"
+                ),
             )
-        fresh, warned = await reread(app, request.reread, chain=lines[0].chain, asset=_asset_of(request))
+        fresh, warned = await reread(
+            app, request.reread, chain=lines[0].chain, asset=_asset_of(request)
+        )
         told.warnings += () if request.yes else warned
         if Counter(map(_payment, fresh)) != Counter(map(_payment, lines)):
             told.warnings.append(
-                f"{request.reread} has other lines now, and drafts pay those: {_understood(fresh, 1)}."
+                f"{request.reread} has other lines now, and drafts pay those: "
+                f"{_understood(fresh, 1)}."
             )
     left = await read_left(app, request.sender, lines, told)
     drawn = await app.aside(_draw, kept, portions, request)
@@ -173,7 +197,10 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
     return Result(
         answer=answer,
         notes=(
-            f"{'Created' if former is None else 'Changed'} {id}: {_understood(lines, len(portions))}",
+            (
+                f"{'Created' if former is None else 'Changed'} {id}: "
+                f"{_understood(lines, len(portions))}"
+            ),
             *told.notes,
         ),
         warnings=tuple(dict.fromkeys(told.warnings)),
@@ -184,14 +211,17 @@ def _payment(line: PayoutLine) -> tuple[bytes, str, int]:
     return line.account, line.asset.id, line.raw
 
 
+def _sums(lines: Sequence[PayoutLine]) -> list[str]:
+    return [group_digits(asset.amount(value)) for asset, value in sum_lines(lines).items()]
+
+
 def _understood(lines: Sequence[PayoutLine], transactions: int) -> str:
     """Return `200 payments in 1 transaction: 300 DOT on Polkadot`."""
     if not lines:
         return "no payment is left to make"
     count = f"{group_digits(str(len(lines)))} payment{'s' * (len(lines) != 1)}"
     parts = [
-        f"{' and '.join(group_digits(asset.amount(value)) for asset, value in sum_lines(part).items())} on {part[0].chain.title}"
-        for part in by_chain(lines).values()
+        f"{' and '.join(_sums(part))} on {part[0].chain.title}" for part in by_chain(lines).values()
     ]
     return f"{count} in {transactions} transaction{'s' * (transactions != 1)}: {', '.join(parts)}"
 
@@ -264,4 +294,7 @@ def _draw(
 
 
 def _totals(lines: Iterable[PayoutLine]) -> list[PayoutTotal]:
-    return [{"chain": asset.chain, **amount_of(asset, value)} for asset, value in sum_lines(lines).items()]
+    return [
+        {"chain": asset.chain, **amount_of(asset, value)}
+        for asset, value in sum_lines(lines).items()
+    ]

@@ -46,7 +46,8 @@ class PictureFields:
     format: Annotated[str, Value("FORMAT", FORMATS)] = "png"
     #: `light` (default) or `dark`.
     theme: Annotated[str, Value("THEME", ("light", "dark"))] = "light"
-    #: Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000. Default: the width of the picture.
+    #: Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000. Default: the
+    #: width of the picture.
     width: Count = ""
     #: Leave out the chains that the card of a transfer or a swap names.
     compact: bool = False
@@ -82,7 +83,9 @@ async def preview_scenario(app: Application, request: PreviewScenario) -> Result
     # On the event loop: drafting compiles encoders that all requests share.
     found = await find_problems(app.unconnected(), shown)
     img, warnings = await _aside(app, _draw, app, wanted, stored.summary, whole, shown, found)
-    return Result(answer={"info": stored.summary, "img": b64encode(img).decode()}, warnings=warnings)
+    return Result(
+        answer={"info": stored.summary, "img": b64encode(img).decode()}, warnings=warnings
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +120,13 @@ class FlowPreview(Preview):
 
 
 async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPreview]:
-    from scenarioctl.actions.flow_files import CollectedMistakes, as_json, draw_flow, parse_flow, read_flow
+    from scenarioctl.actions.flow_files import (
+        CollectedMistakes,
+        as_json,
+        draw_flow,
+        parse_flow,
+        read_flow,
+    )
     from scenarioctl.actions.problems import find_problems
     from scenarioctl.actions.story import summarise
     from scenarioctl.render.picture import first_part
@@ -153,9 +162,14 @@ def _flow_problems(
 ) -> tuple[list[FlowProblem], tuple[Problem, ...]]:
     """Return the problems of a flow in the order of its steps, and those that its picture shows.
 
-    *judged* are the problems of the diagram. Those that only repeat a mistake of the file are left out.
+    *judged* are the problems of the diagram. Those that only repeat a mistake of the file are left
+    out.
     """
-    nodes = {step.number: node for node, step in drawn.steps.items() if node.startswith(step.kind.box.type)}
+    nodes = {
+        step.number: node
+        for node, step in drawn.steps.items()
+        if node.startswith(step.kind.box.type)
+    }
     listed: list[tuple[int, FlowProblem]] = []
     pictured = []
     for mistake in mistakes.found:
@@ -184,7 +198,8 @@ def _flow_problems(
 
 
 async def _aside(app: Application, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the result of *work*; a daemon runs it in a thread and serves other requests meanwhile."""
+    """Return the result of *work*; a daemon runs it in a thread and serves other requests
+    meanwhile."""
     return await app.aside(work, *args, **kwargs) if app.served else work(*args, **kwargs)
 
 
@@ -213,12 +228,15 @@ def _draw(
     warnings = []
     if picture.left_out:
         warnings.append(
-            f"The scenario has {len(whole.nodes)} steps. The picture shows the first {len(shown.nodes)}."
+            f"The scenario has {len(whole.nodes)} steps. The picture shows the first "
+            f"{len(shown.nodes)}."
         )
     if wanted.format == "text":
         from scenarioctl.render.text import DEFAULT_COLUMNS, draw_text
 
-        return (draw_text(picture, wanted.width or DEFAULT_COLUMNS) + "\n").encode(), tuple(warnings)
+        return (draw_text(picture, wanted.width or DEFAULT_COLUMNS) + "\n").encode(), tuple(
+            warnings
+        )
     if wanted.format == "svg":
         from scenarioctl.render.svg import write_svg
 
@@ -231,7 +249,8 @@ def _draw(
     if lost:
         more = "…" if len(lost) > _NAMED else ""
         warnings.append(
-            f"The fonts of a PNG have no {' '.join(lost[:_NAMED])}{more} and show boxes instead. Use --format svg to keep them."
+            f"The fonts of a PNG have no {' '.join(lost[:_NAMED])}{more} and show boxes "
+            "instead. Use --format svg to keep them."
         )
     return img, tuple(warnings)
 

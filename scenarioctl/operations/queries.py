@@ -1,4 +1,5 @@
-"""Reading a chain: its storage, constants and runtime APIs, and the functions of a smart contract written in ink!."""
+"""Reading a chain: its storage, constants and runtime APIs, and the functions of a smart contract
+written in ink!."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
@@ -7,7 +8,14 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.json_types import Hex
-from scenarioctl.model.request_fields import Block, CallParameters, ChainName, ItemName, PalletName, Value
+from scenarioctl.model.request_fields import (
+    Block,
+    CallParameters,
+    ChainName,
+    ItemName,
+    PalletName,
+    Value,
+)
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -26,7 +34,8 @@ class QueryChain:
     pallet_name: PalletName
     #: A storage item or constant of the pallet, or a method of the runtime API.
     method_name: ItemName
-    #: Keys of a map, or arguments of a runtime API, as text or JSON. Without all keys: the entries of the map.
+    #: Keys of a map, or arguments of a runtime API, as text or JSON. Without all keys: the entries
+    #: of the map.
     params: CallParameters = ()
     #: Read at this block, a hash or a number. Default: the newest block.
     block: Block = ""
@@ -35,7 +44,8 @@ class QueryChain:
 
 
 class QueryResult(TypedDict):
-    #: How many endpoints it rests on: one node is asked, and nobody confirms it. Left out if none was asked.
+    #: How many endpoints it rests on: one node is asked, and nobody confirms it. Left out if none
+    #: was asked.
     asked: NotRequired[Literal[1]]
     #: Text or a number as it is; everything else as compact JSON with every integer as text.
     result: str
@@ -66,11 +76,17 @@ def read_request(app: Application, request: QueryChain) -> "Query":
         value = getattr(request, field)
         if not isinstance(value, str) or not value.strip():
             raise InvalidRequest(
-                field=field, value=value, problem="is not a name", expected="one like System or Account"
+                field=field,
+                value=value,
+                problem="is not a name",
+                expected="one like System or Account",
             )
     if not isinstance(request.params, (list, tuple)):
         raise InvalidRequest(
-            field="params", value=request.params, problem="is not a list", expected="one like [1984]"
+            field="params",
+            value=request.params,
+            problem="is not a list",
+            expected="one like [1984]",
         )
     return Query(
         chain=app.registry.find(request.chain),
@@ -138,9 +154,13 @@ async def contract_info(app: Application, request: ContractInfo) -> Result[Contr
     messages = await app.aside(describe_contract, request.abiJson)
     address = parse_contract_address(request.address, field="address", evm=version >= 6)
     named = request.chain or (DEFAULT_CHAIN if version >= 6 else "")
-    onchain, warnings = await _look_for(app, app.registry.find(named), address) if named else (None, ())
+    onchain, warnings = (
+        await _look_for(app, app.registry.find(named), address) if named else (None, ())
+    )
     if onchain is False and not request.chain:
-        warnings = (f"No contract lives at this address on {named}; pass --chain to look on another chain.",)
+        warnings = (
+            f"No contract lives at this address on {named}; pass --chain to look on another chain.",
+        )
     description: list[ContractFunction] = [
         {
             "function_name": message.function_name,
@@ -150,10 +170,14 @@ async def contract_info(app: Application, request: ContractInfo) -> Result[Contr
         }
         for message in messages
     ]
-    return Result(answer={"sucess": True, "description": description, "onchain": onchain}, warnings=warnings)
+    return Result(
+        answer={"sucess": True, "description": description, "onchain": onchain}, warnings=warnings
+    )
 
 
-async def _look_for(app: Application, chain: "Chain", address: bytes) -> tuple[bool | None, tuple[str, ...]]:
+async def _look_for(
+    app: Application, chain: "Chain", address: bytes
+) -> tuple[bool | None, tuple[str, ...]]:
     """Return whether a contract lives at *address*; None and a warning if no node answers."""
     from scenarioctl.contracts import is_contract
 

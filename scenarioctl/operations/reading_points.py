@@ -1,4 +1,5 @@
-"""Which rows of a log or a mempool a request wants: from a cursor, a moment or the newest on, and of which run."""
+"""Which rows of a log or a mempool a request wants: from a cursor, a moment or the newest on, and
+of which run."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,9 @@ from scenarioctl.operations.job_runs import span_of_run
 from scenarioctl.operations.lost_cursors import NumberedRow
 from scenarioctl.stores.rows import PORTION
 
-_EXPECTED = "a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"
+_EXPECTED = (
+    "a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"
+)
 #: Rows in a portion that is looked through.
 _PORTION = 1000
 #: Log lines in a portion that is read, each of at most 4 KiB.  So few are read on the event loop.
@@ -46,7 +49,8 @@ def read_number_of(value: object, *, field: str) -> int:
 
 
 def read_since(value: object, *, now: int, field: str = "since") -> int:
-    """Return the moment that *field* names: one of the calendar, in UTC if it names no zone, or a time before *now*."""
+    """Return the moment that *field* names: one of the calendar, in UTC if it names no zone, or a
+    time before *now*."""
     text = str(value).strip()
     try:
         if "-" not in text:
@@ -55,7 +59,9 @@ def read_since(value: object, *, now: int, field: str = "since") -> int:
             return now - read_duration(text, field=field)
         moment = datetime.fromisoformat(text)
     except (InvalidRequest, ValueError):
-        raise InvalidRequest(field=field, value=value, problem="cannot be read", expected=_EXPECTED) from None
+        raise InvalidRequest(
+            field=field, value=value, problem="cannot be read", expected=_EXPECTED
+        ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1) * 1000
@@ -68,7 +74,8 @@ async def before_moment(
     *,
     after: int,
 ) -> int:
-    """Return the cursor before the first row at *since* or later; that of the last row if there is none."""
+    """Return the cursor before the first row at *since* or later; that of the last row if there is
+    none."""
     while rows := await read(after=after, limit=_PORTION):
         for row in rows:
             if moment_of(row) >= since:
@@ -86,7 +93,8 @@ async def read_portions(
     is_wanted: Callable[[R], bool] = lambda _: True,
     size_of: Callable[[R], int] = lambda _: 0,
 ) -> AsyncIterator[Sequence[R]]:
-    """Yield the rows behind *after*, up to the first that *is_wanted* not, *most* at a time; *limit* of them, 0 for all.
+    """Yield the rows behind *after*, up to the first that *is_wanted* not, *most* at a time;
+    *limit* of them, 0 for all.
 
     With *size_of*, the store gives fewer rows at a time if they have a portion's size.
     """
@@ -111,9 +119,14 @@ def size_of(row: LogLine | MempoolEntry) -> int:
 
 
 async def read_cursor(
-    app: Application, request: RowsRequest, read: Callable[..., Awaitable[Sequence[L]]], *, of_log: bool
+    app: Application,
+    request: RowsRequest,
+    read: Callable[..., Awaitable[Sequence[L]]],
+    *,
+    of_log: bool,
 ) -> tuple[int, int, Callable[[L], bool]]:
-    """Return the cursor to read from, `limit`, 0 for all, and whether a row belongs to the run that the request is for."""
+    """Return the cursor to read from, `limit`, 0 for all, and whether a row belongs to the run that
+    the request is for."""
     start = read_number_of(request.after, field="after")
     limit = 0
     if request.limit != "":
@@ -139,7 +152,9 @@ async def read_cursor(
         start = max(start, line if of_log else entry)
     elif request.tail != "":
         found = [start]
-        portions = read_portions(read, after=start, most=LINES, is_wanted=is_of_run, size_of=size_of)
+        portions = read_portions(
+            read, after=start, most=LINES, is_wanted=is_of_run, size_of=size_of
+        )
         async for rows in portions:
             found += [row.seq for row in rows]
         start = found[max(0, len(found) - 1 - tail)]

@@ -1,4 +1,5 @@
-"""Which facts about chains are in force; and getting a feed of newer ones, judging it, and installing it."""
+"""Which facts about chains are in force; and getting a feed of newer ones, judging it, and
+installing it."""
 
 import asyncio
 import logging
@@ -25,7 +26,8 @@ log = logging.getLogger("scenarioctl.registry")
 
 @dataclass(frozen=True, kw_only=True)
 class ShowFacts:
-    """Show the facts in force: version, date, age, source, the key that signed them, and the hashes of this feed and the one before."""
+    """Show the facts in force: version, date, age, source, the key that signed them, and the hashes
+    of this feed and the one before."""
 
 
 class DatedFacts(TypedDict):
@@ -68,7 +70,10 @@ def date_facts(app: Application) -> DatedFacts:
     return {"date": header.date, "source": source, "waiting": waiting}
 
 
-async def show_facts(app: Application, request: ShowFacts) -> Result[FactsInForce]:  # noqa: ARG001 - it has no fields
+async def show_facts(
+    app: Application,
+    request: ShowFacts,  # noqa: ARG001 - it has no fields
+) -> Result[FactsInForce]:
     from scenarioctl.transactions.fact_ages import day_of
 
     header, dated = _header_in_force(), date_facts(app)
@@ -84,7 +89,9 @@ async def show_facts(app: Application, request: ShowFacts) -> Result[FactsInForc
         "path": "" if header is None else str(feed_path()),
     }
     unknown = f"The key {key} signed these facts, and registry_keys doesn't have it any more."
-    return Result(answer=answer, warnings=(unknown,) if key and key not in app.settings.registry_keys else ())
+    return Result(
+        answer=answer, warnings=(unknown,) if key and key not in app.settings.registry_keys else ()
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +114,8 @@ class JudgedFeed:
         return found is not None and found.header.digest == self.header.digest
 
     def install(self) -> None:
-        """Install it for this user; Conflict if another process installed one meanwhile, InvalidRequest if it can't be written."""
+        """Install it for this user; Conflict if another process installed one meanwhile,
+        InvalidRequest if it can't be written."""
         from scenarioctl.chains.fact_feed import install
 
         try:
@@ -119,14 +127,17 @@ class JudgedFeed:
 
 
 async def judge_feed(app: Application, source: str) -> JudgedFeed:
-    """Return the feed at *source*, the path of a file or a URL; InvalidRequest, Conflict or RequestFailed says why it can't be used."""
+    """Return the feed at *source*, the path of a file or a URL; InvalidRequest, Conflict or
+    RequestFailed says why it can't be used."""
     from scenarioctl.chains.fact_feed import judge, read_signed
     from scenarioctl.transactions.fact_ages import day_of
 
     data = await _fetch(app, source) if "://" in source else _read(source)
 
     def read() -> JudgedFeed:
-        header, rows = read_signed(data, app.settings.registry_keys, source=source, today=day_of(app.clock()))
+        header, rows = read_signed(
+            data, app.settings.registry_keys, source=source, today=day_of(app.clock())
+        )
         return JudgedFeed(header=header, rows=rows, changes=judge(header, rows, feed_path()))
 
     return await asyncio.to_thread(read)
@@ -147,7 +158,8 @@ async def _fetch(app: Application, url: str) -> bytes:
         )
     if app.settings.offline:
         raise InvalidRequest(
-            field="registry_url", problem=f"{place_of(url)} can't be read offline{app.settings.online_advice}"
+            field="registry_url",
+            problem=f"{place_of(url)} can't be read offline{app.settings.online_advice}",
         )
     body = (await app.outgoing.send(WebRequest(method="GET", url=url))).body
     return (body if isinstance(body, str) else dumps(body)).encode()
@@ -169,13 +181,17 @@ def _read(path: str) -> bytes:
 
 
 async def update_unattended(app: Application) -> None:
-    """Install the feed at `registry_url` if it only makes facts stricter, and log what it changes."""
+    """Install the feed at `registry_url` if it only makes facts stricter, and log what it
+    changes."""
     if not app.settings.registry_url or app.settings.offline:
         return
     feed = await judge_feed(app, app.settings.registry_url)
     if feed.opening:
         log.warning(
-            "Version %d of the facts waits for somebody to agree: %s. Run scenarioctl registry update.",
+            (
+                "Version %d of the facts waits for somebody to agree: %s. Run scenarioctl "
+                "registry update."
+            ),
             feed.header.version,
             "; ".join(map(str, feed.opening[:20])),
         )

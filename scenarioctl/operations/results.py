@@ -27,7 +27,8 @@ class Result(Generic[T]):
     ids: Mapping[str, str] = field(default_factory=dict)
     #: Whether a daemon encodes the answer in a thread, because it may be megabytes.
     large: bool = False
-    #: Further portions of the answer, whose lists follow those in it, and whose other values replace them.
+    #: Further portions of the answer, whose lists follow those in it, and whose other values
+    #: replace them.
     rest: AsyncIterator[T] | None = None
 
     async def whole(self) -> "Result[T]":
@@ -43,7 +44,8 @@ class Result(Generic[T]):
 def join(answer: Any, portion: Any) -> Any:
     """Return *answer* with the values of a further *portion*."""
     return {
-        name: [*answer[name], *value] if isinstance(value, list) else value for name, value in portion.items()
+        name: [*answer[name], *value] if isinstance(value, list) else value
+        for name, value in portion.items()
     }
 
 
@@ -69,11 +71,14 @@ async def answer_in_portions(
         async for rows in portions:
             yield await describe(rows)
 
-    return Result(answer=answer, large=sum(map(size_of, first)) > LARGE, rest=go_on() if second else None)
+    return Result(
+        answer=answer, large=sum(map(size_of, first)) > LARGE, rest=go_on() if second else None
+    )
 
 
 def refuse_warnings(warnings: Iterable[str]) -> None:
-    """Raise Warned if there is a warning: of a request that is `strict`, before it creates or sends anything."""
+    """Raise Warned if there is a warning: of a request that is `strict`, before it creates or sends
+    anything."""
     found = [warning for warning in warnings if warning]
     if found:
         raise Warned(

@@ -17,10 +17,12 @@ _DAY = 24 * 60 * 60 * SECOND
 
 
 async def carry_out(run: "Run", *, timeout: int, waited: float = 0.0) -> "Wait | None":
-    """Take one leg of *run*, which has *waited* so many seconds; return what it waits for then, None at its end.
+    """Take one leg of *run*, which has *waited* so many seconds; return what it waits for then,
+    None at its end.
 
-    TimedOut if all of it takes longer than *timeout* nanoseconds.  With a *timeout* of 0, the setting `run_seconds` applies.  It
-    does not count waits and delays, since the scenario says how long those take.
+    TimedOut if all of it takes longer than *timeout* nanoseconds.  With a *timeout* of 0, the
+    setting `run_seconds` applies.  It does not count waits and delays, since the scenario says how
+    long those take.
     """
     import asyncio
 
@@ -43,7 +45,10 @@ async def carry_out(run: "Run", *, timeout: int, waited: float = 0.0) -> "Wait |
         sentence = (
             f"the run took longer than its timeout of {write_duration(timeout)}"
             if timeout
-            else f"the run took longer than {seconds:g} s (run_seconds). Give the job a longer timeout if it needs one."
+            else (
+                f"the run took longer than {seconds:g} s (run_seconds). Give the job a longer "
+                "timeout if it needs one."
+            )
         )
         raise TimedOut(sentence) from None
     finally:
@@ -54,7 +59,8 @@ async def carry_out(run: "Run", *, timeout: int, waited: float = 0.0) -> "Wait |
 
 
 async def wait_for(app: Application, wait: "Wait", *, job: str) -> float:
-    """Wait in this process, for an event that *job* has not used or as long as it may take; return how many seconds."""
+    """Wait in this process, for an event that *job* has not used or as long as it may take; return
+    how many seconds."""
     passed = 0.0
     token = ""
     while passed < wait.seconds:
@@ -78,8 +84,13 @@ def closing_lines(run: "Run | None", failure: str) -> list[str]:
 def failure_of(run: "Run") -> ScenarioctlError:
     """Return the error of the last step that failed."""
     error = getattr(run, "error", None)
-    # A copy, because the details belong to this run: other users of a connection may share the original.
-    return type(error)(run.failure) if isinstance(error, ScenarioctlError) else InvalidRequest(run.failure)
+    # A copy, because the details belong to this run: other users of a connection may share the
+    # original.
+    return (
+        type(error)(run.failure)
+        if isinstance(error, ScenarioctlError)
+        else InvalidRequest(run.failure)
+    )
 
 
 def retention_of(settings: Settings) -> Retention:

@@ -22,8 +22,9 @@ __all__ = ["batch_scenario"]
 class BatchScenario(CheckableFields):
     """Draft all transactions of a scenario as one, with one signature.
 
-    They have to be on one chain, with no step between them that only a run can do. The batch does all of them or nothing
-    (Utility.batch_all). `check` simulates the batch as a whole, to where each transfer arrives.
+    They have to be on one chain, with no step between them that only a run can do. The batch does
+    all of them or nothing (Utility.batch_all). `check` simulates the batch as a whole, to where
+    each transfer arrives.
     """
 
     id: OwnScenarioName

@@ -1,4 +1,5 @@
-"""Change stored scenarios: their name, their tags and their steps; duplicate them; write them as flow files to edit."""
+"""Change stored scenarios: their name, their tags and their steps; duplicate them; write them as
+flow files to edit."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,18 +11,37 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, TooLarge, name_of
 from scenarioctl.formats.documents import parse_json, write_json
 from scenarioctl.model.amounts import read_choice
-from scenarioctl.model.diagram import ACTING, MAX_NAME, Diagram, label_document, read_diagram, read_tags
+from scenarioctl.model.diagram import (
+    ACTING,
+    MAX_NAME,
+    Diagram,
+    label_document,
+    read_diagram,
+    read_tags,
+)
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_fields import OwnScenarioName, Syntax, Value
 from scenarioctl.operations.payout_changes import refuse_edit
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import note_created, understand
-from scenarioctl.operations.stored_diagrams import open_blob, open_flow, pack_diagram, read_label, store_new
+from scenarioctl.operations.stored_diagrams import (
+    open_blob,
+    open_flow,
+    pack_diagram,
+    read_label,
+    store_new,
+)
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import changed_meanwhile
 
-__all__ = ["duplicate_scenario", "rename_scenario", "replace_scenario", "scenario_flow", "tag_scenario"]
+__all__ = [
+    "duplicate_scenario",
+    "rename_scenario",
+    "replace_scenario",
+    "scenario_flow",
+    "tag_scenario",
+]
 
 #: How often a change of the labels is tried while others change the scenario too.
 _ATTEMPTS = 8
@@ -67,9 +87,14 @@ class TagScenario:
 
 
 async def tag_scenario(app: Application, request: TagScenario) -> Result[Labels]:
-    added, removed = read_tags(request.tags, field="tags"), read_tags(request.remove, field="remove")
+    added, removed = (
+        read_tags(request.tags, field="tags"),
+        read_tags(request.remove, field="remove"),
+    )
     if both := sorted(set(added) & set(removed)):
-        raise InvalidRequest(field="remove", value=both[0], problem="is also a tag to add: omit one of them")
+        raise InvalidRequest(
+            field="remove", value=both[0], problem="is also a tag to add: omit one of them"
+        )
 
     def tag(diagram: Diagram) -> tuple[str, list[str]]:
         return diagram.name, read_tags(sorted({*diagram.tags, *added} - {*removed}), field="tags")
@@ -87,7 +112,9 @@ async def _label(
         name, tags = labels(diagram)
         revision = stored.revision
         if (name, tags) != (diagram.name, list(diagram.tags)):
-            changed, _ = await app.aside(_pack, app, label_document(diagram.document, name=name, tags=tags))
+            changed, _ = await app.aside(
+                _pack, app, label_document(diagram.document, name=name, tags=tags)
+            )
             try:
                 await app.store.change_scenario(replace(changed, id=id), revision=revision)
             except Conflict:
@@ -107,7 +134,8 @@ def _pack(app: Application, document: Document) -> tuple[StoredScenario, Diagram
 
 @dataclass(frozen=True, kw_only=True)
 class DuplicateScenario:
-    """Store a copy of a scenario under a new id, with its tags; it has no job, and its webhooks get new addresses."""
+    """Store a copy of a scenario under a new id, with its tags; it has no job, and its webhooks get
+    new addresses."""
 
     id: OwnScenarioName
     #: Name of the copy. Default: the name of the scenario, followed by (copy), if it has one.
@@ -119,7 +147,9 @@ class DuplicatedScenario(TypedDict):
     id: "ScenarioId"
 
 
-async def duplicate_scenario(app: Application, request: DuplicateScenario) -> Result[DuplicatedScenario]:
+async def duplicate_scenario(
+    app: Application, request: DuplicateScenario
+) -> Result[DuplicatedScenario]:
     stored = await app.store.get_scenario(request.id)
     diagram = await open_blob(app, stored.blob, request.id)
     if request.name is not None:
@@ -137,7 +167,8 @@ async def duplicate_scenario(app: Application, request: DuplicateScenario) -> Re
 
 
 def _with_new_webhooks(diagram: Diagram) -> tuple[dict[str, Any], list[str]]:
-    """Return the document with new UUIDs of its webhooks, and these: an event for one scenario must not start two."""
+    """Return the document with new UUIDs of its webhooks, and these: an event for one scenario must
+    not start two."""
     from scenarioctl.actions.webhook import BOX, read_webhook
     from scenarioctl.formats.diagram_builder import random_uuid
 
@@ -205,7 +236,8 @@ async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[Writt
     except (InvalidRequest, TooLarge) as error:
         if not request.or_diagram:
             raise InvalidRequest(
-                f"scenario {request.id!r} cannot be written as a flow file: {error}. Export it with --as json."
+                f"scenario {request.id!r} cannot be written as a flow file: {error}. "
+                "Export it with --as json."
             ) from None
         return Result(
             answer={
@@ -216,7 +248,9 @@ async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[Writt
                 "reason": str(error),
             }
         )
-    return Result(answer={"id": request.id, "revision": stored.revision, "form": "flow", "text": text})
+    return Result(
+        answer={"id": request.id, "revision": stored.revision, "form": "flow", "text": text}
+    )
 
 
 def _indented(document: Document) -> str:
@@ -227,7 +261,8 @@ def _indented(document: Document) -> str:
         return text
     # No letter is a command to a terminal or an editor.
     return "".join(
-        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
+        for letter in text
     )
 
 
@@ -235,13 +270,16 @@ def _indented(document: Document) -> str:
 class ReplaceScenario:
     """Replace the steps of a scenario, which keeps its id, its job, the log and the drafts.
 
-    It keeps its name and its tags too, unless the new version has a name or tags; empty ones remove them.
+    It keeps its name and its tags too, unless the new version has a name or tags; empty ones remove
+    them.
     """
 
     id: OwnScenarioName
-    #: A flow file (TOML, or JSON as text or content), or a diagram (JSON, the editor's share string, or a link with one).
+    #: A flow file (TOML, or JSON as text or content), or a diagram (JSON, the editor's share
+    #: string, or a link with one).
     content: Annotated[Any, Value("CONTENT", called=("flow", "diagram"))]
-    #: Replace only this version, as `scenario show` names it. Default: the stored one, whichever it is.
+    #: Replace only this version, as `scenario show` names it. Default: the stored one, whichever it
+    #: is.
     revision: str = ""
     #: Refuse to replace it if there is a warning.
     strict: bool = False
@@ -350,7 +388,8 @@ def _runs_alike(document: Document, former: Diagram) -> bool:
 
 
 def _end_wait(job: Job, *, now: int) -> JobChange:
-    """Return what becomes of a job whose scenario runs otherwise by now: a run that waits can't go on in it."""
+    """Return what becomes of a job whose scenario runs otherwise by now: a run that waits can't go
+    on in it."""
     from scenarioctl.schedules import following_times
 
     if not job.waiting:
@@ -358,5 +397,8 @@ def _end_wait(job: Job, *, now: int) -> JobChange:
     times = following_times(job.schedule, job.planned, now)
     ended = f"Scenario changed{while_waiting(job)}: the run has ended"
     return JobChange(
-        job=replace(job, due=times.due, planned=times.planned), lines=(ended,), written=now, ends_run=True
+        job=replace(job, due=times.due, planned=times.planned),
+        lines=(ended,),
+        written=now,
+        ends_run=True,
     )

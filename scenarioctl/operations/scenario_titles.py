@@ -1,4 +1,5 @@
-"""What is said of a scenario: its title in lists, and when it was created what was understood, so that a slip is seen at once."""
+"""What is said of a scenario: its title in lists, and when it was created what was understood, so
+that a slip is seen at once."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 _NODES_ON_LOOP = 100
 #: Seconds that a chain has to tell whether it has an account.
 _PATIENCE = 2.0
-#: Bytes of a compressed diagram above which its summary is its title: reading all steps for one line takes too long.
+#: Bytes of a compressed diagram above which its summary is its title: reading all steps for one
+#: line takes too long.
 LARGE = 64 * 1024
 
 
@@ -78,7 +80,8 @@ def understand(app: Application, diagram: "Diagram", *, account: str = "") -> st
 
 
 async def describe_account(app: Application, chain: "Chain", account: bytes) -> str:
-    """Return whether *account* exists on a chain that was just asked something else; empty if that is not known."""
+    """Return whether *account* exists on a chain that was just asked something else; empty if that
+    is not known."""
     with suppress(ScenarioctlError, TimeoutError):
         async with asyncio.timeout(_PATIENCE):
             row = await app.client(chain).storage("System", "Account", account)
@@ -88,7 +91,8 @@ async def describe_account(app: Application, chain: "Chain", account: bytes) -> 
 
 
 def _judge_receiver(app: Application, story: "Story") -> str:
-    """Return what the address of the receiver tells by itself; empty if there is none, or a run fills it in."""
+    """Return what the address of the receiver tells by itself; empty if there is none, or a run
+    fills it in."""
     from scenarioctl.actions.placeholders import has_placeholder
 
     text = story.receiver

@@ -87,10 +87,12 @@ async def scenario_info(app: Application, request: ScenarioInfo) -> Result[Scena
 
 @dataclass(frozen=True, kw_only=True)
 class FullScenarioInfo(CheckableFields):
-    """Show a scenario and its first unsigned transaction; if there are several, `transactions` has all of them."""
+    """Show a scenario and its first unsigned transaction; if there are several, `transactions` has
+    all of them."""
 
     id: ScenarioName
-    #: Draft only this transaction: its number, counted from 1 among those of the scenario, or the id of its node.
+    #: Draft only this transaction: its number, counted from 1 among those of the scenario, or the
+    #: id of its node.
     step: StepName = ""
     #: Confirm a receiver without a private key, like the account of a pallet, for this answer only.
     yes: bool = False
@@ -176,7 +178,10 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     if others:
         result["transactions"] = [await _step_transaction(app, first, written), *others]
         if request.output_format == "payload":
-            said = "Every payload has the sender's current nonce. Submit one transaction before you prepare the next."
+            said = (
+                "Every payload has the sender's current nonce. Submit one transaction before "
+                "you prepare the next."
+            )
             notes = (*notes, said)
     return Result(
         answer={"result": result, **check},
@@ -250,7 +255,8 @@ class ListScenarios(PageFields):
     search: Annotated[str, Value("TEXT")] = ""
     #: Sort by `created` (default), `id` or `summary`.
     sort: Annotated[str, Value("KEY", offers=("created", "id", "summary"))] = "created"
-    #: Last first, or first first. Default: the newest first if sorted by `created`, else from A to Z.
+    #: Last first, or first first. Default: the newest first if sorted by `created`, else from A to
+    #: Z.
     descending: Annotated[bool | None, Value(off="--ascending")] = None
 
 
@@ -314,11 +320,15 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
         for row in page.items
     ]
     warnings += tuple(
-        f"Scenario {shorten(id)} is damaged in the store and is not listed. Delete it and create it again."
+        (
+            f"Scenario {shorten(id)} is damaged in the store and is not listed. Delete it and "
+            "create it again."
+        )
         for id in page.damaged
     )
     return Result(
-        answer={"scenarios": rows, "total": page.total, "next": page.next or None}, warnings=warnings
+        answer={"scenarios": rows, "total": page.total, "next": page.next or None},
+        warnings=warnings,
     )
 
 
@@ -370,7 +380,8 @@ class ActingDetails(TypedDict):
 
 
 class _MaybeActing(TypedDict):
-    #: The multisig or the account with proxies that makes its transactions; absent if the signer's own account does.
+    #: The multisig or the account with proxies that makes its transactions; absent if the signer's
+    #: own account does.
     acting: NotRequired[ActingDetails]
 
 
@@ -380,7 +391,8 @@ class ScenarioDetails(_MaybeLabeled, _MaybeActing):
     title: str
     summary: str
     created: "Timestamp"
-    #: What a change of this version names, so that it is refused if somebody else has changed the scenario meanwhile.
+    #: What a change of this version names, so that it is refused if somebody else has changed the
+    #: scenario meanwhile.
     revision: str
     nodes: list[StepText]
     edges: list[EdgeEnds]
@@ -461,7 +473,8 @@ class ImportScenario:
     """Store a diagram: the editor's share string, a link with one, or the diagram's JSON."""
 
     url: Annotated[str, Value("URL", called=("diagram",))]
-    #: The id to store it under. Default: a new id, or the id of the same diagram if it is already stored.
+    #: The id to store it under. Default: a new id, or the id of the same diagram if it is already
+    #: stored.
     id: Annotated[str, Value("ID")] = ""
 
 
@@ -499,7 +512,8 @@ class ExportScenario:
     """Export a scenario as a share string for the web editor, or as JSON."""
 
     id: ScenarioName
-    #: `share`: the share string, in `longUrl`. `json`: the diagram, in `diagram`. `as` is another spelling of this field.
+    #: `share`: the share string, in `longUrl`. `json`: the diagram, in `diagram`. `as` is another
+    #: spelling of this field.
     form: Annotated[str, Value("FORM", also=("as",))] = "share"
 
 

@@ -1,4 +1,5 @@
-"""By which words a search finds what is stored: the store is told them before a search, and by a daemon now and then."""
+"""By which words a search finds what is stored: the store is told them before a search, and by a
+daemon now and then."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,12 +23,18 @@ async def prepare_search(
     try:
         await complete(app)
     except (StoreBusy, StoreFailed, StoreUnavailable) as error:
-        return (f"The search may miss what is newest, since the store can't be written: {error.statement}",)
+        return (
+            (
+                "The search may miss what is newest, since the store can't be written: "
+                f"{error.statement}"
+            ),
+        )
     return ()
 
 
 async def complete_words(app: Application) -> None:
-    """Tell the store by which words a search finds the scenarios that were stored or changed since the last time."""
+    """Tell the store by which words a search finds the scenarios that were stored or changed since
+    the last time."""
     if app.resources.telling_words is None:
         app.resources.telling_words = asyncio.Lock()
     async with app.resources.telling_words:
@@ -41,7 +48,9 @@ async def complete_words(app: Application) -> None:
             last, count = max(found, default=last), len(found)
 
 
-def _tell_words(app: Application, found: Mapping[int, StoredScenario | None]) -> list[tuple[int, int, str]]:
+def _tell_words(
+    app: Application, found: Mapping[int, StoredScenario | None]
+) -> list[tuple[int, int, str]]:
     return [
         (number, scenario.updated, _words_of(app, scenario))
         for number, scenario in found.items()

@@ -1,4 +1,6 @@
-"""What the store remembers of a transaction that is sent: written before its bytes go out, so that it is never sent twice.  And which transactions of a scenario were sent, so that nobody pays twice."""
+"""What the store remembers of a transaction that is sent: written before its bytes go out, so that
+it is never sent twice.  And which transactions of a scenario were sent, so that nobody pays
+twice."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -71,7 +73,11 @@ class SentRecord:
         self._is_taken = True
 
         def confirmed(known: SentTransaction) -> SentTransaction:
-            return replace(known, state=SentState.SENT) if known.state is SentState.UNCERTAIN else known
+            return (
+                replace(known, state=SentState.SENT)
+                if known.state is SentState.UNCERTAIN
+                else known
+            )
 
         await self._change(confirmed)
 
@@ -135,10 +141,12 @@ async def write_record(
 ) -> SentRecord:
     """Write down that the transaction may have been sent, now that the best block is *number*.
 
-    It was made of *draft*, or of *step*: the id of a scenario and of a node.  *says* is what it does, in a sentence.
+    It was made of *draft*, or of *step*: the id of a scenario and of a node.  *says* is what it
+    does, in a sentence.
 
-    Conflict if it was sent before, unless *again* and the chain shows that no block since then has it.  A free nonce
-    shows nothing: it starts at 0 again for an account that was removed because it was empty.
+    Conflict if it was sent before, unless *again* and the chain shows that no block since then has
+    it.  A free nonce shows nothing: it starts at 0 again for an account that was removed because it
+    was empty.
     """
     from scenarioctl.transactions.mortality import decode_era, era_start
     from scenarioctl.transactions.submission.tracking import AT_ONCE, FORK
@@ -182,7 +190,10 @@ async def write_record(
             _say_former(
                 found,
                 chain,
-                "Not all blocks since then are searched yet, so it can't be sent again: run tx status first",
+                (
+                    "Not all blocks since then are searched yet, so it can't be sent again: "
+                    "run tx status first"
+                ),
             ),
             details=state_of(found),
         )
@@ -209,7 +220,10 @@ def _say_former(former: SentTransaction, chain: "Chain", advice: str = "") -> st
     else:
         what = f"was already sent to {chain.title}"
     look = f"See what became of it with tx status {former.chain} {former.hash}"
-    return f"the transaction {former.hash} {what}; nothing was sent now. {look}{advice and '. '}{advice}"
+    return (
+        f"the transaction {former.hash} {what}; nothing was sent now. "
+        f"{look}{advice and '. '}{advice}"
+    )
 
 
 async def find_signed_draft(app: Application, job: str, draft: int | str) -> "MempoolEntry | None":
@@ -221,13 +235,19 @@ async def find_signed_draft(app: Application, job: str, draft: int | str) -> "Me
     if job == "" or draft == "":
         given, missing = ("draft", "job") if job == "" else ("job", "draft")
         raise InvalidRequest(
-            field=given, value=draft or job, problem=f"needs a {missing}", expected="both or neither"
+            field=given,
+            value=draft or job,
+            problem=f"needs a {missing}",
+            expected="both or neither",
         )
     return await find_draft(app, job, draft)
 
 
-def check_draft(chain: "Chain", entry: "MempoolEntry", table: "RuntimeTable", call_data: bytes) -> None:
-    """Refuse a signed transaction of *chain* whose call is not the one of the draft *entry*, nor sets the fee currency before it."""
+def check_draft(
+    chain: "Chain", entry: "MempoolEntry", table: "RuntimeTable", call_data: bytes
+) -> None:
+    """Refuse a signed transaction of *chain* whose call is not the one of the draft *entry*, nor
+    sets the fee currency before it."""
     from scenarioctl.model.amounts import from_hex
     from scenarioctl.transactions.extrinsic import length_size, looks_like_extrinsic
     from scenarioctl.transactions.signing.fee_asset import without_set_currency
@@ -235,7 +255,8 @@ def check_draft(chain: "Chain", entry: "MempoolEntry", table: "RuntimeTable", ca
     name = f"draft {entry.seq} of job {shorten(entry.job)}"
     if entry.draft.chain != chain.name:
         raise InvalidRequest(
-            f"draft {entry.seq} is not this transaction: {name} is for another chain, not for {chain.title}"
+            f"draft {entry.seq} is not this transaction: {name} is for another chain, not "
+            f"for {chain.title}"
         )
     drafted = from_hex(entry.draft.tx) or b""
     if looks_like_extrinsic(drafted):
@@ -243,7 +264,8 @@ def check_draft(chain: "Chain", entry: "MempoolEntry", table: "RuntimeTable", ca
         drafted = drafted[length_size(drafted) + 1 :]
     if drafted not in (call_data, without_set_currency(table, call_data)):
         raise InvalidRequest(
-            f"draft {entry.seq} is not this transaction: the call of {name} differs. Sign that draft, or leave job and draft out"
+            f"draft {entry.seq} is not this transaction: the call of {name} differs. Sign "
+            "that draft, or leave job and draft out"
         )
 
 
@@ -296,15 +318,23 @@ def outcome_of(sent: SentTransaction) -> str:
         return "in no block when last looked at"
     if sent.state is SentState.EXPIRED:
         return "expired, in no block"
-    final = "finalized" if sent.state is SentState.FINALIZED else "not finalized when last looked at"
+    final = (
+        "finalized" if sent.state is SentState.FINALIZED else "not finalized when last looked at"
+    )
     failed = ", where it failed" if read_effects(sent).get("success") is False else f", {final}"
     return f"in block {sent.block_number}{failed}"
 
 
 async def warn_of_scenario(
-    app: Application, scenario: str, node: str = ALL, *, since: int = 0, but: Sequence[SentTransaction] = ()
+    app: Application,
+    scenario: str,
+    node: str = ALL,
+    *,
+    since: int = 0,
+    but: Sequence[SentTransaction] = (),
 ) -> tuple[str, ...]:
-    """Return a warning for each transaction that was sent for *node* of *scenario*, and may have done what it should.
+    """Return a warning for each transaction that was sent for *node* of *scenario*, and may have
+    done what it should.
 
     Those are left out that were sent before *since*, in nanoseconds since 1970, and those of *but*.
     """
@@ -318,9 +348,11 @@ async def warn_of_scenario(
 
 
 def warn_of_sent(name: str, sent: Sequence[SentTransaction]) -> tuple[str, ...]:
-    """Return a warning about each transaction of *sent*, which were made of *name*, that may have done what it should."""
+    """Return a warning about each transaction of *sent*, which were made of *name*, that may have
+    done what it should."""
     return tuple(
-        f"{name} was signed and sent on {timestamp(each.sent)[:16].replace('T', ' ')} UTC: {outcome_of(each)}. If you sign it "
+        f"{name} was signed and sent on {timestamp(each.sent)[:16].replace('T', ' ')} UTC: "
+        f"{outcome_of(each)}. If you sign it "
         f"again, you pay again. See what became of it with tx status {each.chain} {each.hash}"
         for each in sent
         if each.state is not SentState.EXPIRED and read_effects(each).get("success") is not False
@@ -328,7 +360,8 @@ def warn_of_sent(name: str, sent: Sequence[SentTransaction]) -> tuple[str, ...]:
 
 
 async def find_signed_step(app: Application, scenario: str, step: int | str) -> tuple[str, str]:
-    """Return the scenario that a transaction is said to be made of, and the node of its step, empty for all; two empty ones for none."""
+    """Return the scenario that a transaction is said to be made of, and the node of its step, empty
+    for all; two empty ones for none."""
     from scenarioctl.actions.drafting import find_drafting_node
     from scenarioctl.operations.stored_diagrams import open_scenario
 

@@ -1,4 +1,5 @@
-"""Assemble a signed transaction from a payload and a signature made elsewhere, and compare one with what was to be signed.
+"""Assemble a signed transaction from a payload and a signature made elsewhere, and compare one with
+what was to be signed.
 
 `tx assemble` and `broadcast --expect` make the same comparison.
 """
@@ -37,7 +38,8 @@ def find_payload(
 ) -> "tuple[Chain, Mapping[str, Any]]":
     """Return the chain that the payload in *field* is for, and the SignerPayloadJSON that it has.
 
-    *given* is that itself or the answer of `tx payload`, which names its chain; *chain* is what the request names.
+    *given* is that itself or the answer of `tx payload`, which names its chain; *chain* is what the
+    request names.
     """
     payload, name = given, chain
     if isinstance(payload, Mapping) and isinstance(payload.get("signer_payload"), Mapping):
@@ -56,22 +58,37 @@ def find_payload(
 def _chain_of(app: Application, name: str, genesis: object, field: str) -> "Chain":
     if name:
         return app.registry.find(name)
-    found = [chain for chain in app.registry.all() if chain.genesis and chain.genesis == str(genesis).lower()]
+    found = [
+        chain
+        for chain in app.registry.all()
+        if chain.genesis and chain.genesis == str(genesis).lower()
+    ]
     if len(found) == 1:
         return found[0]
     if found:
         raise InvalidRequest(
             field="chain",
-            problem=f"is missing, and the genesis hash of {field} belongs to several chains: {', '.join(chain.name for chain in found)}",
+            problem=(
+                f"is missing, and the genesis hash of {field} belongs to several chains: "
+                f"{', '.join(chain.name for chain in found)}"
+            ),
         )
     raise InvalidRequest(
         field="chain",
-        problem=f"is missing, and the genesis hash of {field} ({shorten(genesis, 80)}) belongs to no known chain",
+        problem=(
+            f"is missing, and the genesis hash of {field} ({shorten(genesis, 80)}) belongs to "
+            "no known chain"
+        ),
     )
 
 
 async def read_expected(
-    app: Application, chain: "Chain", table: "RuntimeTable", payload: Mapping[str, Any], *, field: str
+    app: Application,
+    chain: "Chain",
+    table: "RuntimeTable",
+    payload: Mapping[str, Any],
+    *,
+    field: str,
 ) -> "PayloadToSign":
     """Return what *payload*, a SignerPayloadJSON, says is to be signed on *chain*."""
     from scenarioctl.transactions.signing.signatures import read_wallet_payload
@@ -97,7 +114,8 @@ def require_expected(
     *,
     field: str,
 ) -> str:
-    """Return the kind of signature of *data*, a signed extrinsic given in *field*, if it is *expected* with its account's signature.
+    """Return the kind of signature of *data*, a signed extrinsic given in *field*, if it is
+    *expected* with its account's signature.
 
     InvalidRequest says in words what differs; `differences` in its details has each part.
     """
@@ -109,11 +127,18 @@ def require_expected(
         signed = decode_signed_extrinsic(table, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            field=field, value=data, problem=f"is not a signed extrinsic of {chain.title} ({table}): {error}"
+            field=field,
+            value=data,
+            problem=f"is not a signed extrinsic of {chain.title} ({table}): {error}",
         ) from None
 
     found = find_differences(
-        table, chain, app.assets, signed, expected, lambda call: say_transaction(app, chain, table, call)
+        table,
+        chain,
+        app.assets,
+        signed,
+        expected,
+        lambda call: say_transaction(app, chain, table, call),
     )
     if found:
         raise InvalidRequest(
@@ -130,36 +155,50 @@ def require_expected(
         raise InvalidRequest(
             field=field,
             value=data,
-            problem="doesn't match the payload: its payload and its signature make another transaction",
+            problem=(
+                "doesn't match the payload: its payload and its signature make another transaction"
+            ),
         )
     return scheme
 
 
 #: The fields of a signer that a payload says already.
-_IN_A_PAYLOAD = ("nonce", "era", "block", "block_hash", "tip", "fee_asset", "metadata_hash", "genesis")
+_IN_A_PAYLOAD = (
+    "nonce",
+    "era",
+    "block",
+    "block_hash",
+    "tip",
+    "fee_asset",
+    "metadata_hash",
+    "genesis",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AssembleTransaction(SignerFields):
     """Join a transaction and its signature into the signed transaction.
 
-    Pass what was to be signed: `payload`, the payload's hex, or the transaction with the fields that made its payload.
-    A signature that does not match is refused, and so is a whole signed transaction of anything else: another call,
-    signer, nonce, era, tip, fee asset or metadata hash.
+    Pass what was to be signed: `payload`, the payload's hex, or the transaction with the fields
+    that made its payload. A signature that does not match is refused, and so is a whole signed
+    transaction of anything else: another call, signer, nonce, era, tip, fee asset or metadata hash.
     """
 
-    #: 0x hex of an unsigned extrinsic or of call data, with the fields of the signer beside it, or of a whole payload.
+    #: 0x hex of an unsigned extrinsic or of call data, with the fields of the signer beside it, or
+    #: of a whole payload.
     tx: TransactionHex = ""
     #: Chain it is signed for. Not needed if `payload` names it.
     chain: ChainName = ""
     #: In place of `tx`: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
     payload: PayloadJson = None
-    #: The signature, made by any wallet: 64 bytes (sr25519, ed25519) or 65 (ecdsa, ethereum), with or without the byte that
-    #: says which.
+    #: The signature, made by any wallet: 64 bytes (sr25519, ed25519) or 65 (ecdsa, ethereum), with
+    #: or without the byte that says which.
     signature: Annotated[str, Value("0xHEX")] = ""
-    #: In place of `signature`: the whole transaction, as some wallets return it. It is refused unless it is what was to be signed.
+    #: In place of `signature`: the whole transaction, as some wallets return it. It is refused
+    #: unless it is what was to be signed.
     signed_transaction: TransactionHex = ""
-    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum` (accounts of 20 bytes). Default: the one that matches.
+    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum` (accounts of 20 bytes). Default: the one that
+    #: matches.
     scheme: Annotated[str, Value("KIND", ("sr25519", "ed25519", "ecdsa", "ethereum"))] = ""
 
 
@@ -172,8 +211,11 @@ class SignedTransaction(RuntimeUsed):
     scheme: str
 
 
-async def assemble_transaction(app: Application, request: AssembleTransaction) -> Result[SignedTransaction]:
-    """Return the signed extrinsic; InvalidRequest for one of something else, or a signature that is not the sender's under this payload."""
+async def assemble_transaction(
+    app: Application, request: AssembleTransaction
+) -> Result[SignedTransaction]:
+    """Return the signed extrinsic; InvalidRequest for one of something else, or a signature that is
+    not the sender's under this payload."""
     from scenarioctl.transactions.extrinsic import extrinsic_hash
 
     signature, whole = _read_signed(request)
@@ -182,7 +224,16 @@ async def assemble_transaction(app: Application, request: AssembleTransaction) -
     else:
         chain, to_sign, table = await _read_tx(app, request)
     scheme, data = await read_aside(
-        app, whole or to_sign.payload, _join, app, chain, table, to_sign, signature, whole, request.scheme
+        app,
+        whole or to_sign.payload,
+        _join,
+        app,
+        chain,
+        table,
+        to_sign,
+        signature,
+        whole,
+        request.scheme,
     )
     return Result(
         answer={
@@ -206,7 +257,9 @@ def _read_signed(request: AssembleTransaction) -> tuple[bytes, bytes]:
     if not request.signed_transaction:
         if not request.signature:
             raise InvalidRequest(
-                field="signature", problem="is missing", expected="it, or the whole signed_transaction"
+                field="signature",
+                problem="is missing",
+                expected="it, or the whole signed_transaction",
             )
         signature = parse_hex(request.signature, field="signature")
         if request.scheme != "":
@@ -216,7 +269,9 @@ def _read_signed(request: AssembleTransaction) -> tuple[bytes, bytes]:
         raise InvalidRequest(
             field="scheme",
             value=request.scheme,
-            problem="cannot be combined with signed_transaction, which says it itself: leave it out",
+            problem=(
+                "cannot be combined with signed_transaction, which says it itself: leave it out"
+            ),
         )
     return b"", parse_hex(request.signed_transaction, field="signed_transaction")
 
@@ -230,7 +285,8 @@ def _join(
     whole: bytes,
     scheme: str,
 ) -> tuple[str, bytes]:
-    """Return the kind of signature and the signed extrinsic: *whole*, or what *to_sign* and *signature* make."""
+    """Return the kind of signature and the signed extrinsic: *whole*, or what *to_sign* and
+    *signature* make."""
     from scenarioctl.transactions.signing.signatures import assemble
 
     field = "signed_transaction" if whole else "tx"
@@ -247,15 +303,21 @@ async def _read_tx(
 
     if not request.tx:
         raise InvalidRequest(
-            field="tx", problem="is missing", expected="0x hex of an unsigned transaction, or a payload"
+            field="tx",
+            problem="is missing",
+            expected="0x hex of an unsigned transaction, or a payload",
         )
     if not request.chain:
-        raise InvalidRequest(field="chain", problem="is missing", expected="the chain that tx is signed for")
+        raise InvalidRequest(
+            field="chain", problem="is missing", expected="the chain that tx is signed for"
+        )
     chain = app.registry.find(request.chain)
     data = parse_hex(request.tx, field="tx")
     if not request.sender:
         raise InvalidRequest(
-            field="sender", problem="is missing", expected="the account that signed: SS58 or 0x public key"
+            field="sender",
+            problem="is missing",
+            expected="the account that signed: SS58 or 0x public key",
         )
     account = chain.account_format.parse(request.sender, field="sender")
     table = await app.runtime(chain)
@@ -269,7 +331,9 @@ async def _read_tx(
             raise InvalidRequest(field="tx", problem="is already signed, broadcast it as it is")
         data = table.encode_call(extrinsic.call)
     if request.nonce in (None, ""):
-        raise InvalidRequest(field="nonce", problem="is missing", expected="the one that was signed")
+        raise InvalidRequest(
+            field="nonce", problem="is missing", expected="the one that was signed"
+        )
     # What was signed is not for the chain to complete: what is left out here was left out there.
     options = await signing_options(
         app,
@@ -297,12 +361,18 @@ async def _read_wallet_payload(
     chain, given = find_payload(app, request.payload, field="payload", chain=request.chain)
     table = await app.runtime(chain)
     to_sign = await read_expected(app, chain, table, given, field="payload")
-    if request.sender and chain.account_format.parse(request.sender, field="sender") != to_sign.account:
+    if (
+        request.sender
+        and chain.account_format.parse(request.sender, field="sender") != to_sign.account
+    ):
         raise InvalidRequest(
             field="sender",
             value=request.sender,
             limit=80,
-            problem=f"is not the account of payload, which has the address {shorten(given.get('address'), 80)}",
+            problem=(
+                "is not the account of payload, which has the address "
+                f"{shorten(given.get('address'), 80)}"
+            ),
         )
     return chain, to_sign, table
 

@@ -1,4 +1,5 @@
-"""What an account has at stake: its bond, what unlocks and when, its nomination pool, and rewards that nobody has claimed."""
+"""What an account has at stake: its bond, what unlocks and when, its nomination pool, and rewards
+that nobody has claimed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ __all__ = ["show_staking"]
 
 @dataclass(frozen=True, kw_only=True)
 class ShowStaking:
-    """Show what an account has at stake: its bond, what unlocks and when, its nomination pool, and rewards that nobody has claimed."""
+    """Show what an account has at stake: its bond, what unlocks and when, its nomination pool, and
+    rewards that nobody has claimed."""
 
     #: SS58 with any prefix, the public key in hex, or a name of the address book.
     address: Address
@@ -34,9 +36,11 @@ class UnlockingRow(TypedDict):
     amount: AmountAnswer | None
     #: From this era on it can be withdrawn.
     era: int
-    #: About when that era begins, if all eras have their planned length; null if it has begun, or if the length is unknown.
+    #: About when that era begins, if all eras have their planned length; null if it has begun, or
+    #: if the length is unknown.
     estimated: "Timestamp | None"
-    #: Whether that era has begun. While slashes are processed, the chain may refuse a withdrawal nevertheless.
+    #: Whether that era has begun. While slashes are processed, the chain may refuse a withdrawal
+    #: nevertheless.
     withdrawable: bool
 
 
@@ -45,7 +49,8 @@ class UnclaimedRow(TypedDict):
     validator: str
     #: The page of the validator's nominators that a payout pays.
     page: int
-    #: What the account gets of it, computed from the chain's state: a newer runtime may round otherwise.
+    #: What the account gets of it, computed from the chain's state: a newer runtime may round
+    #: otherwise.
     amount: AmountAnswer
     #: About when the reward is lost at the earliest, if nobody claims it; null if that is unknown.
     estimated_end: "Timestamp | None"
@@ -54,7 +59,8 @@ class UnclaimedRow(TypedDict):
 class PoolMembership(TypedDict):
     id: int
     points: str
-    #: What the points are worth, and the rewards that can be claimed; null if the chain doesn't tell.
+    #: What the points are worth, and the rewards that can be claimed; null if the chain doesn't
+    #: tell.
     amount: AmountAnswer | None
     pending: AmountAnswer | None
     unlocking: list[UnlockingRow]
@@ -74,13 +80,16 @@ class StakingAnswer(TypedDict):
     total: AmountAnswer
     active: AmountAnswer
     unlocking: list[UnlockingRow]
-    #: Where rewards go: `Staked`, `Stash`, `Controller`, `None`, or an account; null without a bond.
+    #: Where rewards go: `Staked`, `Stash`, `Controller`, `None`, or an account; null without a
+    #: bond.
     payee: str | None
-    #: The part of its nominators' rewards that a validator keeps, in percent; null if the account validates no blocks.
+    #: The part of its nominators' rewards that a validator keeps, in percent; null if the account
+    #: validates no blocks.
     commission: str | None
     nominations: list[str]
     pool: PoolMembership | None
-    #: Rewards of the account, from it as a validator and from those that it nominates now, that no payout has paid.
+    #: Rewards of the account, from it as a validator and from those that it nominates now, that no
+    #: payout has paid.
     unclaimed: list[UnclaimedRow]
     unclaimed_total: AmountAnswer
     #: What keeps tokens of the account, besides what the pool has.
@@ -96,11 +105,14 @@ async def show_staking(app: Application, request: ShowStaking) -> Result[Staking
     chain = app.registry.find(request.chain)
     account = chain.account_format.parse(request.address.strip(), field="address")
     if app.settings.offline:
-        raise ChainUnreachable("what is staked can't be read offline", advice=app.settings.online_advice)
+        raise ChainUnreachable(
+            "what is staked can't be read offline", advice=app.settings.online_advice
+        )
     found = await confirm(app.pool, lambda clients: read_staking(clients(chain), account))
     state = found.agreed()
     return Result(
-        answer=_describe(app, chain, state, found.asked), notes=(*_notes(state), *say_alone(found.alone))
+        answer=_describe(app, chain, state, found.asked),
+        notes=(*_notes(state), *say_alone(found.alone)),
     )
 
 
@@ -108,15 +120,20 @@ def _notes(state: "StakingState") -> list[str]:
     notes = []
     if state.nominations:
         notes.append(
-            "Rewards from validators that the account no longer nominates aren't searched for; a payout of theirs pays it too."
+            "Rewards from validators that the account no longer nominates aren't searched "
+            "for; a payout of theirs pays it too."
         )
     if state.incentives:
         eras = ", ".join(map(str, state.incentives))
-        notes.append(f"Besides, the validator gets an incentive that isn't counted here, in era {eras}.")
+        notes.append(
+            f"Besides, the validator gets an incentive that isn't counted here, in era {eras}."
+        )
     return notes
 
 
-def _describe(app: Application, chain: "Chain", state: "StakingState", asked: Literal[1, 2]) -> StakingAnswer:
+def _describe(
+    app: Application, chain: "Chain", state: "StakingState", asked: Literal[1, 2]
+) -> StakingAnswer:
     from scenarioctl.model.checks import Amount
 
     native = app.assets.native(chain)
@@ -169,7 +186,8 @@ def _describe(app: Application, chain: "Chain", state: "StakingState", asked: Li
                 "validator": written(each.validator),
                 "page": each.page,
                 "amount": amount(each.amount),
-                # It ends with the planning of the next era, which Asset Hubs begin right after this one's start.
+                # It ends with the planning of the next era, which Asset Hubs begin right after this
+                # one's start.
                 "estimated_end": begins(each.era + state.history),
             }
             for each in state.unclaimed
@@ -204,5 +222,7 @@ def _era_dates(
     table, start = relay_table(app.registry, chain), state.era_start
     if start is None or table is None:
         return lambda era: None  # noqa: ARG005
-    session = int(table.constant("Babe", "EpochDuration")) * int(table.constant("Babe", "ExpectedBlockTime"))
+    session = int(table.constant("Babe", "EpochDuration")) * int(
+        table.constant("Babe", "ExpectedBlockTime")
+    )
     return lambda era: to_date(start + (era - state.active_era) * session * state.sessions)

@@ -1,4 +1,5 @@
-"""Build the transactions of stakers: bond, nominate, unbond, withdraw, pay out rewards, and the same in a nomination pool."""
+"""Build the transactions of stakers: bond, nominate, unbond, withdraw, pay out rewards, and the
+same in a nomination pool."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,12 @@ from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.calls import Call, UnsignedTransaction
 from scenarioctl.model.request_fields import Address, ChainName, Count, Tokens, Value
 from scenarioctl.operations.answered_calls import BuiltCall, answer_call
-from scenarioctl.operations.built_transactions import CheckableFields, check_form, check_sender, parse_sender
+from scenarioctl.operations.built_transactions import (
+    CheckableFields,
+    check_form,
+    check_sender,
+    parse_sender,
+)
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -22,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["build_staking"]
 
-#: Action -> the pallet, the method, and the fields that it needs. Those in _OPTIONAL may be given too.
+#: Action -> the pallet, the method, and the fields that it needs. Those in _OPTIONAL may be given
+#: too.
 _ACTIONS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "bond": ("Staking", "bond", ("amount",)),
     "bond-extra": ("Staking", "bond_extra", ("amount",)),
@@ -46,9 +53,11 @@ _PAYEES = {"staked": "Staked", "stash": "Stash", "none": "None"}
 
 @dataclass(frozen=True, kw_only=True)
 class BuildStaking(CheckableFields):
-    """Build the unsigned transaction of a staker: bond, nominate, unbond, withdraw, pay out rewards, and the same in a pool."""
+    """Build the unsigned transaction of a staker: bond, nominate, unbond, withdraw, pay out
+    rewards, and the same in a pool."""
 
-    #: What to do. `unbond` and `pool-unbond` take the amount `max`; `payout` pays out all unclaimed rewards of an account.
+    #: What to do. `unbond` and `pool-unbond` take the amount `max`; `payout` pays out all unclaimed
+    #: rewards of an account.
     action: Annotated[str, Value("ACTION", tuple(_ACTIONS))]
     #: Where the account stakes: an Asset Hub.
     chain: ChainName = "assetHub"
@@ -58,8 +67,11 @@ class BuildStaking(CheckableFields):
     validators: Annotated[
         tuple[str, ...], Value("ADDRESS", is_account=True, option="--validator", repeats=True)
     ] = ()
-    #: With `bond`: where rewards go: `staked` (default, they are bonded too), `stash`, `none`, or an account.
-    payee: Annotated[Address, Value("PAYEE", offers=("staked", "stash", "none"), complete="ADDRESS")] = ""
+    #: With `bond`: where rewards go: `staked` (default, they are bonded too), `stash`, `none`, or
+    #: an account.
+    payee: Annotated[
+        Address, Value("PAYEE", offers=("staked", "stash", "none"), complete="ADDRESS")
+    ] = ""
     #: With `pool-join`: the number of the pool.
     pool: Count | None = None
     #: With `payout`: whose rewards. Default: the sender's.
@@ -82,9 +94,13 @@ async def build_staking(app: Application, request: BuildStaking) -> Result[Built
     else:
         pallet, method, _ = _ACTIONS[action]
         params = await arguments.of(action)
-        transaction = await draft_call(app, chain=chain, pallet=pallet, method=method, params=params)
+        transaction = await draft_call(
+            app, chain=chain, pallet=pallet, method=method, params=params
+        )
     transaction = replace(
-        transaction, notes=(*arguments.notes, *transaction.notes), asked=arguments.asked or transaction.asked
+        transaction,
+        notes=(*arguments.notes, *transaction.notes),
+        asked=arguments.asked or transaction.asked,
     )
     return await answer_call(app, transaction, request, sender)
 
@@ -98,7 +114,9 @@ def _check_fields(request: BuildStaking, action: str) -> None:
             if name in needed:
                 raise InvalidRequest(field=name, problem=f"is missing: {action} needs it")
         elif name not in (*needed, *_OPTIONAL.get(action, ())):
-            raise InvalidRequest(field=name, value=value, problem=f"has no effect on {action}: omit it")
+            raise InvalidRequest(
+                field=name, value=value, problem=f"has no effect on {action}: omit it"
+            )
 
 
 class _Arguments:
@@ -134,7 +152,10 @@ class _Arguments:
         if action == "pool-bond-extra":
             return {"extra": {"FreeBalance": self._raw()}}
         if action == "pool-unbond":
-            return {"member_account": self._hex(self.staker()), "unbonding_points": await self._points()}
+            return {
+                "member_account": self._hex(self.staker()),
+                "unbonding_points": await self._points(),
+            }
         if action == "pool-withdraw":
             spans = await self._spans(of_pool=True)
             return {"member_account": self._hex(self.staker()), "num_slashing_spans": spans}
@@ -144,7 +165,9 @@ class _Arguments:
         """Return the account that stakes: the sender, or for whom they act."""
         request = self.request
         if not request.sender:
-            raise InvalidRequest(field="sender", problem="is missing", expected="the account that stakes")
+            raise InvalidRequest(
+                field="sender", problem="is missing", expected="the account that stakes"
+            )
         return self.app.mover(parse_sender(request.sender, self.chain))
 
     def _raw(self) -> int:
@@ -170,7 +193,9 @@ class _Arguments:
             if not error.expected:
                 raise
             wanted = f"{', '.join(_PAYEES)}, or {error.expected}"
-            said = error.reworded(lambda rest: f"{rest.partition(', expected ')[0]}, expected {wanted}")
+            said = error.reworded(
+                lambda rest: f"{rest.partition(', expected ')[0]}, expected {wanted}"
+            )
             said.expected = wanted
             raise said from None
 
@@ -186,7 +211,9 @@ class _Arguments:
 
     def need_connection(self, what: str) -> None:
         if self.app.settings.offline:
-            raise ChainUnreachable(f"{what} can't be read offline", advice=self.app.settings.online_advice)
+            raise ChainUnreachable(
+                f"{what} can't be read offline", advice=self.app.settings.online_advice
+            )
 
     async def _active(self) -> int:
         self.need_connection("what is bonded")
@@ -204,7 +231,8 @@ class _Arguments:
         raw = 0 if wants_all else self._raw()
         if self.app.settings.offline:
             self.notes.append(
-                "Offline, a point is taken to be worth one smallest unit. In a pool that was slashed it is worth less."
+                "Offline, a point is taken to be worth one smallest unit. In a pool that "
+                "was slashed it is worth less."
             )
             return raw
 
@@ -215,17 +243,21 @@ class _Arguments:
             if wants_all:
                 return int(row["points"])
             pool = int(row["pool_id"])
-            return int(await client.runtime_call("NominationPoolsApi", "balance_to_points", pool, raw))
+            return int(
+                await client.runtime_call("NominationPoolsApi", "balance_to_points", pool, raw)
+            )
 
         return int(await self.ask(ask))
 
     async def _spans(self, *, of_pool: bool = False) -> int:
-        """Return how many slashing spans a withdrawal has to clear, where the runtime still has them."""
+        """Return how many slashing spans a withdrawal has to clear, where the runtime still has
+        them."""
         if "SlashingSpans" not in self.table.storage_entries("Staking"):
             return 0
         if of_pool or self.app.settings.offline or not self.request.sender:
             self.notes.append(
-                "The number of slashing spans is unknown, and taken as 0. After a slash, the chain needs it to withdraw the whole bond."
+                "The number of slashing spans is unknown, and taken as 0. After a slash, "
+                "the chain needs it to withdraw the whole bond."
             )
             return 0
         stash = self.staker()
@@ -240,7 +272,8 @@ def _reader_of(account: bytes) -> Any:
 
 
 async def _draft_payouts(app: Application, arguments: _Arguments) -> UnsignedTransaction:
-    """Return the transaction that pays out all unclaimed rewards of an account, or as many of the oldest as fit."""
+    """Return the transaction that pays out all unclaimed rewards of an account, or as many of the
+    oldest as fit."""
     chain, request, table = arguments.chain, arguments.request, arguments.table
     arguments.need_connection("unclaimed rewards")
     account = (
@@ -264,7 +297,8 @@ async def _draft_payouts(app: Application, arguments: _Arguments) -> UnsignedTra
     rest = len(calls) - fitting
     left = f" {rest} more don't fit: build this again once it is in a block." if rest else ""
     arguments.notes.append(
-        f"Pays out {fitting} unclaimed page{'s' * (fitting > 1)}, of which the account gets about {amount}.{left}"
+        f"Pays out {fitting} unclaimed page{'s' * (fitting > 1)}, of which the account "
+        f"gets about {amount}.{left}"
     )
     # One that somebody else pays out meanwhile fails alone.
     return await draft_batch(app, chain=chain, kind="force-batch", calls=calls[:fitting])
@@ -273,7 +307,8 @@ async def _draft_payouts(app: Application, arguments: _Arguments) -> UnsignedTra
 async def _count_fitting(
     app: Application, chain: "Chain", table: "RuntimeTable", calls: Sequence[Call], account: bytes
 ) -> int:
-    """Return how many of *calls*, at least one, a transaction takes by the weight that the chain tells of it."""
+    """Return how many of *calls*, at least one, a transaction takes by the weight that the chain
+    tells of it."""
     from scenarioctl.transactions.batch_limits import read_limits
     from scenarioctl.transactions.call_builder import build_batch
     from scenarioctl.transactions.simulation.costs import dispatch_info
@@ -285,7 +320,9 @@ async def _count_fitting(
         try:
             weight = (await dispatch_info(app.client(chain), batch, account))["weight"]
         except Inconclusive as problem:
-            raise ChainUnreachable(f"how many payouts fit into a transaction is unknown: {problem}") from None
+            raise ChainUnreachable(
+                f"how many payouts fit into a transaction is unknown: {problem}"
+            ) from None
         share = limits.share(length=len(table.encode_call(batch)), calls=fitting, weight=weight)
         if share <= 1:
             break

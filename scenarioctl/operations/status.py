@@ -1,4 +1,5 @@
-"""What needs a person, and how the daemon, its chains and its jobs are: what the page's home shows."""
+"""What needs a person, and how the daemon, its chains and its jobs are: what the page's home
+shows."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +13,13 @@ from scenarioctl.errors import NotFound, ScenarioctlError
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.chains import shown_endpoint
-from scenarioctl.operations.job_runs import JobRow, RunOutcome, describe_jobs, duration_of, outcome_of
+from scenarioctl.operations.job_runs import (
+    JobRow,
+    RunOutcome,
+    describe_jobs,
+    duration_of,
+    outcome_of,
+)
 from scenarioctl.operations.registry_feeds import DatedFacts, date_facts
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_titles import Title, titles_of
@@ -54,11 +61,13 @@ class ChainState(TypedDict):
     age: float | None
     #: How long a block of the chain takes, in seconds; null until it has been asked.
     block_seconds: float | None
-    #: Whether the best block is as new as it should be: `late` if it is older than five blocks, and than a minute.
+    #: Whether the best block is as new as it should be: `late` if it is older than five blocks, and
+    #: than a minute.
     head: Literal["fresh", "late", "unknown"]
     #: Scheme and host of the endpoint that answers; empty if none does.
     endpoint: str
-    #: How it answered in each half hour of the last 24 hours, oldest first; null for one in which nobody asked.
+    #: How it answered in each half hour of the last 24 hours, oldest first; null for one in which
+    #: nobody asked.
     history: list[Answered | None]
     #: When the first of them began: not before this process did; null without any.
     history_since: "Timestamp | None"
@@ -82,7 +91,8 @@ class _MaybeHuman(TypedDict, total=False):
 class DraftToSign(_Titled, _MaybeHuman):
     #: Its number in the mempool.
     draft: int
-    #: How many drafts of the job wait: one waits until it, or a newer one of the same step, is sent.
+    #: How many drafts of the job wait: one waits until it, or a newer one of the same step, is
+    #: sent.
     drafts: int
     chain: str
     txType: str
@@ -129,7 +139,8 @@ class UnreadChain(TypedDict):
 class Needs(TypedDict):
     """What needs a person. Each list has up to 20 rows."""
 
-    #: Jobs and operations in these lists, all pages counted: a job that is failing and has a draft counts twice.
+    #: Jobs and operations in these lists, all pages counted: a job that is failing and has a draft
+    #: counts twice.
     count: int
     #: The newest draft of each job that waits for a signature: those first that expire first.
     sign: list[DraftToSign]
@@ -204,7 +215,10 @@ class ShowStatus:
     """Show what needs you, and how the chains, the worker and the jobs are."""
 
 
-async def show_status(app: Application, request: ShowStatus) -> Result[Status]:  # noqa: ARG001 - as every handler
+async def show_status(
+    app: Application,
+    request: ShowStatus,  # noqa: ARG001 - as every handler
+) -> Result[Status]:
     standing, chains = await asyncio.gather(read_store_status(app), read_chains(app))
     return Result(answer={**standing, "chains": chains})
 
@@ -246,7 +260,9 @@ async def read_store_status(app: Application) -> StoreStatus:
             "failing_total": failing.total,
             "approvals": [_to_approve(row) for row in approvals.rows[:ROWS]],
             "approvals_total": len(approvals.rows),
-            "approvals_unread": [{"name": each.name, "title": each.title} for each in approvals.unread],
+            "approvals_unread": [
+                {"name": each.name, "title": each.title} for each in approvals.unread
+            ],
         },
         "jobs": [_standing(row, titles, runs.get(row["id"], ())) for row in described],
         "jobs_total": running.total + paused.total + stopped.total,
@@ -332,15 +348,20 @@ def _standing(row: JobRow, titles: dict[str, Title], runs: Sequence[KeptRun]) ->
 
 async def read_chains(app: Application) -> list[ChainState]:
     """Ask each chain that matters here for its best block, all at once."""
-    return list(await asyncio.gather(*(ask_chain(app, chain) for chain in await chains_of_status(app))))
+    return list(
+        await asyncio.gather(*(ask_chain(app, chain) for chain in await chains_of_status(app)))
+    )
 
 
 async def chains_of_status(app: Application) -> list["Chain"]:
-    """Return the chains that have endpoints, and that were asked already or that a stored scenario uses."""
+    """Return the chains that have endpoints, and that were asked already or that a stored scenario
+    uses."""
     asked = app.chains_up()
     connectable = [chain for chain in app.registry.all() if chain.endpoints]
     found = [
-        chain for chain in connectable if chain.name in asked or await app.store.count_scenarios(chain.name)
+        chain
+        for chain in connectable
+        if chain.name in asked or await app.store.count_scenarios(chain.name)
     ]
     return found[:_CHAINS]
 
@@ -380,7 +401,8 @@ def describe_chain(
     reason: str = "",
     client: "Client | None" = None,
 ) -> ChainState:
-    """Return a row without a best block; of a chain that was asked, with the history of its *client*."""
+    """Return a row without a best block; of a chain that was asked, with the history of its
+    *client*."""
     since, history = client.history.read() if client is not None else (None, [])
     return {
         "name": chain.name,

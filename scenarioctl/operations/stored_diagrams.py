@@ -1,4 +1,5 @@
-"""Diagrams in the store, compressed, with the facts beside them that lists and webhooks need; and flow files before they are stored."""
+"""Diagrams in the store, compressed, with the facts beside them that lists and webhooks need; and
+flow files before they are stored."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,7 +10,14 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.formats.documents import canonical_json
 from scenarioctl.model.acting import Acting, ProxyLayer
-from scenarioctl.model.diagram import ACTING, Diagram, label_document, read_diagram, read_name, read_tags
+from scenarioctl.model.diagram import (
+    ACTING,
+    Diagram,
+    label_document,
+    read_diagram,
+    read_name,
+    read_tags,
+)
 from scenarioctl.operations.acting_accounts import find_acting
 from scenarioctl.operations.built_transactions import LabelFields
 from scenarioctl.stores import StoredScenario
@@ -18,14 +26,16 @@ from scenarioctl.stores.validation import check_storable
 if TYPE_CHECKING:
     from scenarioctl.actions.flow_files import DrawnFlow
 
-#: Bytes of JSON that are read on the event loop, in a few milliseconds; larger diagrams are read in a thread.
+#: Bytes of JSON that are read on the event loop, in a few milliseconds; larger diagrams are read in
+#: a thread.
 _JSON_ON_LOOP = 64 * 1024
 #: Nodes of a diagram that is written on the event loop.
 _NODES_ON_LOOP = 100
 
 
 async def open_scenario(app: Application, scenario_id: str, *, yes: bool = False) -> Diagram:
-    """Return the diagram of a stored scenario to draft from; with *yes*, receivers without a private key are confirmed in it.
+    """Return the diagram of a stored scenario to draft from; with *yes*, receivers without a
+    private key are confirmed in it.
 
     Payouts that were sent are marked: they aren't drafted again.
     """
@@ -37,7 +47,8 @@ async def open_scenario(app: Application, scenario_id: str, *, yes: bool = False
 
 
 def warn_of_conditions(diagram: Diagram) -> tuple[str, ...]:
-    """Return the warning that what is built of *diagram* doesn't depend on its conditions, if it has any."""
+    """Return the warning that what is built of *diagram* doesn't depend on its conditions, if it
+    has any."""
     from scenarioctl.actions import find_step
 
     steps = map(find_step, diagram.nodes)
@@ -64,13 +75,16 @@ async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
 def read_blob(blob: bytes, scenario_id: str) -> Diagram:
     from scenarioctl.formats.documents import unpack
 
-    return read_diagram(unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}")
+    return read_diagram(
+        unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}"
+    )
 
 
 async def store_document(
     app: Application, document: Mapping[str, Any], diagram: Diagram | None = None
 ) -> str:
-    """Store a diagram that was drawn here, and return its new id; *diagram* is what *document* says, if it was read."""
+    """Store a diagram that was drawn here, and return its new id; *diagram* is what *document*
+    says, if it was read."""
     if len(document["nodes"]) <= _NODES_ON_LOOP:
         scenario = pack_document(app, document, diagram)
     else:
@@ -84,7 +98,8 @@ def read_label(value: object) -> str:
 
 
 def add_labels(app: Application, diagram: Diagram, labels: LabelFields) -> Diagram:
-    """Return *diagram* with the name in *labels*, if there is one, with their tags beside its own, and made as who *app* acts for."""
+    """Return *diagram* with the name in *labels*, if there is one, with their tags beside its own,
+    and made as who *app* acts for."""
     if app.acting is not None:
         diagram = diagram.acted_by(kept_acting(app, app.acting))
     if not (labels.name or labels.tags):
@@ -94,18 +109,25 @@ def add_labels(app: Application, diagram: Diagram, labels: LabelFields) -> Diagr
 
 
 def kept_acting(app: Application, acting: Acting) -> Acting:
-    """Return *acting* as a scenario keeps it: with the signatory who signs, since each of them signs something else."""
+    """Return *acting* as a scenario keeps it: with the signatory who signs, since each of them
+    signs something else."""
     if isinstance(acting.layers[-1], ProxyLayer):
         return acting
     if not (signer := app.signer or acting.signer):
         raise InvalidRequest(
-            field="sender", problem="is missing", expected=f"the signatory of {acting.name} who will sign"
+            field="sender",
+            problem="is missing",
+            expected=f"the signatory of {acting.name} who will sign",
         )
     return replace(acting, signer=signer)
 
 
-def pack_document(app: Application, document: Mapping[str, Any], diagram: Diagram | None) -> StoredScenario:
-    return pack_diagram(app, canonical_json(document), diagram or read_diagram(document, field="diagram"))
+def pack_document(
+    app: Application, document: Mapping[str, Any], diagram: Diagram | None
+) -> StoredScenario:
+    return pack_diagram(
+        app, canonical_json(document), diagram or read_diagram(document, field="diagram")
+    )
 
 
 def pack_diagram(app: Application, text: bytes, diagram: Diagram) -> StoredScenario:
@@ -129,7 +151,9 @@ def pack_diagram(app: Application, text: bytes, diagram: Diagram) -> StoredScena
     )
 
 
-async def store_new(app: Application, scenario: StoredScenario, *, reuse: bool = False) -> tuple[str, bool]:
+async def store_new(
+    app: Application, scenario: StoredScenario, *, reuse: bool = False
+) -> tuple[str, bool]:
     """Store *scenario* under a new id, and return the id and whether it is new.
 
     With *reuse*, a scenario of the same text that is stored already is kept, and its id returned.
@@ -148,7 +172,8 @@ async def store_new(app: Application, scenario: StoredScenario, *, reuse: bool =
 
 
 async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
-    """Store *scenario* under *id*, and return whether it is new there; Conflict if another diagram has that id."""
+    """Store *scenario* under *id*, and return whether it is new there; Conflict if another diagram
+    has that id."""
     try:
         await app.store.put_scenario(replace(scenario, id=id))
     except Conflict:
@@ -159,7 +184,10 @@ async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
         raise Conflict(
             field="scenario",
             value=id,
-            problem="is already stored with another diagram. Delete it, or import this diagram without an id.",
+            problem=(
+                "is already stored with another diagram. Delete it, or import this diagram "
+                "without an id."
+            ),
         ) from None
     return True
 
@@ -187,11 +215,17 @@ class OpenedFlow:
 
 
 #: Said of a transfer that was created by a check.
-ONLY_CHECKED = "only a check opens this transfer: pass --check and --sender (check, sender) whenever you draft it, since no job can"
+ONLY_CHECKED = (
+    "only a check opens this transfer: pass --check and --sender (check, sender) whenever "
+    "you draft it, since no job can"
+)
 
 
-async def open_flow(app: Application, content: object, *, syntax: str, checked: bool = False) -> OpenedFlow:
-    """Return the flow in *content*, a file's text or its parsed content; InvalidRequest names the invalid step and key.
+async def open_flow(
+    app: Application, content: object, *, syntax: str, checked: bool = False
+) -> OpenedFlow:
+    """Return the flow in *content*, a file's text or its parsed content; InvalidRequest names the
+    invalid step and key.
 
     A flow whose transactions are *checked* next may have transfers that only a check opens.
     """
@@ -221,5 +255,7 @@ async def open_flow(app: Application, content: object, *, syntax: str, checked: 
             *(f"{drawn.place(node)}: {note}" for node, made in drafted for note in made.notes),
             *(f"{drawn.place(problem.node)}: {ONLY_CHECKED}" for problem in opening),
         ),
-        warnings=tuple(f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings),
+        warnings=tuple(
+            f"{drawn.place(node)}: {said}" for node, made in drafted for said in made.warnings
+        ),
     )

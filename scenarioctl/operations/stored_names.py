@@ -1,4 +1,5 @@
-"""Performs a request that names what the store has: scenarios by name, the beginning of an id or `@last`, accounts by their names in the address book."""
+"""Performs a request that names what the store has: scenarios by name, the beginning of an id or
+`@last`, accounts by their names in the address book."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -23,11 +24,16 @@ _LISTED = 5
 async def perform(
     app: Application, handler: Callable[[Application, R], Awaitable[Result[Any]]], request: R
 ) -> Result[Any]:
-    """Return what *handler* returns for *request*, with the ids and addresses that the names in the request stand for."""
+    """Return what *handler* returns for *request*, with the ids and addresses that the names in the
+    request stand for."""
     changed, ids = await _resolve(app, request)
     changed, notes = await _resolve_accounts(app, changed)
     result = await handler(await _act(app, changed), changed)
-    return replace(result, ids=ids or result.ids, notes=(*notes, *result.notes)) if ids or notes else result
+    return (
+        replace(result, ids=ids or result.ids, notes=(*notes, *result.notes))
+        if ids or notes
+        else result
+    )
 
 
 async def _act(app: Application, request: R) -> Application:
@@ -41,9 +47,11 @@ async def _act(app: Application, request: R) -> Application:
 
 
 async def find_scenario(app: Application, text: str, *, field: str) -> str:
-    """Return the id of the scenario that *text* means; *text* itself if no scenario could ever have that id or name.
+    """Return the id of the scenario that *text* means; *text* itself if no scenario could ever have
+    that id or name.
 
-    An id precedes a name, and a name the beginning of an id. InvalidRequest if several scenarios are meant.
+    An id precedes a name, and a name the beginning of an id. InvalidRequest if several scenarios
+    are meant.
     """
     from scenarioctl.stores.validation import is_id
 
@@ -69,7 +77,8 @@ async def find_scenario(app: Application, text: str, *, field: str) -> str:
 
 
 async def _resolve(app: Application, request: R) -> tuple[R, Mapping[str, str]]:
-    """Return *request* with the ids of its scenarios, and the ids of those that it names otherwise."""
+    """Return *request* with the ids of its scenarios, and the ids of those that it names
+    otherwise."""
     changed: dict[str, Any] = {}
     ids: dict[str, str] = {}
     for field in stored_fields(type(request)):
@@ -84,7 +93,8 @@ async def _resolve(app: Application, request: R) -> tuple[R, Mapping[str, str]]:
 
 
 async def _resolve_accounts(app: Application, request: R) -> tuple[R, tuple[str, ...]]:
-    """Return *request* with the addresses of its accounts, and which names they had; text that is no name stays."""
+    """Return *request* with the addresses of its accounts, and which names they had; text that is
+    no name stays."""
     named = {field: _texts(getattr(request, field)) for field in account_fields(type(request))}
     if not any(_is_name(text) for texts in named.values() for text in texts):
         return request, ()
@@ -99,7 +109,9 @@ async def _resolve_accounts(app: Application, request: R) -> tuple[R, tuple[str,
             if _is_name(text)
         ]
         if found != texts:
-            changed[field] = found if isinstance(getattr(request, field), (tuple, list)) else found[0]
+            changed[field] = (
+                found if isinstance(getattr(request, field), (tuple, list)) else found[0]
+            )
     return (replace(request, **changed) if changed else request), tuple(dict.fromkeys(notes))
 
 
@@ -108,7 +120,8 @@ def _texts(value: Any) -> tuple[Any, ...]:
 
 
 def _is_name(text: object) -> bool:
-    """Tell whether *text* can only be a name of the address book: it is no address, and no run fills it in."""
+    """Tell whether *text* can only be a name of the address book: it is no address, and no run
+    fills it in."""
     return (
         isinstance(text, str)
         and bool(text.strip())
@@ -118,7 +131,8 @@ def _is_name(text: object) -> bool:
 
 
 def _address_of(text: str, book: Mapping[str, str], field: str) -> str:
-    """Return the address of the account that *text* names; InvalidRequest if the *book* hasn't it."""
+    """Return the address of the account that *text* names; InvalidRequest if the *book* hasn't
+    it."""
     name = normalized(text)
     if name not in book:
         raise InvalidRequest(

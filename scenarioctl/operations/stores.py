@@ -42,8 +42,11 @@ async def describe_workers(app: Application) -> list[WorkerRow]:
             "host": each.host,
             "process": each.process,
             "version": each.version,
-            "clock_offset": None if each.clock_offset is None else round(each.clock_offset / SECOND, 3),
-            # To the second: the clocks of a server, of which it is made, are read one after the other.
+            "clock_offset": None
+            if each.clock_offset is None
+            else round(each.clock_offset / SECOND, 3),
+            # To the second: the clocks of a server, of which it is made, are read one after the
+            # other.
             "last_seen": timestamp(each.seen // SECOND * SECOND),
             "silent": each.is_silent,
             "running": each.running,
@@ -56,7 +59,8 @@ async def describe_workers(app: Application) -> list[WorkerRow]:
 def find_clocks(workers: Sequence[WorkerRow]) -> list[str]:
     """Return a finding for each worker whose clock differs from the store's."""
     return [
-        f"The clock of the worker on {each['host']} (process {each['process']}) is {abs(offset):.1f} s"
+        f"The clock of the worker on {each['host']} (process {each['process']}) is "
+        f"{abs(offset):.1f} s"
         f" {'ahead of' if offset > 0 else 'behind'} the store's. Synchronize it with NTP"
         for each in workers
         if not each["silent"] and abs(offset := each["clock_offset"] or 0.0) >= CLOCK_SKEW
@@ -65,7 +69,8 @@ def find_clocks(workers: Sequence[WorkerRow]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckStore:
-    """Check the store: its version, its server, its workers, and what an operator should do about them."""
+    """Check the store: its version, its server, its workers, and what an operator should do about
+    them."""
 
 
 class StoreCheck(TypedDict):

@@ -102,7 +102,12 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     async def ask(clients: "Clients") -> "tuple[Quote, int]":
         client = clients(chain)
         quote = await fetch_quote(
-            client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
+            client,
+            asset_in=asset_in,
+            asset_out=asset_out,
+            amount=amount,
+            route=route,
+            sender=sender,
         )
         return quote, (await client.table()).spec_version
 

@@ -20,7 +20,11 @@ from scenarioctl.model.request_fields import (
     TransactionHex,
     Value,
 )
-from scenarioctl.operations.built_transactions import UnstoredTransferFields, parse_sender, read_aside
+from scenarioctl.operations.built_transactions import (
+    UnstoredTransferFields,
+    parse_sender,
+    read_aside,
+)
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.unsigned_transactions import choose_fee_asset
 from scenarioctl.transactions.hex_fields import parse_hex
@@ -56,20 +60,26 @@ class CheckTransaction(UnstoredTransferFields):
     destchain: DestChain = ""
     #: Id, symbol or location of the asset on the source chain, like 1/Here.
     assetid: SentAsset = ""
-    #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send now.
+    #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send
+    #: now.
     amount: Raw | float = ""
-    #: What a number in `amount` is in: `raw` (default), or `tokens` for whole tokens. 15000000000raw is raw with both.
+    #: What a number in `amount` is in: `raw` (default), or `tokens` for whole tokens.
+    #: 15000000000raw is raw with both.
     unit: Annotated[str, Value("UNIT", UNITS)] = "raw"
-    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
+    #: public key; on Mythos and Ethereum 0x and 40 hex digits.
     destinationaddress: Receiver = ""
-    #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts have a fee currency.
+    #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts
+    #: have a fee currency.
     fee_asset: AssetName = ""
-    #: Confirm a receiver without a private key, like the account of a pallet, and swaps whose limit protects nothing.
+    #: Confirm a receiver without a private key, like the account of a pallet, and swaps whose limit
+    #: protects nothing.
     yes: bool = False
 
 
 class CheckedBytes(TypedDict):
-    #: The bare extrinsic that was checked; left out of a transfer that only a check opens, if the verdict isn't ok.
+    #: The bare extrinsic that was checked; left out of a transfer that only a check opens, if the
+    #: verdict isn't ok.
     txdata: NotRequired["Hex"]
 
 
@@ -78,7 +88,9 @@ class CheckedTransaction(CheckAnswer, CheckedBytes):
     spec_version: int
 
 
-async def check_transaction(app: Application, request: CheckTransaction) -> Result[CheckedTransaction]:
+async def check_transaction(
+    app: Application, request: CheckTransaction
+) -> Result[CheckedTransaction]:
     transaction, check = await find_check(app, request)
     return Result(
         answer={
@@ -99,7 +111,9 @@ def _bytes_of(transaction: "UnsignedTransaction") -> CheckedBytes:
     return {"txdata": "0x" + bare_extrinsic(transaction.call_data).hex()}
 
 
-async def find_check(app: Application, request: CheckTransaction) -> "tuple[UnsignedTransaction, Check]":
+async def find_check(
+    app: Application, request: CheckTransaction
+) -> "tuple[UnsignedTransaction, Check]":
     """Return the transaction of *request* and its check, with the warnings of both."""
     from dataclasses import replace
 
@@ -111,7 +125,10 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
     if request.tx and given:
         raise InvalidRequest(
             field="tx",
-            problem=f"and {given[0]} exclude each other: pass a transaction and its chain, or a transfer",
+            problem=(
+                f"and {given[0]} exclude each other: pass a transaction and its chain, or a "
+                "transfer"
+            ),
         )
     if request.tx and request.remote_fee_asset != "":
         raise InvalidRequest(
@@ -120,7 +137,9 @@ async def find_check(app: Application, request: CheckTransaction) -> "tuple[Unsi
             problem="belongs to a transfer: tx says itself what pays on the destination",
         )
     sender = parse_sender(request.sender, _signing_chain(app, request))
-    transaction = await (_read(app, request, sender) if request.tx else _build(app, request, sender))
+    transaction = await (
+        _read(app, request, sender) if request.tx else _build(app, request, sender)
+    )
     return transaction, replace(require_check(transaction), warnings=transaction.warnings)
 
 
@@ -130,7 +149,9 @@ def _signing_chain(app: Application, request: CheckTransaction) -> "Chain | None
     return app.registry.find(name, field=field) if name else None
 
 
-async def _build(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
+async def _build(
+    app: Application, request: CheckTransaction, sender: bytes
+) -> "UnsignedTransaction":
     from scenarioctl.operations.transfers import draft_requested
 
     for name in _TRANSFER:
@@ -141,12 +162,16 @@ async def _build(app: Application, request: CheckTransaction, sender: bytes) -> 
                 expected=f"a transaction and its chain, or a transfer: {', '.join(_TRANSFER)}",
             )
     if request.chain:
-        raise InvalidRequest(field="chain", problem="belongs to tx; a transfer has sourchain and destchain")
+        raise InvalidRequest(
+            field="chain", problem="belongs to tx; a transfer has sourchain and destchain"
+        )
     unit = read_choice(request.unit, field="unit", choices=UNITS)
     return await draft_requested(app, request, sender, in_tokens=unit == "tokens")
 
 
-async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "UnsignedTransaction":
+async def _read(
+    app: Application, request: CheckTransaction, sender: bytes
+) -> "UnsignedTransaction":
     from scenarioctl.actions.drafting import act_as, check_draft
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.operations.decoded_transactions import read_unsigned
@@ -162,7 +187,9 @@ async def _read(app: Application, request: CheckTransaction, sender: bytes) -> "
     acted = await act_as(app, chain, table, call)
     call, warnings = acted.call, acted.warnings
     if request.fee_asset != "":
-        paid = await choose_fee_asset(app, chain, table, call, fee_asset=request.fee_asset, sender=sender)
+        paid = await choose_fee_asset(
+            app, chain, table, call, fee_asset=request.fee_asset, sender=sender
+        )
         call, named, warnings = paid.call, paid.named, (*warnings, *paid.warnings)
     transaction = UnsignedTransaction(
         chain=chain.name,

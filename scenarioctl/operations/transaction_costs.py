@@ -1,4 +1,5 @@
-"""What a sent transaction moved and cost, by what the store remembers of its block and of its destinations."""
+"""What a sent transaction moved and cost, by what the store remembers of its block and of its
+destinations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
@@ -33,7 +34,8 @@ def fee_of(effects: Mapping[str, Any], chain: "Chain") -> AmountAnswer | None:
 
 
 def received_by(effects: Mapping[str, Any]) -> list[HoldingAnswer]:
-    """Return what the signer and those that the call names got, on its chain and then on the destinations."""
+    """Return what the signer and those that the call names got, on its chain and then on the
+    destinations."""
     found = list(effects.get("received") or ())
     for each in effects.get("arrivals", ()):
         found += each.get("received", ())
@@ -41,7 +43,8 @@ def received_by(effects: Mapping[str, Any]) -> list[HoldingAnswer]:
 
 
 def costs_of(effects: Mapping[str, Any], chain: "Chain") -> list[TransactionCost]:
-    """Return the costs that are known: the fee, the delivery of messages, and what was lost on the way once all has arrived."""
+    """Return the costs that are known: the fee, the delivery of messages, and what was lost on the
+    way once all has arrived."""
     fee = fee_of(effects, chain)
     if fee is None:
         return []
@@ -55,7 +58,9 @@ def costs_of(effects: Mapping[str, Any], chain: "Chain") -> list[TransactionCost
         return costs + _kept_on_the_way(effects, costs)
 
 
-def _kept_on_the_way(effects: Mapping[str, Any], costs: Sequence[TransactionCost]) -> list[TransactionCost]:
+def _kept_on_the_way(
+    effects: Mapping[str, Any], costs: Sequence[TransactionCost]
+) -> list[TransactionCost]:
     found: list[TransactionCost] = []
     got = received_by(effects)
     sent = {each["asset"] for each in effects.get("left") or ()}
@@ -74,16 +79,21 @@ def _kept_on_the_way(effects: Mapping[str, Any], costs: Sequence[TransactionCost
             # As long as the amount itself, whatever the decimals of the destination.
             value = str(int(kept * int(left["value"]) / known[0]))
             human = f"{to_text(kept)} {left['asset']}"
-            found.append({"what": "execution", "asset": left["asset"], "value": value, "human": human})
+            found.append(
+                {"what": "execution", "asset": left["asset"], "value": value, "human": human}
+            )
     return found
 
 
 def moved_by(effects: Mapping[str, Any], chain: "Chain") -> list[AmountAnswer]:
-    """Return what the signer has less, without the fee and what delivery cost; nothing if that isn't known."""
+    """Return what the signer has less, without the fee and what delivery cost; nothing if that
+    isn't known."""
     paid = [each for each in costs_of(effects, chain) if each["what"] != "execution"]
     moved: list[AmountAnswer] = []
     for left in effects.get("left") or () if paid else ():
-        rest = int(left["value"]) - sum(int(each["value"]) for each in paid if each["asset"] == left["asset"])
+        rest = int(left["value"]) - sum(
+            int(each["value"]) for each in paid if each["asset"] == left["asset"]
+        )
         if rest > 0:
             human = None if left["human"] is None else f"{whole_tokens(left, rest)} {left['asset']}"
             moved.append({"value": str(rest), "asset": left["asset"], "human": human})
@@ -100,7 +110,8 @@ def sum_by_asset(amounts: Iterable[AmountAnswer]) -> list[AmountAnswer]:
 
 
 def whole_tokens(amount: AmountAnswer, value: int) -> str:
-    """Return *value*, as the chain counts the asset of *amount*, in whole tokens; the asset's decimals must be known."""
+    """Return *value*, as the chain counts the asset of *amount*, in whole tokens; the asset's
+    decimals must be known."""
     whole = _whole(amount)
     if whole is None:
         raise ValueError(f"the decimals of {amount['asset']} are unknown")
@@ -113,7 +124,11 @@ def _sum(asset: str, amounts: Sequence[AmountAnswer]) -> AmountAnswer:
     whole = [_whole(each) for each in amounts]
     known = [each for each in whole if each is not None]
     human = f"{to_text(sum(known, Decimal(0)))} {asset}" if len(known) == len(whole) else None
-    return {"value": str(sum(int(each["value"]) for each in amounts)), "asset": asset, "human": human}
+    return {
+        "value": str(sum(int(each["value"]) for each in amounts)),
+        "asset": asset,
+        "human": human,
+    }
 
 
 def _whole(amount: AmountAnswer) -> Decimal | None:

@@ -1,4 +1,5 @@
-"""The transactions that were sent, as the store remembers them: a list, and a table for accountants.  No chain is asked."""
+"""The transactions that were sent, as the store remembers them: a list, and a table for
+accountants.  No chain is asked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ _MANY = 100
 
 @dataclass(frozen=True, kw_only=True)
 class ListTransactions(PageFields):
-    """List the transactions that were sent from here, the newest first. No chain is asked: `tx status` does that."""
+    """List the transactions that were sent from here, the newest first. No chain is asked: `tx
+    status` does that."""
 
     #: Only those that this account signed: SS58 with any prefix, or hex.
     account: Address = ""
@@ -48,11 +50,13 @@ class ListTransactions(PageFields):
     state: Annotated[str, Value("STATE", offers=STATES)] = ""
     #: Only those that have all these words in what a list shows of them: `10 usdt rent`.
     search: Annotated[str, Value("TEXT")] = ""
-    #: Only those sent from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or 30d.
+    #: Only those sent from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or
+    #: 30d.
     since: Annotated[str, Value("TIME")] = ""
     #: Only those sent before this time.
     until: Annotated[str, Value("TIME")] = ""
-    #: A table for a spreadsheet: CSV as RFC 4180 has it, with a row for each asset that left the account or came to it.
+    #: A table for a spreadsheet: CSV as RFC 4180 has it, with a row for each asset that left the
+    #: account or came to it.
     csv: bool = False
 
 
@@ -100,7 +104,8 @@ class SentRow(TypedDict):
 class SentList(TypedDict):
     #: Empty with `csv`.
     transactions: list[SentRow]
-    #: The lines of this page, the first page's after a line with the names of the columns; null without `csv`.
+    #: The lines of this page, the first page's after a line with the names of the columns; null
+    #: without `csv`.
     csv: str | None
     total: int
     #: `after` of the next page; null on the last one.
@@ -118,7 +123,11 @@ async def list_transactions(app: Application, request: ListTransactions) -> Resu
         rows = [_describe(app, each, names.get(each.scenario, each.name)) for each in page.items]
         if not request.csv:
             return rows, None
-        lines = [line for row, each in zip(rows, page.items, strict=True) for line in _lines(app, row, each)]
+        lines = [
+            line
+            for row, each in zip(rows, page.items, strict=True)
+            for line in _lines(app, row, each)
+        ]
         return [], write_csv(lines if request.after else [COLUMNS, *lines])
 
     rows, text = await app.aside(describe) if len(page.items) > _MANY else describe()
@@ -136,7 +145,8 @@ async def _names_of(app: Application, sent: Sequence[SentTransaction]) -> dict[s
 
 
 async def _complete_words(app: Application) -> None:
-    """Tell the store by which words a search finds the transactions that were sent or changed since the last time."""
+    """Tell the store by which words a search finds the transactions that were sent or changed since
+    the last time."""
     sent, count = app.existing_store.sent(), AT_ONCE
     while count == AT_ONCE:
         found = await sent.without_words(limit=AT_ONCE)
@@ -156,7 +166,9 @@ def _tell_words(
 
 def _words_of(app: Application, row: SentRow) -> str:
     chains = [
-        each for key in (row["chain"], *row["destinations"]) if (each := app.registry.known(key)) is not None
+        each
+        for key in (row["chain"], *row["destinations"])
+        if (each := app.registry.known(key)) is not None
     ]
     amounts = [*(row["left"] or ()), *row["moved"], *row["received"], *row["cost"]]
     return words_of(
@@ -232,13 +244,16 @@ COLUMNS = (
 
 
 def _lines(app: Application, row: SentRow, sent: SentTransaction) -> Iterator[Sequence[str]]:
-    """Give a line for each asset that left the account, without the fee, or came to it, on any chain; one at least, with the fee."""
+    """Give a line for each asset that left the account, without the fee, or came to it, on any
+    chain; one at least, with the fee."""
     chain = app.registry.known(row["chain"])
     fee = fee_of(read_effects(sent), chain) if chain is not None else None
     others = _counterparties(app, row, read_effects(sent), sent)
     moved: list[tuple[str, str, str, str]] = []
     for left in row["left"] or ():
-        rest = int(left["value"]) - (int(fee["value"]) if fee and fee["asset"] == left["asset"] else 0)
+        rest = int(left["value"]) - (
+            int(fee["value"]) if fee and fee["asset"] == left["asset"] else 0
+        )
         if rest > 0:
             amount, asset = _cells(left, rest)
             moved.append((asset, f"-{amount}", others, row["chain"]))
@@ -264,11 +279,16 @@ def _is_own(app: Application, got: HoldingAnswer, sent: SentTransaction) -> bool
     from scenarioctl.chains.addresses import format_account
 
     chain = app.registry.known(got["chain"])
-    return bool(chain and sent.account and got["account"] == format_account(sent.account, chain.ss58_prefix))
+    return bool(
+        chain and sent.account and got["account"] == format_account(sent.account, chain.ss58_prefix)
+    )
 
 
-def _counterparties(app: Application, row: SentRow, effects: Mapping[str, Any], sent: SentTransaction) -> str:
-    """Return the others that got something, or that a message pays that isn't known to have arrived, with spaces between."""
+def _counterparties(
+    app: Application, row: SentRow, effects: Mapping[str, Any], sent: SentTransaction
+) -> str:
+    """Return the others that got something, or that a message pays that isn't known to have
+    arrived, with spaces between."""
     from scenarioctl.chains.addresses import format_account
 
     others = [each["account"] for each in row["received"] if not _is_own(app, each, sent)]
@@ -277,7 +297,9 @@ def _counterparties(app: Application, row: SentRow, effects: Mapping[str, Any], 
         if chain is not None and not each.get("received"):
             accounts = [bytes.fromhex(account[2:]) for account in each.get("receivers", ())]
             others += [
-                format_account(account, chain.ss58_prefix) for account in accounts if account != sent.account
+                format_account(account, chain.ss58_prefix)
+                for account in accounts
+                if account != sent.account
             ]
     return " ".join(dict.fromkeys(others))
 
@@ -288,7 +310,8 @@ def _utc(moment: str) -> str:
 
 
 def _cells(amount: AmountAnswer, value: int) -> tuple[str, str]:
-    """Return *value* in whole tokens of the asset of *amount*, and its name; as the chain counts it if its decimals are unknown."""
+    """Return *value* in whole tokens of the asset of *amount*, and its name; as the chain counts it
+    if its decimals are unknown."""
     if amount["human"] is None:
         return str(value), f"{amount['asset']} (smallest unit)"
     return whole_tokens(amount, value), amount["asset"]

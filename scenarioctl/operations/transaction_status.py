@@ -1,4 +1,5 @@
-"""What became of a sent transaction: the store remembers that it was sent, and the chain is asked for the rest."""
+"""What became of a sent transaction: the store remembers that it was sent, and the chain is asked
+for the rest."""
 
 import json
 from collections.abc import Mapping
@@ -9,10 +10,22 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import from_hex, to_whole
 from scenarioctl.model.jobs import SentState, SentTransaction
-from scenarioctl.model.json_types import AmountAnswer, Digits, Hex, HoldingAnswer, Timestamp, timestamp
+from scenarioctl.model.json_types import (
+    AmountAnswer,
+    Digits,
+    Hex,
+    HoldingAnswer,
+    Timestamp,
+    timestamp,
+)
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.transaction_costs import TransactionCost, costs_of, moved_by, sum_by_asset
+from scenarioctl.operations.transaction_costs import (
+    TransactionCost,
+    costs_of,
+    moved_by,
+    sum_by_asset,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -22,7 +35,8 @@ __all__ = ["transaction_status"]
 
 @dataclass(frozen=True, kw_only=True)
 class TransactionStatus:
-    """Show what became of a sent transaction: its block, its fee and events, and its arrival on other chains.
+    """Show what became of a sent transaction: its block, its fee and events, and its arrival on
+    other chains.
 
     A transaction that wasn't sent from here is looked for in the newest 64 blocks.
     """
@@ -42,7 +56,8 @@ class ArrivalStatus(TypedDict):
     block_number: int | None
     #: Why it failed, or why it isn't known; empty otherwise.
     reason: str
-    #: What it gave there to the accounts that it pays; empty before it is executed, and if that isn't known.
+    #: What it gave there to the accounts that it pays; empty before it is executed, and if that
+    #: isn't known.
     received: list[HoldingAnswer]
     #: How many endpoints of the chain say that it arrived, or failed; null before.
     asked: Literal[1, 2] | None
@@ -58,7 +73,8 @@ class CreatedAccount(TypedDict):
     type: str
     #: Which of several it is that the same proxy made in one transaction.
     index: int
-    #: The block and the transaction in it, as the chain's proxies count blocks: `24000000-2`. Empty if that isn't known.
+    #: The block and the transaction in it, as the chain's proxies count blocks: `24000000-2`. Empty
+    #: if that isn't known.
     at: str
 
 
@@ -67,12 +83,13 @@ class TransactionState(TypedDict):
 
     chain: str
     hash: "Hex"
-    #: `uncertain`: it may have been sent. `expired`: no block can include it any more. `unknown`: it wasn't sent from here,
-    #: and isn't in the newest 64 blocks.
+    #: `uncertain`: it may have been sent. `expired`: no block can include it any more. `unknown`:
+    #: it wasn't sent from here, and isn't in the newest 64 blocks.
     state: Literal["unknown", "uncertain", "sent", "in-block", "finalized", "expired"]
     #: The state in a sentence.
     summary: str
-    #: How many endpoints it rests on: 2 once a second one says that it is final too; null before it is in a block.
+    #: How many endpoints it rests on: 2 once a second one says that it is final too; null before it
+    #: is in a block.
     asked: Literal[1, 2] | None
     #: When it was sent; null if it wasn't sent from here.
     sent: "Timestamp | None"
@@ -102,7 +119,8 @@ class TransactionState(TypedDict):
     left: list[AmountAnswer] | None
     #: The same without the fee and what delivery cost; empty if that isn't known.
     moved: list[AmountAnswer]
-    #: What the signer and the accounts that its call names have more by it, on its chain; null if that isn't known.
+    #: What the signer and the accounts that its call names have more by it, on its chain; null if
+    #: that isn't known.
     received: list[HoldingAnswer] | None
     #: What is known of what it cost, in its parts: `execution` once all messages arrived.
     costs: list[TransactionCost]
@@ -127,8 +145,11 @@ class TransactionState(TypedDict):
     settled: bool
 
 
-async def transaction_status(app: Application, request: TransactionStatus) -> Result[TransactionState]:
-    """Ask the chain, and its destinations, within bounds: another call goes on where this one stopped."""
+async def transaction_status(
+    app: Application, request: TransactionStatus
+) -> Result[TransactionState]:
+    """Ask the chain, and its destinations, within bounds: another call goes on where this one
+    stopped."""
     chain = app.registry.find(request.chain)
     hash = read_hash(request.hash)
     found, warnings = await examine(app, chain, hash)
@@ -137,7 +158,8 @@ async def transaction_status(app: Application, request: TransactionStatus) -> Re
 
 
 def _say_alone(app: Application, answer: TransactionState) -> tuple[str, ...]:
-    """Return the note about chains of which only one endpoint, that isn't trusted, says what can't change any more."""
+    """Return the note about chains of which only one endpoint, that isn't trusted, says what can't
+    change any more."""
     from scenarioctl.chains.confirmation import say_alone
 
     names = [answer["chain"]] if (answer["state"], answer["asked"]) == ("finalized", 1) else []
@@ -207,7 +229,9 @@ async def _ask_chain(
     except (ChainUnreachable, ChainRefused) as error:
         if known is None:
             raise
-        return known, (f"{chain.title} could not be asked, so this may be out of date: {error.statement}",)
+        return known, (
+            f"{chain.title} could not be asked, so this may be out of date: {error.statement}",
+        )
 
 
 async def _ask_destinations(
@@ -217,7 +241,11 @@ async def _ask_destinations(
     arrivals = effects.get("arrivals", [])
     if all(each["settled"] for each in arrivals):
         return transaction
-    from scenarioctl.transactions.submission.arrivals import MessageSender, confirm_arrival, look_for
+    from scenarioctl.transactions.submission.arrivals import (
+        MessageSender,
+        confirm_arrival,
+        look_for,
+    )
 
     sender = MessageSender(
         chain=chain,
@@ -230,9 +258,13 @@ async def _ask_destinations(
             try:
                 client = app.client(app.registry.find(each["chain"]))
                 found = await look_for(client, each, sender, assets=app.assets)
-                each = await confirm_arrival(app.pool, client, each, found, sender, assets=app.assets)
+                each = await confirm_arrival(
+                    app.pool, client, each, found, sender, assets=app.assets
+                )
             except ScenarioctlError as error:
-                reason = f"{app.registry.title_of(each['chain'])} could not be asked: {error.statement}"
+                reason = (
+                    f"{app.registry.title_of(each['chain'])} could not be asked: {error.statement}"
+                )
                 each = {**each, "state": "unknown", "reason": reason}
         asked.append(each)
     return replace(transaction, effects=json.dumps({**effects, "arrivals": asked}))
@@ -267,10 +299,14 @@ def say_fee(fee: "int | str | None", chain: "Chain") -> str:
     return "" if fee is None else f"{to_whole(int(fee), chain.decimals)} {chain.symbol}"
 
 
-def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | None) -> TransactionState:
+def describe_status(
+    chain: "Chain", hash: str, transaction: SentTransaction | None
+) -> TransactionState:
     from scenarioctl.chains.addresses import format_account
 
-    known = transaction or SentTransaction(chain=chain.name, hash=hash, sent=0, at_block=0, searched=0)
+    known = transaction or SentTransaction(
+        chain=chain.name, hash=hash, sent=0, at_block=0, searched=0
+    )
     effects = read_effects(known)
     fee, paid = effects.get("fee"), effects.get("fee_paid_in")
     costs = costs_of(effects, chain)
@@ -300,7 +336,8 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
         "costs": costs,
         "cost": sum_by_asset(costs),
         "created": [
-            _describe_created(each, known, effects) for each in _fields_of("Proxy", "PureCreated", effects)
+            _describe_created(each, known, effects)
+            for each in _fields_of("Proxy", "PureCreated", effects)
         ],
         "events": effects.get("events", []),
         "error": effects.get("error", ""),
@@ -317,7 +354,11 @@ def describe_status(chain: "Chain", hash: str, transaction: SentTransaction | No
 def _fields_of(pallet: str, name: str, effects: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the fields of the events of that *name*, as they are stored."""
     some = [each.get(pallet) for each in effects.get("events", []) if isinstance(each, Mapping)]
-    return [each[name] for each in some if isinstance(each, Mapping) and isinstance(each.get(name), Mapping)]
+    return [
+        each[name]
+        for each in some
+        if isinstance(each, Mapping) and isinstance(each.get(name), Mapping)
+    ]
 
 
 def _describe_created(
@@ -348,7 +389,9 @@ def _describe_arrival(arrival: Mapping[str, Any]) -> ArrivalStatus:
     }
 
 
-def _summarize(chain: "Chain", transaction: SentTransaction | None, effects: Mapping[str, Any]) -> str:
+def _summarize(
+    chain: "Chain", transaction: SentTransaction | None, effects: Mapping[str, Any]
+) -> str:
     """Return the state of the transaction in a sentence."""
     if transaction is None:
         return f"It wasn't sent from here, and it isn't in the newest blocks of {chain.title}."
@@ -356,12 +399,18 @@ def _summarize(chain: "Chain", transaction: SentTransaction | None, effects: Map
     if transaction.valid_until is not None:
         until = f" It's valid until block {transaction.valid_until}."
     if transaction.state is SentState.UNCERTAIN:
-        return f"It may have been sent: {chain.title} didn't confirm it. It isn't in a block yet.{until}"
+        return (
+            f"It may have been sent: {chain.title} didn't confirm it. It isn't in a block "
+            f"yet.{until}"
+        )
     if transaction.state is SentState.SENT:
         return f"It was sent to {chain.title}, and isn't in a block yet.{until}"
     if transaction.state is SentState.EXPIRED:
         last = transaction.valid_until
-        return f"It expired: {chain.title} didn't include it by block {last}, the last one that it was valid for."
+        return (
+            f"It expired: {chain.title} didn't include it by block {last}, the last one that "
+            "it was valid for."
+        )
     final = "finalized" if transaction.state is SentState.FINALIZED else "not finalized yet"
     failed = " It failed there, and its fee is spent." if effects.get("success") is False else ""
     return f"It is in block {transaction.block_number} of {chain.title}, {final}.{failed}"

@@ -1,4 +1,5 @@
-"""Quote a transfer before it is built: what arrives, every fee by kind and asset, the least and the most, and about how long it takes."""
+"""Quote a transfer before it is built: what arrives, every fee by kind and asset, the least and the
+most, and about how long it takes."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypedDict
@@ -33,8 +34,9 @@ __all__ = ["quote_transfer"]
 _STAND_IN = bytes(range(7, 39))
 #: What a check calls the parts of a transfer that are fees.
 _FEES = ("transaction fee", "delivery", "execution", "relayer", "receiver deposit")
-#: Seconds until a block has a transaction, and for each message between two chains of one network, as seen on Polkadot; over the
-#: bridge to the other network, and to Ethereum, which relayers decide.
+#: Seconds until a block has a transaction, and for each message between two chains of one network,
+#: as seen on Polkadot; over the bridge to the other network, and to Ethereum, which relayers
+#: decide.
 _BLOCK, _HOP, _BRIDGE, _ETHEREUM = 12, 24, 1800, 2400
 
 
@@ -42,8 +44,8 @@ _BLOCK, _HOP, _BRIDGE, _ETHEREUM = 12, 24, 1800, 2400
 class QuoteTransfer:
     """Quote a transfer: what arrives and what it costs now. Nothing is built or stored.
 
-    With the account that will send it, the transfer is tried on every chain on its way. Without one, or if that account can't pay for
-    it, the chains are asked for their prices alone.
+    With the account that will send it, the transfer is tried on every chain on its way. Without
+    one, or if that account can't pay for it, the chains are asked for their prices alone.
     """
 
     #: Chain it leaves.
@@ -75,7 +77,8 @@ class TransferQuote(TypedDict):
     send: AmountAnswer
     #: What the receiver gets; null if it isn't known.
     receive: AmountAnswer | None
-    #: In the order of the way. Execution is taken out of the amount, or out of what goes along to pay it; all others beside it.
+    #: In the order of the way. Execution is taken out of the amount, or out of what goes along to
+    #: pay it; all others beside it.
     fees: list[QuotedFee]
     #: The least amount that arrives at all; null if it isn't known.
     minimum: AmountAnswer | None
@@ -83,7 +86,8 @@ class TransferQuote(TypedDict):
     maximum: AmountAnswer | None
     #: About how long it takes, in seconds.
     seconds: int
-    #: `dry run`: it was tried on every chain. `fee APIs`: the chains were only asked for their prices.
+    #: `dry run`: it was tried on every chain. `fee APIs`: the chains were only asked for their
+    #: prices.
     basis: Literal["dry run", "fee APIs"]
     #: Why it was not tried, or what is not known; empty if it was tried.
     reasons: list[str]
@@ -95,7 +99,9 @@ async def quote_transfer(app: Application, request: QuoteTransfer) -> Result[Tra
 
     transfer, sender = _read(app, request)
     if app.settings.offline:
-        raise ChainUnreachable("a transfer can't be quoted offline", advice=app.settings.online_advice)
+        raise ChainUnreachable(
+            "a transfer can't be quoted offline", advice=app.settings.online_advice
+        )
     reasons: tuple[str, ...] = ()
     if sender is not None:
         tried, reasons = await _try(app, transfer, sender)
@@ -146,7 +152,8 @@ def _read(app: Application, request: QuoteTransfer) -> "tuple[Transfer, bytes | 
 async def _try(
     app: Application, transfer: "Transfer", sender: bytes
 ) -> "tuple[UnsignedTransaction | None, tuple[str, ...]]":
-    """Return the transfer that passed its check; None and why it didn't, which may be the sender's balance alone."""
+    """Return the transfer that passed its check; None and why it didn't, which may be the sender's
+    balance alone."""
     from scenarioctl.actions.drafting import draft_transfer, require_check
 
     try:
@@ -173,7 +180,12 @@ async def _from_check(
         "send": _amount(transfer.asset, transfer.amount).answer(),
         "receive": None if received is None else received.answer(),
         "fees": [
-            {"chain": step.chain, "what": step.what, "amount": step.amount.answer(), "at_most": step.at_most}
+            {
+                "chain": step.chain,
+                "what": step.what,
+                "amount": step.amount.answer(),
+                "at_most": step.at_most,
+            }
             for step in check.steps
             if step.what in _FEES
         ],
@@ -200,7 +212,11 @@ async def _from_prices(
 
     async def ask(clients: "Clients") -> "tuple[list[QuotedFee], int | None, tuple[str, ...]]":
         builder = TransferBuilder(
-            clients=clients, assets=app.assets, transfer=transfer, table=table, known_destination=known
+            clients=clients,
+            assets=app.assets,
+            transfer=transfer,
+            table=table,
+            known_destination=known,
         )
         return await _ask_prices(app, builder, sender)
 
@@ -224,7 +240,8 @@ async def _from_prices(
         else:
             amount = least["human"] or least["value"]
             answer["reasons"].append(
-                f"less than {amount} doesn't pay the fees on {transfer.destination.title}, or keeps no new account there"
+                f"less than {amount} doesn't pay the fees on {transfer.destination.title}, "
+                "or keeps no new account there"
             )
     return Result(answer=answer, notes=say_alone(found.alone))
 
@@ -232,7 +249,8 @@ async def _from_prices(
 async def _ask_prices(
     app: Application, builder: "TransferBuilder", sender: bytes | None
 ) -> "tuple[list[QuotedFee], int | None, tuple[str, ...]]":
-    """Return the fees, what is taken out of the amount (None if that isn't known), and what the chains didn't tell."""
+    """Return the fees, what is taken out of the amount (None if that isn't known), and what the
+    chains didn't tell."""
     from scenarioctl.transactions.simulation.costs import dispatch_info
     from scenarioctl.transactions.simulation.runtime_api import Inconclusive
     from scenarioctl.transactions.transfer.build import draft_plan
@@ -246,7 +264,11 @@ async def _ask_prices(
     try:
         info = await dispatch_info(builder.clients(source), draft.call, stand_in)
         fees.append(
-            _fee(source, "transaction fee", _amount(app.assets.native(source), int(info["partial_fee"])))
+            _fee(
+                source,
+                "transaction fee",
+                _amount(app.assets.native(source), int(info["partial_fee"])),
+            )
         )
     except Inconclusive as problem:
         fees.append(_fee(source, "transaction fee", None))
@@ -255,7 +277,8 @@ async def _ask_prices(
         return fees, 0, tuple(unknown)
     if plan.route.via is not None or transfer.destination.is_ethereum:
         unknown.append(
-            f"what the chains on the way to {transfer.destination.title} take is told by a dry run alone, which needs sender"
+            f"what the chains on the way to {transfer.destination.title} take is told by a "
+            "dry run alone, which needs sender"
         )
         return [*fees, _fee(transfer.destination, "execution", None)], None, tuple(unknown)
     kept: int | None = None
@@ -287,7 +310,10 @@ async def _delivery(app: Application, builder: "TransferBuilder", plan: "Plan") 
         _fee(
             source,
             "delivery",
-            _amount(asset_at(app.assets, source, each.identity) or app.assets.native(source), each.amount),
+            _amount(
+                asset_at(app.assets, source, each.identity) or app.assets.native(source),
+                each.amount,
+            ),
         )
         for each in asked
         if each.amount
@@ -295,7 +321,8 @@ async def _delivery(app: Application, builder: "TransferBuilder", plan: "Plan") 
 
 
 async def _minimum(app: Application, transfer: "Transfer", kept: int) -> AmountAnswer | None:
-    """Return the least amount that leaves the receiver something to keep, once *kept* is taken out of it."""
+    """Return the least amount that leaves the receiver something to keep, once *kept* is taken out
+    of it."""
     from scenarioctl.transactions.simulation.runtime_api import (
         Inconclusive,
         existential_deposit,
@@ -303,7 +330,9 @@ async def _minimum(app: Application, transfer: "Transfer", kept: int) -> AmountA
     )
 
     destination = transfer.destination
-    arriving = transfer.asset if transfer.is_local else app.assets.counterpart(transfer.asset, destination)
+    arriving = (
+        transfer.asset if transfer.is_local else app.assets.counterpart(transfer.asset, destination)
+    )
     if arriving is None or destination.is_ethereum:
         return None
     client = app.client(destination)

@@ -1,4 +1,5 @@
-"""Transfers of an asset that are built and not stored; the one that the interface came with takes raw amounts."""
+"""Transfers of an asset that are built and not stored; the one that the interface came with takes
+raw amounts."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -67,9 +68,11 @@ class AssetTransfer(UnstoredTransferFields, LossFields, CheckableFields):
     destchain: DestChain
     #: Id, symbol or location of the asset on the source chain, like 1/Here.
     assetid: SentAsset
-    #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send now.
+    #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send
+    #: now.
     amount: Raw
-    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
+    #: public key; on Mythos and Ethereum 0x and 40 hex digits.
     destinationaddress: Receiver
 
 
@@ -106,9 +109,11 @@ class TransferTokens(UnstoredTransferFields, LossFields, CheckableFields):
     dest_chain: DestinationChain
     #: Id, symbol or location of the asset on the source chain, like 1/Here.
     assetid: SentAsset
-    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all that `sender` can send now.
+    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all
+    #: that `sender` can send now.
     amount: Tokens
-    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
+    #: public key; on Mythos and Ethereum 0x and 40 hex digits.
     destination_address: Receiver
 
 
@@ -155,7 +160,9 @@ async def draft_requested(
         check_death(request.allow_death, source, destination)
         given = request.amount
         is_raw = not in_tokens or str(given).strip().lower().endswith(RAW)
-        amount = read_raw(given, asset, "amount") if is_raw else read_tokens(given, asset, "amount")[1]
+        amount = (
+            read_raw(given, asset, "amount") if is_raw else read_tokens(given, asset, "amount")[1]
+        )
     transfer = Transfer(
         source=source,
         destination=destination,
@@ -168,7 +175,9 @@ async def draft_requested(
             confirmed=request.yes,
         ),
         xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
-        remote_fee_asset=read_remote_fee_asset(app, source, request.remote_fee_asset, "remote_fee_asset"),
+        remote_fee_asset=read_remote_fee_asset(
+            app, source, request.remote_fee_asset, "remote_fee_asset"
+        ),
         allow_death=bool(request.allow_death),
         accept_locked=request.accept_locked,
         accept_loss=isinstance(request, LossFields) and request.accept_loss,
@@ -182,7 +191,11 @@ async def draft_requested(
         maximum = await maximum_of(
             app, transfer, parse_sender(request.sender, source, expected=WHOSE_BALANCE), fee_asset
         )
-        transfer, found, asked = replace(transfer, amount=maximum.amount), maximum.notes, maximum.asked
+        transfer, found, asked = (
+            replace(transfer, amount=maximum.amount),
+            maximum.notes,
+            maximum.asked,
+        )
     transaction = await draft_transfer(app, transfer, sender=sender, fee_asset=fee_asset)
     # An id needs no other words.
     which = "" if str(request.assetid).strip() == asset.id else app.assets.told_apart(asset)
@@ -196,13 +209,17 @@ async def draft_requested(
     sent = ""
     if is_max:
         sent = (
-            f"{transfer.amount}{RAW}" if asset.decimals is None else to_whole(transfer.amount, asset.decimals)
+            f"{transfer.amount}{RAW}"
+            if asset.decimals is None
+            else to_whole(transfer.amount, asset.decimals)
         )
     return replace(transaction, notes=notes, asked=asked, maximum=sent)
 
 
 def _read_relayer_fee(
-    app: Application, request: "AssetTransfer | CheckTransaction | TransferTokens", destination: "Chain"
+    app: Application,
+    request: "AssetTransfer | CheckTransaction | TransferTokens",
+    destination: "Chain",
 ) -> int | None:
     """Return the Ether for a relayer that the sender adds, in wei; None if they add none."""
     given = request.relayer_fee
@@ -222,6 +239,9 @@ def _read_relayer_fee(
     if not request.sender:
         raise InvalidRequest(
             field="sender",
-            problem="is missing: relayer_fee needs the account that will sign, which gets back what the fees leave",
+            problem=(
+                "is missing: relayer_fee needs the account that will sign, which gets back "
+                "what the fees leave"
+            ),
         )
     return amount

@@ -1,4 +1,5 @@
-"""Where the transaction comes from that is about to be signed: hex, a stored scenario, or a draft of a job; and what pays its fee."""
+"""Where the transaction comes from that is about to be signed: hex, a stored scenario, or a draft
+of a job; and what pays its fee."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -48,9 +49,11 @@ async def choose_fee_asset(
     fee_asset: object,
     sender: bytes,
 ) -> PaidCall:
-    """Return what *sender* signs so that *fee_asset* pays the fee of *call*: the call itself, or a batch that sets the currency first.
+    """Return what *sender* signs so that *fee_asset* pays the fee of *call*: the call itself, or a
+    batch that sets the currency first.
 
-    InvalidRequest if it cannot pay on *chain*; ChainUnreachable if the account's currency cannot be read.
+    InvalidRequest if it cannot pay on *chain*; ChainUnreachable if the account's currency cannot be
+    read.
     """
     from scenarioctl.transactions.signing.fee_asset import has_fee_currencies, set_currency_before
 
@@ -65,14 +68,19 @@ async def choose_fee_asset(
         raise ChainUnreachable(f"the fee currency of the sender is unknown: {unknown}")
     if current is not None and current.id == asset.id:
         return PaidCall(call=call, asset=asset)
-    warning = f"this transaction sets the account's fee currency on {chain.title} to {asset.display_name}; it pays all its fees there in {asset.display_name} until it sets another"
+    warning = (
+        f"this transaction sets the account's fee currency on {chain.title} to "
+        f"{asset.display_name}; it pays all its fees there in {asset.display_name} until it "
+        "sets another"
+    )
     return PaidCall(call=set_currency_before(table, call, asset), asset=asset, warnings=(warning,))
 
 
 async def _read_currency(
     app: Application, chain: "Chain", call: "Call", sender: bytes
 ) -> "tuple[Asset | None, str]":
-    """Return the currency in which *sender* would pay for *call*, or why it is unknown; neither of them offline."""
+    """Return the currency in which *sender* would pay for *call*, or why it is unknown; neither of
+    them offline."""
     from scenarioctl.transactions.simulation.fee_charge import fee_currency
     from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
@@ -92,12 +100,13 @@ class TransactionSource(SignerFields):
     tx: TransactionHex = ""
     #: Chain of `tx`. A scenario and a draft have their own.
     chain: ChainName = ""
-    #: Make `tx`, or the transaction of `scenario`, as this account of the address book, a multisig or one that has proxies;
-    #: `sender` signs.
+    #: Make `tx`, or the transaction of `scenario`, as this account of the address book, a multisig
+    #: or one that has proxies; `sender` signs.
     acting: ActingName = ""
     #: Id of a stored scenario that drafts the transaction.
     scenario: ScenarioName = ""
-    #: Which transaction of the scenario (default the first): its number, counted from 1, or the id of its node.
+    #: Which transaction of the scenario (default the first): its number, counted from 1, or the id
+    #: of its node.
     step: StepName = ""
     #: Confirm a receiver without a private key, like the account of a pallet.
     yes: bool = False
@@ -126,10 +135,14 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
         raise InvalidRequest(
             field="tx",
             problem="is missing",
-            expected="0x hex of an unsigned transaction, the id of a scenario, or a job and its draft",
+            expected=(
+                "0x hex of an unsigned transaction, the id of a scenario, or a job and its draft"
+            ),
         )
     if len(given) > 1:
-        raise InvalidRequest(field=given[0], problem=f"and {given[1]} are both given", expected="only one")
+        raise InvalidRequest(
+            field=given[0], problem=f"and {given[1]} are both given", expected="only one"
+        )
     if request.chain and not request.tx:
         raise InvalidRequest(
             field="chain",
@@ -139,7 +152,10 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
     for name, of in (("step", "scenario"), ("draft", "job")):
         if getattr(request, name) != "" and not getattr(request, of):
             raise InvalidRequest(
-                field=name, value=getattr(request, name), problem=f"needs a {of}", expected=f"its id in {of}"
+                field=name,
+                value=getattr(request, name),
+                problem=f"needs a {of}",
+                expected=f"its id in {of}",
             )
     if request.scenario:
         return await _from_scenario(app, request)
@@ -148,12 +164,17 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
             raise InvalidRequest(
                 field="as",
                 value=request.acting,
-                problem="cannot be combined with job, whose drafts are made as its scenario says: omit it",
+                problem=(
+                    "cannot be combined with job, whose drafts are made as its scenario says: "
+                    "omit it"
+                ),
             )
         return await _from_job(app, request)
     data = parse_hex(request.tx, field="tx")
     if not request.chain:
-        raise InvalidRequest(field="chain", problem="is missing", expected="the chain that tx is for")
+        raise InvalidRequest(
+            field="chain", problem="is missing", expected="the chain that tx is for"
+        )
     chain = app.registry.find(request.chain)
     return await _act(app, await _read(app, chain, data))
 
@@ -224,7 +245,9 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     unsigned = await _read(app, chain, parse_hex(draft.tx, field="tx"))
     if unsigned.table.spec_version != draft.spec_version:
         old = app.older_runtime(chain, draft.spec_version)
-        reason = explain_incompatibility(old, unsigned.table, draft.tx, spec_version=draft.spec_version)
+        reason = explain_incompatibility(
+            old, unsigned.table, draft.tx, spec_version=draft.spec_version
+        )
         if reason:
             raise Conflict(field=name, problem=f"must not be signed: {reason}")
     late: tuple[str, ...] = ()
@@ -261,11 +284,15 @@ async def _find_draft(app: Application, request: TransactionSource) -> "MempoolE
 
 
 async def find_draft(app: Application, job: str, draft: int | str) -> "MempoolEntry":
-    """Return the draft of *job* with the number *draft*; NotFound if its mempool doesn't have it."""
-    seq = read_number(draft, field="draft", kind="the number of a draft", expected="its seq in the mempool")
+    """Return the draft of *job* with the number *draft*; NotFound if its mempool doesn't have
+    it."""
+    seq = read_number(
+        draft, field="draft", kind="the number of a draft", expected="its seq in the mempool"
+    )
     found = await app.store.read_mempool(job, after=max(seq - 1, 0), limit=1)
     if not found or found[0].seq != seq:
         raise NotFound(
-            f"draft {seq} is not in the mempool of job {shorten(job)}, whose drafts have their number in seq"
+            f"draft {seq} is not in the mempool of job {shorten(job)}, whose drafts have "
+            "their number in seq"
         )
     return found[0]

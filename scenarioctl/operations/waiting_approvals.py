@@ -48,13 +48,16 @@ def chains_of(app: Application, layer: MultisigLayer) -> "list[Chain]":
 
 
 async def find_waiting(app: Application) -> WaitingApprovals:
-    """Return what waits, and where that is unknown; a few rows of the store, and no chain is asked."""
+    """Return what waits, and where that is unknown; a few rows of the store, and no chain is
+    asked."""
     book = await app.store.addresses().list()
     multisigs = multisigs_of(book)
     if not multisigs:
         return WaitingApprovals(rows=[], unread=[])
     now, names = app.clock(), {each.account: each.name for each in book if each.watched}
-    readings = {(each.account, each.chain): each for each in await app.store.multisig_readings().list()}
+    readings = {
+        (each.account, each.chain): each for each in await app.store.multisig_readings().list()
+    }
     rows: list[WaitingApproval] = []
     unread: dict[Chain, None] = {}
     for layer, name in multisigs.items():

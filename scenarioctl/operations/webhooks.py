@@ -105,14 +105,18 @@ class ReplayEvent:
 
 
 async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:
-    number = read_number(request.id, field="id", kind="the number of an event", expected="one like 17")
+    number = read_number(
+        request.id, field="id", kind="the number of an event", expected="one like 17"
+    )
     event = await app.store.get_event(number)
     return await _keep(app, event.uuid, event.content)
 
 
 async def _keep(app: Application, uuid: str, content: Any) -> Result[PostedEvent]:
     _take_one(app.store, uuid, app.settings.webhook_rate, app.clock())
-    event = await app.store.put_event(uuid, content, now=app.clock(), retention=retention_of(app.settings))
+    event = await app.store.put_event(
+        uuid, content, now=app.clock(), retention=retention_of(app.settings)
+    )
     # A run may have waited for it.
     app.wake()
     return Result(answer={"success": True, "id": event.id})
@@ -131,7 +135,9 @@ def _check_uuid(value: str) -> str:
     try:
         return parse_uuid(value, field="uuid")
     except InvalidRequest:
-        raise NotFound(field="webhook", value=value, problem="is not in any stored scenario") from None
+        raise NotFound(
+            field="webhook", value=value, problem="is not in any stored scenario"
+        ) from None
 
 
 #: By store that is open in this process.
@@ -139,7 +145,8 @@ _buckets: "WeakKeyDictionary[Store, TokenBuckets]" = WeakKeyDictionary()
 
 
 def _take_one(store: "Store", uuid: str, rate: int, now: int, *, count: int = 1) -> None:
-    """Count an event against the rate of its webhook, which allows a burst of one second; RateLimited.
+    """Count an event against the rate of its webhook, which allows a burst of one second;
+    RateLimited.
 
     With a *count* of 0, only check.
     """

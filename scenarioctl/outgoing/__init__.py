@@ -1,7 +1,7 @@
 """Requests of http steps and notifications to web servers, kept away from private networks.
 
-`guard.py` says which addresses are allowed. `client.py` sends requests and retries them: each try on a new connection.
-`notifications.py` makes the requests of notifications.
+`guard.py` says which addresses are allowed. `client.py` sends requests and retries them: each try
+on a new connection. `notifications.py` makes the requests of notifications.
 """
 
 from dataclasses import dataclass, field
@@ -46,7 +46,9 @@ class WebAnswer:
 class AttemptFailed(Exception):
     """A failed try. The sentence goes into the log of the job."""
 
-    def __init__(self, sentence: str, *, sent: bool, passing: bool, pause: float | None = None) -> None:
+    def __init__(
+        self, sentence: str, *, sent: bool, passing: bool, pause: float | None = None
+    ) -> None:
         super().__init__(sentence)
         #: The server may have received the request.
         self.sent = sent
@@ -59,7 +61,8 @@ class AttemptFailed(Exception):
 def place_of(url: str) -> str:
     """Return host, port and path of *url* for the log.
 
-    The path of many services holds a secret: a part that looks like one becomes `…`. The query is left out.
+    The path of many services holds a secret: a part that looks like one becomes `…`. The query is
+    left out.
     """
     parts = urlsplit(url)
     path = "/".join("…" if _is_secret(part) else part for part in (parts.path or "/").split("/"))
@@ -67,7 +70,8 @@ def place_of(url: str) -> str:
 
 
 def _is_secret(part: str) -> bool:
-    """Tell whether a *part* of a path looks like a key, an id or an address: long, with digits or mixed case."""
+    """Tell whether a *part* of a path looks like a key, an id or an address: long, with digits or
+    mixed case."""
     if len(part) < _SECRET:
         return False
     is_mixed = part != part.lower() and part != part.upper()

@@ -1,4 +1,5 @@
-"""Sends the requests of http steps and notifications, each try on a new connection, and retries them if that may help."""
+"""Sends the requests of http steps and notifications, each try on a new connection, and retries
+them if that may help."""
 
 import asyncio
 import socket
@@ -26,8 +27,8 @@ from scenarioctl.retries import delay_after
 _PASSING = frozenset({429, 500, 502, 503, 504})
 #: Seconds for connecting.
 _CONNECT = 10
-#: Seconds for reading data that arrived before the connection was lost, and turns of the event loop after those: the process
-#: may have been frozen for that long.
+#: Seconds for reading data that arrived before the connection was lost, and turns of the event loop
+#: after those: the process may have been frozen for that long.
 _AFTER_LOSS = 0.5
 _TURNS = 20
 _CHUNK = 64 * 1024
@@ -54,7 +55,8 @@ class Attempt:
         self._is_cut_off = False
         self._has_ended = False
         try:
-            # Parsed only once: two parsers could disagree, and the guard would check a host other than the one called.
+            # Parsed only once: two parsers could disagree, and the guard would check a host other
+            # than the one called.
             self._url = URL(request.url)
         except ValueError:
             raise self._failed("cannot be called: the URL is not valid", sent=False) from None
@@ -73,7 +75,14 @@ class Attempt:
         try:
             async with asyncio.timeout(self._request.timeout) as deadline:
                 return await self._send(deadline)
-        except (RequestFailed, TimeoutError, aiohttp.ClientError, Disconnected, ValueError, OSError) as error:
+        except (
+            RequestFailed,
+            TimeoutError,
+            aiohttp.ClientError,
+            Disconnected,
+            ValueError,
+            OSError,
+        ) as error:
             raise self._explain(error) from None
         finally:
             self._has_ended = True
@@ -88,7 +97,9 @@ class Attempt:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
                 auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT, request.timeout)),
+                timeout=aiohttp.ClientTimeout(
+                    total=None, sock_connect=min(_CONNECT, request.timeout)
+                ),
                 middlewares=[_send_once],
             ) as session,
             session.request(
@@ -109,7 +120,8 @@ class Attempt:
             return response.status, headers, read_body(body.read(), headers.get("content-type", ""))
 
     def _hurry(self, deadline: asyncio.Timeout) -> None:
-        """Shorten the deadline of a body whose connection is lost: aiohttp never ends a body with malformed chunks."""
+        """Shorten the deadline of a body whose connection is lost: aiohttp never ends a body with
+        malformed chunks."""
         asyncio.get_running_loop().call_later(_AFTER_LOSS, self._give_up, deadline, _TURNS)
 
     def _give_up(self, deadline: asyncio.Timeout, turns: int) -> None:
@@ -128,7 +140,9 @@ class Attempt:
             raise self._failed(f"answered {status}, {_describe_redirect(response)}")
         if not 200 <= status < 300:
             # The body is not logged: it may hold secrets.
-            pause = _pause(response.headers.get("Retry-After", "")) if status in (429, 503) else None
+            pause = (
+                _pause(response.headers.get("Retry-After", "")) if status in (429, 503) else None
+            )
             raise self._failed(f"answered {status}", passing=status in _PASSING, pause=pause)
 
     def _explain(self, error: Exception) -> AttemptFailed:
@@ -144,14 +158,17 @@ class Attempt:
             return self._failed(f"did not answer within {self._request.timeout:g} s")
         if isinstance(error, TimeoutError):
             return self._failed("could not be reached in time", sent=False, passing=True)
-        if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)):
+        if isinstance(
+            error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
+        ):
             return self._failed("has no trusted certificate", sent=False)
         if isinstance(error, aiohttp.ClientConnectorDNSError):
             return self._failed("could not be found", sent=False, passing=True)
         if isinstance(error, aiohttp.ClientConnectorError) and self._door.refused:
             return self._failed(
                 "leads to a private, local or reserved address. "
-                "To allow hosts and networks of your own, list them in private_targets in config.toml",
+                "To allow hosts and networks of your own, list them in private_targets in "
+                "config.toml",
                 sent=False,
             )
         if isinstance(error, aiohttp.ClientConnectorError):
@@ -171,7 +188,8 @@ class Attempt:
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Keep aiohttp from retrying idempotent requests by itself, as it does after these two errors."""
+    """Keep aiohttp from retrying idempotent requests by itself, as it does after these two
+    errors."""
     try:
         return await handler(request)
     except aiohttp.ClientConnectorError:
@@ -181,7 +199,8 @@ async def _send_once(
 
 
 class GuardedSockets:
-    """Opens the sockets of one request, so that the address that is checked is the one that is connected to."""
+    """Opens the sockets of one request, so that the address that is checked is the one that is
+    connected to."""
 
     def __init__(self, guard: Guard, host: str) -> None:
         self._guard = guard
@@ -198,7 +217,8 @@ class GuardedSockets:
 
 
 class Resolver(AbstractResolver):
-    """The system's resolver on its own threads, so that a slow name server delays only DNS lookups."""
+    """The system's resolver on its own threads, so that a slow name server delays only DNS
+    lookups."""
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
         self._threads = threads
@@ -236,7 +256,8 @@ def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
 
 
 def _describe_redirect(response: aiohttp.ClientResponse) -> str:
-    """Return the host of a redirect in words that may be logged; the rest of its URL may hold secrets."""
+    """Return the host of a redirect in words that may be logged; the rest of its URL may hold
+    secrets."""
     try:
         host = urlsplit(response.headers.get("Location", "")).hostname or ""
     except ValueError:
@@ -272,10 +293,11 @@ _LONGEST_PAUSE = 60
 
 
 class Outgoing:
-    """The HTTP client of http steps, or of notifications, which reaches no private networks except those in *private_targets*.
+    """The HTTP client of http steps, or of notifications, which reaches no private networks except
+    those in *private_targets*.
 
-    Each request has its own connection, without cookies, and ignores proxy settings of the environment. Redirects are
-    not followed.
+    Each request has its own connection, without cookies, and ignores proxy settings of the
+    environment. Redirects are not followed.
     """
 
     def __init__(self, *, private_targets: Sequence[str] = ()) -> None:
@@ -287,7 +309,8 @@ class Outgoing:
     async def send(self, request: WebRequest, *, sleep: Sleep = asyncio.sleep) -> WebAnswer:
         """Return the answer, or raise RequestFailed, also for every status outside 200 to 299.
 
-        Idempotent methods are retried after temporary failures, other methods only if no connection was made.
+        Idempotent methods are retried after temporary failures, other methods only if no connection
+        was made.
         """
         if self._places is None:
             self._places = asyncio.Semaphore(_REQUESTS)
@@ -311,7 +334,11 @@ class Outgoing:
             else:
                 milliseconds = round((time.monotonic() - started) * 1000)
                 return WebAnswer(
-                    status=status, headers=headers, body=body, milliseconds=milliseconds, tries=tries
+                    status=status,
+                    headers=headers,
+                    body=body,
+                    milliseconds=milliseconds,
+                    tries=tries,
                 )
             await sleep(pause)
 

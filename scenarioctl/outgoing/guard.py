@@ -1,8 +1,9 @@
 """Which addresses the requests of a scenario, and notifications, may reach.
 
-Anyone may have written a scenario, and this machine may be inside a private network. Only addresses of the public
-internet are allowed, except for the hosts and networks in `private_targets`. An address of this machine is refused too.
-The check happens when the socket connects, so DNS rebinding and unusual spellings of an address don't bypass it.
+Anyone may have written a scenario, and this machine may be inside a private network. Only addresses
+of the public internet are allowed, except for the hosts and networks in `private_targets`. An
+address of this machine is refused too. The check happens when the socket connects, so DNS rebinding
+and unusual spellings of an address don't bypass it.
 """
 
 import errno
@@ -13,7 +14,8 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest
 
-#: RFC 6890, later registrations, and metadata services of clouds. Python's own list differs between versions.
+#: RFC 6890, later registrations, and metadata services of clouds. Python's own list differs between
+#: versions.
 _REFUSED_V4 = tuple(
     IPv4Network(text)
     for text in (
@@ -35,8 +37,9 @@ _REFUSED_V4 = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-#: All global unicast addresses. It excludes loopback, link-local, unique-local, site-local and multicast. It also
-#: excludes NAT64 (64:ff9b::/96, 64:ff9b:1::/48) and IPv4-compatible addresses, which contain an IPv4 address.
+#: All global unicast addresses. It excludes loopback, link-local, unique-local, site-local and
+#: multicast. It also excludes NAT64 (64:ff9b::/96, 64:ff9b:1::/48) and IPv4-compatible addresses,
+#: which contain an IPv4 address.
 _PUBLIC_V6 = IPv6Network("2000::/3")
 _REFUSED_V6 = tuple(
     IPv6Network(text)
@@ -52,7 +55,8 @@ _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-._")
 
 
 class Guard:
-    """Decides which addresses are allowed; *private_targets* are private hosts and networks that the operator allows."""
+    """Decides which addresses are allowed; *private_targets* are private hosts and networks that
+    the operator allows."""
 
     def __init__(self, private_targets: Sequence[str] = ()) -> None:
         self._hosts: set[str] = set()
@@ -103,7 +107,8 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _is_own(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether *address* belongs to this machine, whose services may trust local connections."""
+    """Tell whether *address* belongs to this machine, whose services may trust local
+    connections."""
     family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

@@ -1,7 +1,9 @@
-"""Keeps a web server from blocking the event loop: counts its data and passes it to aiohttp in small pieces.
+"""Keeps a web server from blocking the event loop: counts its data and passes it to aiohttp in
+small pieces.
 
-aiohttp reads any number of interim responses (`103 Early Hints`) before the final one, and parses everything that a socket
-has received at once. This module gives all connections together a few milliseconds at a time, and limits the headers.
+aiohttp reads any number of interim responses (`103 Early Hints`) before the final one, and parses
+everything that a socket has received at once. This module gives all connections together a few
+milliseconds at a time, and limits the headers.
 """
 
 import asyncio
@@ -30,7 +32,8 @@ _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined",
 
 
 class Body:
-    """Collects and decompresses a body. Raises RequestFailed above MAX_BODY bytes, before it uses more memory."""
+    """Collects and decompresses a body. Raises RequestFailed above MAX_BODY bytes, before it uses
+    more memory."""
 
     def __init__(self, encoding: str, host: str) -> None:
         self._host = host
@@ -53,7 +56,9 @@ class Body:
             try:
                 data = self._inflate.decompress(data, MAX_BODY - self._size + 1)
             except zlib.error:
-                raise RequestFailed(f"{self._host} sent a response that cannot be decompressed") from None
+                raise RequestFailed(
+                    f"{self._host} sent a response that cannot be decompressed"
+                ) from None
             if self._inflate.unused_data:
                 # zlib would keep all of it in memory.
                 raise RequestFailed(f"{self._host} sent a response that goes on after its end")
@@ -71,7 +76,8 @@ class Body:
 def read_body(data: bytes, content_type: str) -> Any:
     """Return parsed JSON if the type says JSON or the body starts like JSON, else text.
 
-    Numbers are never rounded: a number with more digits than a float or our integers keep becomes text.
+    Numbers are never rounded: a number with more digits than a float or our integers keep becomes
+    text.
     """
     kind, _, parameters = content_type.lower().partition(";")
     text = _decode(data, parameters)
@@ -79,7 +85,10 @@ def read_body(data: bytes, content_type: str) -> Any:
     if kind.endswith(("/json", "+json")) or text.lstrip()[:1] in ("{", "["):
         try:
             value = json.loads(
-                text, parse_float=_exact_float, parse_int=_exact_int, parse_constant=_refuse_constant
+                text,
+                parse_float=_exact_float,
+                parse_int=_exact_int,
+                parse_constant=_refuse_constant,
             )
             if isinstance(value, (dict, list)):
                 check_depth(value, field="body")
@@ -125,7 +134,8 @@ def _refuse_constant(name: str) -> object:
 MAX_HEADERS = 64 * 1024
 #: Bytes of a response on the wire: a body in small chunks is several times its content.
 MAX_SENT = 2 * MAX_BODY
-#: Bytes of headers and of a body that aiohttp gets at once. Parsing 16 KiB of the shortest interim responses takes 10 ms.
+#: Bytes of headers and of a body that aiohttp gets at once. Parsing 16 KiB of the shortest interim
+#: responses takes 10 ms.
 _PIECE, _BODY_PIECE = 4 * 1024, 16 * 1024
 #: Bytes to buffer before reading from the server pauses.
 _AHEAD = 64 * 1024
@@ -134,7 +144,8 @@ _TURN = 0.005
 
 
 class RoundRobin:
-    """Shares the event loop's time among all connections with data for aiohttp: one piece of each in turn."""
+    """Shares the event loop's time among all connections with data for aiohttp: one piece of each
+    in turn."""
 
     def __init__(self) -> None:
         self._meters: deque[Meter] = deque()
@@ -186,7 +197,8 @@ class Meter(asyncio.Protocol):
         transport.set_protocol(self)
 
     def end_headers(self, on_loss: Callable[[], None]) -> None:
-        """Treat the following data as the body, and call *on_loss* if the connection is lost before `stop`."""
+        """Treat the following data as the body, and call *on_loss* if the connection is lost before
+        `stop`."""
         self._on_loss = on_loss
         if self._is_lost:
             on_loss()
@@ -210,7 +222,8 @@ class Meter(asyncio.Protocol):
             self._feeding = True
             self._round_robin.ask(self)
         if len(self._waiting) > _AHEAD:
-            # aiohttp may have resumed reading, or paused or closed the transport, which is an error here.
+            # aiohttp may have resumed reading, or paused or closed the transport, which is an error
+            # here.
             self._paused = True
             with suppress(RuntimeError):
                 self._transport.pause_reading()

@@ -1,4 +1,5 @@
-"""The requests that deliver notifications, signed as https://www.standardwebhooks.com describes it."""
+"""The requests that deliver notifications, signed as https://www.standardwebhooks.com describes
+it."""
 
 import base64
 import hashlib
@@ -10,7 +11,12 @@ from urllib.parse import quote
 
 from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.json_types import timestamp
-from scenarioctl.model.notifications import NotificationEvent, NotificationFormat, OperationKey, read_secret
+from scenarioctl.model.notifications import (
+    NotificationEvent,
+    NotificationFormat,
+    OperationKey,
+    read_secret,
+)
 from scenarioctl.outgoing import WebRequest
 
 #: The event of `notify test`.
@@ -34,7 +40,8 @@ class NotificationText:
     created: int
     #: The job; empty for a test, and for an operation.
     job: str = ""
-    #: What its author calls the scenario; empty if it has no name. Of an operation, the name of the multisig.
+    #: What its author calls the scenario; empty if it has no name. Of an operation, the name of the
+    #: multisig.
     name: str = ""
     #: The summary of the scenario, like `polkadot > Remark`. Of an operation, who has approved it.
     summary: str = ""
@@ -85,14 +92,19 @@ _STYLES: Mapping[str, _Style] = {
 
 
 def page_of(public_url: str, job: str = "", *, multisig: str = "") -> str:
-    """Return the address of a scenario's page, or a multisig's; empty if nobody has set where people reach the daemon."""
+    """Return the address of a scenario's page, or a multisig's; empty if nobody has set where
+    people reach the daemon."""
     if not public_url or not (job or multisig):
         return ""
-    page = f"multisig/{quote(multisig, safe='')}" if multisig else f"create/?diagramData={quote(job)}"
+    page = (
+        f"multisig/{quote(multisig, safe='')}" if multisig else f"create/?diagramData={quote(job)}"
+    )
     return f"{public_url.rstrip('/')}/#/{page}"
 
 
-def build_request(message: NotificationText, *, url: str, format: str, secret: str, now: int) -> WebRequest:
+def build_request(
+    message: NotificationText, *, url: str, format: str, secret: str, now: int
+) -> WebRequest:
     """Return the request that delivers *message*; it is signed if there is a *secret*."""
     headers: list[tuple[str, str]] = []
     if format == NotificationFormat.NTFY:
@@ -105,7 +117,11 @@ def build_request(message: NotificationText, *, url: str, format: str, secret: s
         ]
         body, content_type = _ntfy_text(message), "text/plain; charset=utf-8"
     else:
-        content = {"text": _slack_text(message)} if format == NotificationFormat.SLACK else _content(message)
+        content = (
+            {"text": _slack_text(message)}
+            if format == NotificationFormat.SLACK
+            else _content(message)
+        )
         body, content_type = json.dumps(content), "application/json"
     return WebRequest(
         method="POST",
@@ -122,7 +138,9 @@ def _signature(id: str, body: str, *, secret: str, now: int) -> list[tuple[str, 
     seconds = str(now // SECOND)
     headers = [("webhook-id", id), ("webhook-timestamp", seconds)]
     if secret:
-        digest = hmac.new(read_secret(secret), f"{id}.{seconds}.{body}".encode(), hashlib.sha256).digest()
+        digest = hmac.new(
+            read_secret(secret), f"{id}.{seconds}.{body}".encode(), hashlib.sha256
+        ).digest()
         headers.append(("webhook-signature", f"v1,{base64.b64encode(digest).decode()}"))
     return headers
 
@@ -164,7 +182,8 @@ def _facts(message: NotificationText) -> list[str]:
         named = ", ".join(str(seq) for seq in message.drafts[:_NAMED_DRAFTS])
         more = len(message.drafts) - _NAMED_DRAFTS
         facts.append(
-            f"draft{'s' * (len(message.drafts) > 1)} {named}{f' and {more} more' if more > 0 else ''}"
+            f"draft{'s' * (len(message.drafts) > 1)} "
+            f"{named}{f' and {more} more' if more > 0 else ''}"
         )
     if message.expires is not None:
         facts.append(f"valid until {_time(message.expires)}")

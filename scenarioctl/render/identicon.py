@@ -1,7 +1,7 @@
 """The picture of an account that wallets show beside its address, so that people recognize it.
 
-19 circles whose colors come from a hash of the public key, as in polkadot.js (`@polkadot/ui-shared`) and the wallets
-that show the same picture.
+19 circles whose colors come from a hash of the public key, as in polkadot.js
+(`@polkadot/ui-shared`) and the wallets that show the same picture.
 """
 
 from cmath import exp, pi
@@ -46,7 +46,8 @@ def draw_identicon(account: bytes) -> str:
 
 
 def identicon_group(account: bytes, x: float, y: float, size: float) -> str:
-    """Return the picture of *account* as a part of an SVG, *size* wide and high, with its corner at *x* and *y*."""
+    """Return the picture of *account* as a part of an SVG, *size* wide and high, with its corner at
+    *x* and *y*."""
     places: dict[str, str] = {}
     for place, color in zip(_places(), identicon_colors(account), strict=True):
         # A line of no length with round ends.
@@ -55,7 +56,8 @@ def identicon_group(account: bytes, x: float, y: float, size: float) -> str:
     dots = "".join(f'<path d="{path}" stroke="{color}"/>' for color, path in places.items())
     middle = number_text(_SIZE / 2)
     return (
-        f'<g class="identicon" transform="translate({number_text(x)} {number_text(y)}) scale({size / _SIZE:.3g})" '
+        f'<g class="identicon" transform="translate({number_text(x)} {number_text(y)}) '
+        f'scale({size / _SIZE:.3g})" '
         f'stroke-width="{2 * _CIRCLE}" stroke-linecap="round">'
         f'<circle cx="{middle}" cy="{middle}" r="{middle}" fill="#eeeeee"/>{dots}</g>'
     )
@@ -64,7 +66,8 @@ def identicon_group(account: bytes, x: float, y: float, size: float) -> str:
 def identicon_colors(account: bytes) -> tuple[str, ...]:
     """Return the colors of the 19 circles, like `#a1b2c3`; `none` for one that isn't drawn."""
     id = bytes(
-        (one - zero) % 256 for one, zero in zip(_hash(account), _hash(bytes(len(account))), strict=True)
+        (one - zero) % 256
+        for one, zero in zip(_hash(account), _hash(bytes(len(account))), strict=True)
     )
     saturation = (id[29] * 70 // 256 + 26) % 80 + 30
     scheme = _scheme((id[30] + 256 * id[31]) % sum(each.frequency for each in _SCHEMES))
@@ -98,7 +101,8 @@ def _color(id: bytes, number: int, saturation: int) -> str:
 
 @cache
 def _places() -> tuple[complex, ...]:
-    """Return the middles of the circles: in each of six directions one on the ring, one halfway to it, and one between two of the ring."""
+    """Return the middles of the circles: in each of six directions one on the ring, one halfway to
+    it, and one between two of the ring."""
     return tuple(_find_places())
 
 

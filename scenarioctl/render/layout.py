@@ -1,8 +1,9 @@
-"""Where cards stand and edges go: a layout that depends on nothing but sizes, the same for pictures and for text.
+"""Where cards stand and edges go: a layout that depends on nothing but sizes, the same for pictures
+and for text.
 
-A diagram of the web editor keeps its cards where they are there.  Others stand in columns from left to right, each card
-in the column of its longest path from a start; a graph with many columns is broken into bands below each other, as text
-is into lines.
+A diagram of the web editor keeps its cards where they are there.  Others stand in columns from left
+to right, each card in the column of its longest path from a start; a graph with many columns is
+broken into bands below each other, as text is into lines.
 """
 
 from collections import Counter
@@ -77,7 +78,8 @@ class Spacing(NamedTuple):
     #: Between lines that run beside each other between columns, and below a band.
     lane: float
     corridor: float
-    #: Between a card and the first such line on its right, and on its left, where the arrow needs room.
+    #: Between a card and the first such line on its right, and on its left, where the arrow needs
+    #: room.
     leave: float
     arrive: float
     #: Preferred width to height; unused if `most` is set.
@@ -98,7 +100,9 @@ def curve(start: Point, end: Point, *, upright: bool = False) -> EdgePiece:
     bow = (to_x - x) / 2 if to_x > x else 60 + (x - to_x) / 4
     if to_x <= x and abs(to_y - y) < 60:
         # Around the card, which would hide a straight line back.
-        return EdgePiece(points=(start, (x + bow, y + 120), (to_x - bow, to_y + 120), end), curved=True)
+        return EdgePiece(
+            points=(start, (x + bow, y + 120), (to_x - bow, to_y + 120), end), curved=True
+        )
     return EdgePiece(points=(start, (x + bow, y), (to_x - bow, to_y), end), curved=True)
 
 
@@ -133,8 +137,8 @@ def keep_positions(
 ) -> Layout | None:
     """Return a layout with the cards at *middles*; None if they would overlap or be far apart.
 
-    What stands nearly in a row, by less than *align*, is put in a row: hands are not that exact.  Where an edge
-    needs more room than it has, by *gaps*, all that stands further right moves.
+    What stands nearly in a row, by less than *align*, is put in a row: hands are not that exact.
+    Where an edge needs more room than it has, by *gaps*, all that stands further right moves.
     """
     known = [middle for middle in middles if middle is not None and all(map(isfinite, middle))]
     if not known or len(known) != len(sizes):
@@ -152,7 +156,11 @@ def keep_positions(
         return None
     ways = tuple(_connect(boxes[source], boxes[target]) for source, target in edges)
     # A backward curve reaches beyond the cards.
-    points = [(0.0, 0.0), (width, height), *(point for way in ways for leg in way for point in leg.points)]
+    points = [
+        (0.0, 0.0),
+        (width, height),
+        *(point for way in ways for leg in way for point in leg.points),
+    ]
     low_x, low_y = min(x for x, _ in points), min(y for _, y in points)
     width = max(x for x, _ in points) - low_x
     height = max(y for _, y in points) - low_y
@@ -195,7 +203,9 @@ def _align(middles: Sequence[Point], align: float) -> list[float]:
     return lines
 
 
-def _make_room(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], gaps: Sequence[float]) -> list[Box]:
+def _make_room(
+    boxes: Sequence[Box], edges: Sequence[tuple[int, int]], gaps: Sequence[float]
+) -> list[Box]:
     x = [box.x for box in boxes]
     order = sorted(zip(edges, gaps, strict=False), key=lambda each: boxes[each[0][1]].x)
     for (source, target), room in order:
@@ -242,7 +252,8 @@ def lay_out(
     """
     gaps = gaps or [0.0] * len(edges)
     parts = [
-        _Part(sizes, edges, gaps, spacing, cards, between) for cards, between in _split(len(sizes), edges)
+        _Part(sizes, edges, gaps, spacing, cards, between)
+        for cards, between in _split(len(sizes), edges)
     ]
     area = sum((part.width + spacing.column) * (part.height + spacing.band) for part in parts)
     shelf_width = spacing.most or max([sqrt(area * spacing.shape), *(part.width for part in parts)])
@@ -290,8 +301,9 @@ def _split(count: int, edges: Sequence[tuple[int, int]]) -> list[tuple[list[int]
 class _Part:
     """A connected graph: its cards in columns, the columns in bands below each other.
 
-    An edge between neighboring columns of a band is direct.  Every other one goes around: down the gutter behind its
-    source, along the corridor below the band, and through the gutter before its target.
+    An edge between neighboring columns of a band is direct.  Every other one goes around: down the
+    gutter behind its source, along the corridor below the band, and through the gutter before its
+    target.
     """
 
     def __init__(
@@ -307,7 +319,8 @@ class _Part:
         self.edges = {number: edges[number] for number in between}
         #: Card -> how far below its upper edge its edges arrive and leave.
         self.above = {
-            card: sizes[card].height // 2 if spacing.square else sizes[card].height / 2 for card in cards
+            card: sizes[card].height // 2 if spacing.square else sizes[card].height / 2
+            for card in cards
         }
         self.column = self._assign_columns(cards)
         self.columns: list[list[int]] = [[] for _ in range(max(self.column.values()) + 1)]
@@ -321,12 +334,15 @@ class _Part:
             if self.column[target] == self.column[source] + 1:
                 self.rooms[self.column[source]] = max(self.rooms[self.column[source]], gaps[number])
         self.bands = self._break_into_bands()
-        self.band = {card: b for b, band in enumerate(self.bands) for c in band for card in self.columns[c]}
+        self.band = {
+            card: b for b, band in enumerate(self.bands) for c in band for card in self.columns[c]
+        }
         self._assign_lanes()
         self._measure()
 
     def _assign_columns(self, cards: list[int]) -> dict[int, int]:
-        """Return the column of each card: behind all that lead to it, but for edges back to an earlier card."""
+        """Return the column of each card: behind all that lead to it, but for edges back to an
+        earlier card."""
         following: dict[int, list[int]] = {card: [] for card in cards}
         for source, target in self.edges.values():
             if source != target:
@@ -338,7 +354,9 @@ class _Part:
         left = set(cards)
         while left:
             # A cycle is cut where it is entered.
-            card = min(left, key=lambda each: (waiting[each] > 0, waiting[each] == entering[each], each))
+            card = min(
+                left, key=lambda each: (waiting[each] > 0, waiting[each] == entering[each], each)
+            )
             left.remove(card)
             ahead[card] = [target for target in following[card] if target in left]
             for target in ahead[card]:
@@ -351,7 +369,8 @@ class _Part:
         return column
 
     def _find_lines(self) -> dict[int, float]:
-        """Return the height of each card's edges: as close to its neighbors as there is room, in their order."""
+        """Return the height of each card's edges: as close to its neighbors as there is room, in
+        their order."""
         sides: list[dict[int, list[int]]] = [{card: [] for card in self.column} for _ in range(2)]
         for source, target in dict.fromkeys(self.edges.values()):
             if self.column[target] == self.column[source] + 1:
@@ -376,7 +395,12 @@ class _Part:
         for place, card in enumerate(column):
             if place:
                 upper = column[place - 1]
-                step += self.sizes[upper].height - self.above[upper] + self.spacing.row + self.above[card]
+                step += (
+                    self.sizes[upper].height
+                    - self.above[upper]
+                    + self.spacing.row
+                    + self.above[card]
+                )
             steps.append(step)
             value, size = line[card] - step, 1
             while blocks and blocks[-1][0] > value:
@@ -395,7 +419,9 @@ class _Part:
         per_row = count
         if count > spacing.columns:
             pitch = max(self.widths) + spacing.column
-            height = max(sum(self.sizes[card].height + spacing.row for card in each) for each in self.columns)
+            height = max(
+                sum(self.sizes[card].height + spacing.row for card in each) for each in self.columns
+            )
             # Each band break adds a corridor for the edges that it cuts.
             height += spacing.band + spacing.corridor * max(map(len, self.columns))
             per_row = min(
@@ -416,7 +442,10 @@ class _Part:
         return [range(start, end) for start, end in pairwise([*starts, len(self.columns)])]
 
     def _is_direct(self, source: int, target: int) -> bool:
-        return self.column[target] == self.column[source] + 1 and self.band[target] == self.band[source]
+        return (
+            self.column[target] == self.column[source] + 1
+            and self.band[target] == self.band[source]
+        )
 
     def _gutter_before(self, card: int) -> int:
         """Return the number of the gutter before a card; each band has one more than columns."""
@@ -426,7 +455,8 @@ class _Part:
         return self._gutter_before(card) + 1
 
     def _assign_lanes(self) -> None:
-        """Give vertical lines a lane in their gutter, one for each card, and horizontal lines one below their band."""
+        """Give vertical lines a lane in their gutter, one for each card, and horizontal lines one
+        below their band."""
         bend: dict[int, float] = {}
         targets: set[int] = set()
         runs: list[tuple[int, int]] = []
@@ -443,15 +473,22 @@ class _Part:
                     self.margin[number] = len(self.margin) % _MOST_LANES
             if distance == inf or (distance and self.spacing.square):
                 bend[source] = max(bend.get(source, 0.0), distance, key=abs)
-        # In these orders lines that bend alike don't cross: the lowest turns down first, the highest turns up first.
-        leaving = sorted(bend, key=lambda card: (bend[card] < 0, -copysign(self.line[card], bend[card])))
+        # In these orders lines that bend alike don't cross: the lowest turns down first, the
+        # highest turns up first.
+        leaving = sorted(
+            bend, key=lambda card: (bend[card] < 0, -copysign(self.line[card], bend[card]))
+        )
         self.leave, self.leaving = _assign(leaving, self._gutter_behind)
-        self.arrive, self.arriving = _assign(sorted(targets, key=self.line.__getitem__), self._gutter_before)
+        self.arrive, self.arriving = _assign(
+            sorted(targets, key=self.line.__getitem__), self._gutter_before
+        )
         self.along, self.corridors = _assign(sorted(runs, key=self._nesting), itemgetter(1))
 
     def _nesting(self, run: tuple[int, int]) -> tuple[float, ...]:
         source, target = self.edges[run[0]]
-        start, end = (self.column[card] - self.bands[self.band[card]].start for card in (source, target))
+        start, end = (
+            self.column[card] - self.bands[self.band[card]].start for card in (source, target)
+        )
         below = self.band[target] != self.band[source]
         return (below, abs(start - end), -self.line[source], -self.line[target])
 
@@ -460,8 +497,11 @@ class _Part:
         spacing = self.spacing
         margin = max(self.margin.values(), default=-1) + 1
         first = max(self.arriving[band.start + number] for number, band in enumerate(self.bands))
-        left = margin * spacing.lane + (spacing.arrive + first * spacing.lane if first or margin else 0)
-        #: Column -> its left edge; gutter -> its left and right edges; band -> its upper edge, and that of its corridor.
+        left = margin * spacing.lane + (
+            spacing.arrive + first * spacing.lane if first or margin else 0
+        )
+        #: Column -> its left edge; gutter -> its left and right edges; band -> its upper edge, and
+        #: that of its corridor.
         self.x: list[float] = []
         self.gutters: list[tuple[float, float]] = []
         self.tops: list[float] = []
@@ -485,11 +525,14 @@ class _Part:
             top = min(self.line[card] - self.above[card] for card in cards)
             self.tops.append(self.height - top)
             self.height += (
-                max(self.line[card] - self.above[card] + self.sizes[card].height for card in cards) - top
+                max(self.line[card] - self.above[card] + self.sizes[card].height for card in cards)
+                - top
             )
             is_last = number + 1 == len(self.bands)
             self.floors.append(self.height + (0 if is_last else spacing.band / 2))
-            self.height += self.corridors[number] * spacing.corridor + (0 if is_last else spacing.band)
+            self.height += self.corridors[number] * spacing.corridor + (
+                0 if is_last else spacing.band
+            )
 
     def move_to(
         self, x: float, y: float, boxes: dict[int, Box], ways: dict[int, tuple[EdgePiece, ...]]
@@ -499,7 +542,11 @@ class _Part:
             line = y + self.tops[self.band[card]] + self.line[card]
             width, height = self.sizes[card]
             boxes[card] = Box(
-                x=x + self.x[column], y=line - self.above[card], width=width, height=height, port=line
+                x=x + self.x[column],
+                y=line - self.above[card],
+                width=width,
+                height=height,
+                port=line,
             )
         for number, (source, target) in self.edges.items():
             start, end = boxes[source], boxes[target]
@@ -507,14 +554,18 @@ class _Part:
             if self._is_direct(source, target) and not self.spacing.square:
                 ways[number] = (curve(begin, finish),)
                 continue
-            corners = self._corners(number, x, y, begin[1], finish[1]) if source in self.leave else []
+            corners = (
+                self._corners(number, x, y, begin[1], finish[1]) if source in self.leave else []
+            )
             ways[number] = (EdgePiece(points=(begin, *corners, finish)),)
 
     def _corners(self, number: int, x: float, y: float, begin: float, finish: float) -> list[Point]:
         spacing = self.spacing
         source, target = self.edges[number]
         leave = (
-            self.gutters[self._gutter_behind(source)][0] + spacing.leave + self.leave[source] * spacing.lane
+            self.gutters[self._gutter_behind(source)][0]
+            + spacing.leave
+            + self.leave[source] * spacing.lane
         )
         down = x + leave
         if self._is_direct(source, target):
@@ -535,11 +586,15 @@ class _Part:
         return self.floors[band] + lane * self.spacing.corridor
 
 
-def _assign(items: Iterable[_Item], place: Callable[[_Item], int]) -> tuple[dict[_Item, int], Counter[int]]:
+def _assign(
+    items: Iterable[_Item], place: Callable[[_Item], int]
+) -> tuple[dict[_Item, int], Counter[int]]:
     """Return a lane for each item at its place, and how many lanes each place has."""
     lanes: dict[_Item, int] = {}
     used: Counter[int] = Counter()
     for number, item in enumerate(items):
-        lane = lanes[item] = used[place(item)] if used[place(item)] < _MOST_LANES else number % _MOST_LANES
+        lane = lanes[item] = (
+            used[place(item)] if used[place(item)] < _MOST_LANES else number % _MOST_LANES
+        )
         used[place(item)] = max(used[place(item)], lane + 1)
     return lanes, used

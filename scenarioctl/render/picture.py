@@ -66,7 +66,8 @@ def first_part(diagram: Diagram) -> Diagram:
     if len(diagram.nodes) <= MOST_CARDS and len(diagram.edges) <= MOST_EDGES:
         return diagram
     nodes = tuple(
-        replace(node, position=position) for position, node in enumerate(diagram.in_safe_order()[:MOST_CARDS])
+        replace(node, position=position)
+        for position, node in enumerate(diagram.in_safe_order()[:MOST_CARDS])
     )
     kept = {node.id for node in nodes}
     gone = {node.id for node in diagram.nodes} - kept
@@ -79,12 +80,20 @@ def first_part(diagram: Diagram) -> Diagram:
     return Diagram(
         nodes=nodes,
         edges=tuple(diagram.edges[number] for number in chosen),
-        document={"nodes": [node.raw for node in nodes], "edges": [raw[number] for number in chosen]},
+        document={
+            "nodes": [node.raw for node in nodes],
+            "edges": [raw[number] for number in chosen],
+        },
     )
 
 
 def read_picture(
-    app: "Application", diagram: Diagram, problems: tuple[Problem, ...], *, summary: str, total: int = 0
+    app: "Application",
+    diagram: Diagram,
+    problems: tuple[Problem, ...],
+    *,
+    summary: str,
+    total: int = 0,
 ) -> Picture:
     """Return the picture of *diagram*, the `first_part` of a diagram with *total* nodes."""
     by_node: defaultdict[str, list[Problem]] = defaultdict(list)
@@ -92,7 +101,8 @@ def read_picture(
         by_node[problem.node].append(problem)
     stories = [tell_step(app, diagram, node) for node in diagram.nodes]
     cards = [
-        _card_of(node, story, by_node[node.id]) for node, story in zip(diagram.nodes, stories, strict=True)
+        _card_of(node, story, by_node[node.id])
+        for node, story in zip(diagram.nodes, stories, strict=True)
     ]
     middles: list[tuple[float, float] | None] = [_middle(node) for node in diagram.nodes]
     index: dict[str, int] = {}
@@ -113,7 +123,12 @@ def read_picture(
         if not label and source < real and target < real:
             label = _arrow_label(diagram.nodes[source], diagram.nodes[target], stories)
         arrows.append(
-            Arrow(source=source, target=target, label=label, unfinished=source >= real or target >= real)
+            Arrow(
+                source=source,
+                target=target,
+                label=label,
+                unfinished=source >= real or target >= real,
+            )
         )
     circle = _circles(len(cards), [(arrow.source, arrow.target) for arrow in arrows])
     return Picture(
@@ -133,12 +148,16 @@ def read_picture(
 
 
 def without_shown_chains(picture: Picture, diagram: Diagram) -> Picture:
-    """Return *picture*, of *diagram*, without the chains that a card beside them names: one card for chain, transfer, chain.
+    """Return *picture*, of *diagram*, without the chains that a card beside them names: one card
+    for chain, transfer, chain.
 
-    A chain stays if more than one edge leads to it or away from it, if one leads to another chain, or if something is wrong with it.
+    A chain stays if more than one edge leads to it or away from it, if one leads to another chain,
+    or if something is wrong with it.
     """
     shared = [(step := find_step(node)) is not None and step.is_shared for node in diagram.nodes]
-    naming = {number for number, card in enumerate(picture.cards) if card.chain and not shared[number]}
+    naming = {
+        number for number, card in enumerate(picture.cards) if card.chain and not shared[number]
+    }
     before: dict[int, list[int]] = {}
     after: dict[int, list[int]] = {}
     for arrow in picture.arrows:
@@ -170,7 +189,8 @@ def without_shown_chains(picture: Picture, diagram: Diagram) -> Picture:
     return picture._replace(
         cards=tuple(picture.cards[number] for number in kept),
         arrows=tuple(
-            arrow._replace(source=place[arrow.source], target=place[arrow.target]) for arrow in arrows
+            arrow._replace(source=place[arrow.source], target=place[arrow.target])
+            for arrow in arrows
         ),
         middles=tuple(None if is_gap else picture.middles[number] for number in kept),
         order=tuple(place[number] for number in picture.order if number in place),
@@ -191,7 +211,9 @@ def _card_of(node: Node, story: Story, problems: Sequence[Problem]) -> Card:
     if not serious:
         return card
     shown = next((problem for problem in serious if not problem.waiting), serious[0])
-    return card._replace(note=clean(shown.sentence[:300]), state="waiting" if shown.waiting else "problem")
+    return card._replace(
+        note=clean(shown.sentence[:300]), state="waiting" if shown.waiting else "problem"
+    )
 
 
 def _missing_card(identifier: str) -> Card:
@@ -217,7 +239,8 @@ def _arrow_label(source: Node, target: Node, stories: Sequence[Story]) -> str:
 
 
 def _circles(count: int, pairs: list[tuple[int, int]]) -> dict[int, int]:
-    """Return a number for each card in a cycle, the same for all of a strongly connected component (Kosaraju)."""
+    """Return a number for each card in a cycle, the same for all of a strongly connected component
+    (Kosaraju)."""
     if len(sort_by_edges(count, pairs)) == count:
         return {}
     ahead: list[list[int]] = [[] for _ in range(count)]

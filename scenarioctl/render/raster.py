@@ -1,7 +1,8 @@
 """Convert SVG to PNG, with the bundled fonts only.
 
-The renderer lets no other thread run while it draws.  A daemon has what takes longer drawn by a process of its own,
-which is this module: an SVG on stdin, the width as the argument, a PNG on stdout.
+The renderer lets no other thread run while it draws.  A daemon has what takes longer drawn by a
+process of its own, which is this module: an SVG on stdin, the width as the argument, a PNG on
+stdout.
 """
 
 import sys
@@ -21,7 +22,8 @@ PATIENCE = 60.0
 
 
 class Drawn:
-    """Cache of the last pictures, within a limit of bytes: pages reload, and dashboards poll every few seconds."""
+    """Cache of the last pictures, within a limit of bytes: pages reload, and dashboards poll every
+    few seconds."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -58,7 +60,8 @@ DRAWN = Drawn(16 * 1024 * 1024)
 def rasterize(svg: str, width: int, *, pixels: int, served: bool = False) -> bytes:
     """Return the PNG of *svg*, *width* pixels wide and *pixels* large in all.
 
-    In a program that is *served* by threads the others go on meanwhile, and what was drawn is kept for who asks again.
+    In a program that is *served* by threads the others go on meanwhile, and what was drawn is kept
+    for who asks again.
     """
     if not served:
         return _rasterize(svg, width)
@@ -90,8 +93,8 @@ def _rasterize(svg: str, width: int) -> bytes:
 def _rasterize_apart(svg: bytes, width: int) -> bytes:
     import subprocess
 
-    # -P: no module of the folder that the daemon was started in takes the place of one of ours.  In a group of its own:
-    # Ctrl-C on the daemon's terminal is not for it.
+    # -P: no module of the folder that the daemon was started in takes the place of one of ours.  In
+    # a group of its own: Ctrl-C on the daemon's terminal is not for it.
     try:
         return subprocess.run(  # noqa: S603 - this very program, and a number
             [sys.executable, "-P", "-m", "scenarioctl.render.raster", str(width)],
@@ -103,7 +106,10 @@ def _rasterize_apart(svg: bytes, width: int) -> bytes:
         ).stdout
     except subprocess.TimeoutExpired:
         raise NotReady(
-            f"the daemon is busy: a PNG {width} pixels wide was not drawn within {PATIENCE:g} s; pass a smaller width, or the format svg",
+            (
+                f"the daemon is busy: a PNG {width} pixels wide was not drawn within "
+                f"{PATIENCE:g} s; pass a smaller width, or the format svg"
+            ),
             details={"retry_after": 10},
         ) from None
 
@@ -121,26 +127,39 @@ if __name__ == "__main__":
 MOST_PIXELS = 16_000_000
 #: Pixels times cards and edges: what it takes to draw a picture. This much takes about 2 s.
 MOST_DRAWN = 3_000_000_000
-#: Where no width is asked for: a small picture is drawn finer than it is large, up to so many pixels and so fine,
-#: and a large one coarser.  Pixels take time.
+#: Where no width is asked for: a small picture is drawn finer than it is large, up to so many
+#: pixels and so fine, and a large one coarser.  Pixels take time.
 _FINE_PIXELS = 400_000
 _FINEST = 2.0
 _COARSE_PIXELS = 4_000_000
 
 
 def write_png(
-    picture: Picture, *, theme: str = "light", width: int = 0, letters: bool = True, served: bool = False
+    picture: Picture,
+    *,
+    theme: str = "light",
+    width: int = 0,
+    letters: bool = True,
+    served: bool = False,
 ) -> bytes:
-    """Return *picture* as PNG, *width* pixels wide; without it as fine as is quickly done; *served* as in `raster.py`."""
+    """Return *picture* as PNG, *width* pixels wide; without it as fine as is quickly done; *served*
+    as in `raster.py`."""
     layout = find_layout(picture)
     wide, high = canvas_size(picture, layout)
     marks = len(picture.cards) + len(picture.arrows)
-    largest = min(float(MOST_WIDTH), sqrt(min(MOST_PIXELS, MOST_DRAWN / max(1, marks)) * wide / high))
+    largest = min(
+        float(MOST_WIDTH), sqrt(min(MOST_PIXELS, MOST_DRAWN / max(1, marks)) * wide / high)
+    )
     if width > max(LEAST_WIDTH, largest):
         raise InvalidRequest(
             field="width",
-            problem=f"{width} would make a PNG of {width} x {round(width * high / wide)} pixels with {marks} cards and edges",
-            expected=f"at most {max(LEAST_WIDTH, int(largest))} for this scenario, or the format svg",
+            problem=(
+                f"{width} would make a PNG of {width} x {round(width * high / wide)} pixels "
+                f"with {marks} cards and edges"
+            ),
+            expected=(
+                f"at most {max(LEAST_WIDTH, int(largest))} for this scenario, or the format svg"
+            ),
         )
     fine = sqrt(_FINE_PIXELS / (wide * high))
     # In halves: edges that fall between pixels take longer, and are blurred.

@@ -1,8 +1,8 @@
 """A picture as SVG: cards with icons, edges with arrowheads, in a light or a dark theme.
 
-Colors are attributes, not a stylesheet: a page whose policy allows no inline styles can show the picture, and
-restyle it by its classes.  Every node is a `<g class="node" data-node="…">`, every edge a `<g class="edge">`.
-Nothing in it refers to anything outside.
+Colors are attributes, not a stylesheet: a page whose policy allows no inline styles can show the
+picture, and restyle it by its classes.  Every node is a `<g class="node" data-node="…">`, every
+edge a `<g class="edge">`. Nothing in it refers to anything outside.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,8 @@ class Theme(NamedTuple):
 
 
 class BadgeMark(NamedTuple):
-    """The sign on a chain's badge: strokes in a square of 24. They are made for this program; no chain uses them."""
+    """The sign on a chain's badge: strokes in a square of 24. They are made for this program; no
+    chain uses them."""
 
     path: str
     width: float
@@ -69,7 +70,9 @@ COLORS: dict[str, dict[str, tuple[str, str]]] = _PALETTE["icons"]
 #: Background of a chain's badge; white letters on it are readable.
 CHAIN_COLORS: dict[str, str] = _PALETTE["chains"]
 #: Other chains have the letters of their title.
-CHAIN_MARKS = {chain: BadgeMark(**_PALETTE["marks"][mark]) for chain, mark in _PALETTE["chain_marks"].items()}
+CHAIN_MARKS = {
+    chain: BadgeMark(**_PALETTE["marks"][mark]) for chain, mark in _PALETTE["chain_marks"].items()
+}
 OTHER_CHAIN_COLOR = "#55607a"
 BADGE_TEXT_COLOR = "#ffffff"
 
@@ -111,12 +114,14 @@ def write_svg(
 ) -> str:
     """Return *picture* as an SVG document, *width* pixels wide, or as wide as it needs.
 
-    With *boxes* a letter that the bundled fonts lack becomes a box; a viewer with fonts of its own needs none.
-    With *outlines* a text is drawn as the shapes of its letters where that can be, for who only looks at it.
-    Without *letters* no text is drawn: a test looks where they are missing.
+    With *boxes* a letter that the bundled fonts lack becomes a box; a viewer with fonts of its own
+    needs none. With *outlines* a text is drawn as the shapes of its letters where that can be, for
+    who only looks at it. Without *letters* no text is drawn: a test looks where they are missing.
     """
     layout = layout or find_layout(picture)
-    writer = _SvgWriter(picture, layout, THEMES[theme], boxes=boxes, outlines=outlines, letters=letters)
+    writer = _SvgWriter(
+        picture, layout, THEMES[theme], boxes=boxes, outlines=outlines, letters=letters
+    )
     return "".join(writer.document(width))
 
 
@@ -151,7 +156,10 @@ def _needed(card: Card) -> float:
     rows = (
         _PADDING + measure(row.text, 17, bold=True)
         if row.strong
-        else _PADDING + (_LABEL_WIDTH if row.label else 0) + _portrait(row) + measure(row.text, 12.5)
+        else _PADDING
+        + (_LABEL_WIDTH if row.label else 0)
+        + _portrait(row)
+        + measure(row.text, 12.5)
         for row in card.rows
     )
     return max(header, *rows) + _PADDING if card.rows else header + _PADDING
@@ -190,7 +198,14 @@ def escape(text: str) -> str:
 
 class _SvgWriter:
     def __init__(
-        self, picture: Picture, layout: Layout, theme: Theme, *, boxes: bool, outlines: bool, letters: bool
+        self,
+        picture: Picture,
+        layout: Layout,
+        theme: Theme,
+        *,
+        boxes: bool,
+        outlines: bool,
+        letters: bool,
     ) -> None:
         self.picture = picture
         self.layout = layout
@@ -213,10 +228,12 @@ class _SvgWriter:
         title = escape(clean(self.picture.summary[:1000]) or "a scenario without steps")
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="scenario {theme.name}" role="img" '
-            f'width="{shown}" height="{tall}" viewBox="0 0 {number_text(wide)} {number_text(high)}" '
+            f'width="{shown}" height="{tall}" viewBox="0 0 {number_text(wide)} '
+            f'{number_text(high)}" '
             f'font-family="{escape(FAMILY)}" font-size="12.5">\n'
             f"<title>{title}</title>\n"
-            f'<rect class="canvas" width="{number_text(wide)}" height="{number_text(high)}" fill="{theme.canvas}"/>\n'
+            f'<rect class="canvas" width="{number_text(wide)}" '
+            f'height="{number_text(high)}" fill="{theme.canvas}"/>\n'
         )
         if not self.picture.cards:
             text = "This scenario has no steps yet"
@@ -236,7 +253,10 @@ class _SvgWriter:
         yield "</g>\n"
         if self.picture.left_out:
             more = f"and {self.picture.left_out} more steps"
-            yield self._text(more, wide / 2, high - MARGIN + 6, 13, theme.faint, anchor="middle") + "\n"
+            yield (
+                self._text(more, wide / 2, high - MARGIN + 6, 13, theme.faint, anchor="middle")
+                + "\n"
+            )
         yield "</svg>\n"
 
     def _edge(self, arrow: Arrow, way: Sequence[EdgePiece]) -> Iterator[str]:
@@ -251,7 +271,8 @@ class _SvgWriter:
             f'data-source="{escape(source)}" data-target="{escape(target)}">'
             f'<path d="{edge_path(way, towards)}" fill="none" stroke="{color}" stroke-width="1.75" '
             f'stroke-linecap="round"{dash}/>'
-            f'<path d="{arrowhead(tip, towards)}" fill="{color}" stroke="{color}" stroke-width="1.5" '
+            f'<path d="{arrowhead(tip, towards)}" fill="{color}" stroke="{color}" '
+            'stroke-width="1.5" '
             f'stroke-linejoin="round"/></g>\n'
         )
 
@@ -265,7 +286,8 @@ class _SvgWriter:
         theme = self.theme
         half = measure(text, 11) / 2 + 8
         yield (
-            f'<g class="label"><rect x="{number_text(x - half)}" y="{number_text(y - 10)}" width="{number_text(2 * half)}" height="20" '
+            f'<g class="label"><rect x="{number_text(x - half)}" y="{number_text(y - 10)}" '
+            f'width="{number_text(2 * half)}" height="20" '
             f'rx="10" fill="{theme.card}" stroke="{theme.border}"/>'
             + self._text(text, x, y + 4, 11, theme.soft, anchor="middle")
             + "</g>\n"
@@ -283,16 +305,19 @@ class _SvgWriter:
         if card.unfinished:
             ground = theme.canvas if card.state == "missing" else theme.card
             yield (
-                f'<rect class="card" width="{number_text(wide)}" height="{number_text(high)}" rx="12" fill="{ground}" '
+                f'<rect class="card" width="{number_text(wide)}" '
+                f'height="{number_text(high)}" rx="12" fill="{ground}" '
                 f'stroke="{theme.problem}" stroke-dasharray="6 5"/>\n'
             )
         else:
             # The border is a larger rectangle behind the card: a stroke would be slower to render.
             border = theme.waiting if card.state == "waiting" else theme.border
             yield (
-                f'<rect class="shadow" x="-1" y="-1" width="{number_text(wide + 2)}" height="{number_text(high + 4)}" rx="13" '
+                f'<rect class="shadow" x="-1" y="-1" width="{number_text(wide + 2)}" '
+                f'height="{number_text(high + 4)}" rx="13" '
                 f'fill="{border}"/>'
-                f'<rect class="card" width="{number_text(wide)}" height="{number_text(high)}" rx="12" fill="{theme.card}"/>\n'
+                f'<rect class="card" width="{number_text(wide)}" '
+                f'height="{number_text(high)}" rx="12" fill="{theme.card}"/>\n'
             )
         yield from self._header(card, wide)
         y = _HEADER
@@ -300,7 +325,9 @@ class _SvgWriter:
             if row.strong:
                 value = fit(row.text, wide - 2 * _PADDING, 17, bold=True)
                 yield (
-                    self._text(value, _PADDING, y + 17, 17, theme.text, bold=True, room=wide - 2 * _PADDING)
+                    self._text(
+                        value, _PADDING, y + 17, 17, theme.text, bold=True, room=wide - 2 * _PADDING
+                    )
                     + "\n"
                 )
                 y += _STRONG_ROW
@@ -319,7 +346,8 @@ class _SvgWriter:
         yield from self._note(card, wide, high)
         for x, y in ports:
             yield (
-                f'<circle cx="{number_text(x - box.x)}" cy="{number_text(y - box.y)}" r="3.5" fill="{theme.card}" '
+                f'<circle cx="{number_text(x - box.x)}" cy="{number_text(y - box.y)}" '
+                f'r="3.5" fill="{theme.card}" '
                 f'stroke="{theme.line}" stroke-width="1.5"/>\n'
             )
         yield "</g>\n"
@@ -330,12 +358,17 @@ class _SvgWriter:
         room = wide - _TITLE - _PADDING
         if not card.look.icon:
             ground = CHAIN_COLORS.get(card.chain, OTHER_CHAIN_COLOR)
-            yield f'<circle cx="{number_text(middle)}" cy="{number_text(middle)}" r="{number_text(_ICON / 2)}" fill="{ground}"/>'
+            yield (
+                f'<circle cx="{number_text(middle)}" cy="{number_text(middle)}" '
+                f'r="{number_text(_ICON / 2)}" fill="{ground}"/>'
+            )
             mark = CHAIN_MARKS.get(card.chain)
             if mark is not None:
                 yield (
-                    f'<path transform="translate({number_text(middle - 9.6)} {number_text(middle - 9.6)}) scale(0.8)" '
-                    f'd="{mark.path}" fill="none" stroke="{BADGE_TEXT_COLOR}" stroke-width="{mark.width}" '
+                    f'<path transform="translate({number_text(middle - 9.6)} '
+                    f'{number_text(middle - 9.6)}) scale(0.8)" '
+                    f'd="{mark.path}" fill="none" stroke="{BADGE_TEXT_COLOR}" '
+                    f'stroke-width="{mark.width}" '
                     f'stroke-linecap="round" stroke-linejoin="round"/>'
                 )
             else:
@@ -349,13 +382,18 @@ class _SvgWriter:
             if card.unfinished and not card.is_step:
                 ink, back = theme.problem, theme.problem_back
             yield (
-                f'<rect x="{number_text(_PADDING)}" y="{number_text(_PADDING)}" width="{number_text(_ICON)}" height="{number_text(_ICON)}" rx="9" '
+                f'<rect x="{number_text(_PADDING)}" y="{number_text(_PADDING)}" '
+                f'width="{number_text(_ICON)}" height="{number_text(_ICON)}" rx="9" '
                 f'fill="{back}"/>'
-                f'<path transform="translate({number_text(middle - 9.6)} {number_text(middle - 9.6)}) scale(0.8)" d="{card.look.icon}" '
-                f'fill="none" stroke="{ink}" stroke-width="2.1" stroke-linecap="round" stroke-linejoin="round"/>'
+                f'<path transform="translate({number_text(middle - 9.6)} '
+                f'{number_text(middle - 9.6)}) scale(0.8)" d="{card.look.icon}" '
+                f'fill="none" stroke="{ink}" stroke-width="2.1" stroke-linecap="round" '
+                'stroke-linejoin="round"/>'
             )
         # Leave out a caption that repeats the title.
-        caption = "" if card.caption.lower() == card.title.lower() else fit(card.caption, room, 11.5)
+        caption = (
+            "" if card.caption.lower() == card.title.lower() else fit(card.caption, room, 11.5)
+        )
         title = fit(card.title, room, 14.5, bold=True)
         line = 28.5 if caption else middle + 5
         yield self._text(title, _TITLE, line, 14.5, theme.text, bold=True, room=room)
@@ -367,22 +405,28 @@ class _SvgWriter:
             return
         theme = self.theme
         waiting = card.state == "waiting"
-        ink, back = (theme.waiting, theme.waiting_back) if waiting else (theme.problem, theme.problem_back)
+        ink, back = (
+            (theme.waiting, theme.waiting_back) if waiting else (theme.problem, theme.problem_back)
+        )
         tall = len(lines) * _NOTE_LINE + 12
         top = high - tall - 7
         yield (
-            f'<rect class="note" x="7" y="{number_text(top)}" width="{number_text(wide - 14)}" height="{number_text(tall)}" rx="8" '
+            f'<rect class="note" x="7" y="{number_text(top)}" '
+            f'width="{number_text(wide - 14)}" height="{number_text(tall)}" rx="8" '
             f'fill="{back}"/>'
         )
         sign = "M0 -3.6v4M0 2.9v.1" if not waiting else "M0 -3v3.2l2 1.4"
         yield (
-            f'<g transform="translate({number_text(_PADDING + 5)} {number_text(top + 13.5)})" fill="none" stroke="{ink}" '
+            f'<g transform="translate({number_text(_PADDING + 5)} '
+            f'{number_text(top + 13.5)})" fill="none" stroke="{ink}" '
             f'stroke-linecap="round"><circle r="6" stroke-width="1.3"/>'
             f'<path d="{sign}" stroke-width="1.5"/></g>'
         )
         for number, line in enumerate(lines):
             yield (
-                self._text(line, _PADDING + 18, top + 17.5 + number * _NOTE_LINE, 11, ink, room=_NOTE_WIDTH)
+                self._text(
+                    line, _PADDING + 18, top + 17.5 + number * _NOTE_LINE, 11, ink, room=_NOTE_WIDTH
+                )
                 + "\n"
             )
 
@@ -408,7 +452,8 @@ class _SvgWriter:
             scale = size / drawn.units_per_em
             left = x - scale * drawn.width / 2 if anchor else x
             return (
-                f'<path transform="matrix({scale:.6f} 0 0 {-scale:.6f} {left:.2f} {number_text(y)})" fill="{color}" '
+                f'<path transform="matrix({scale:.6f} 0 0 {-scale:.6f} {left:.2f} '
+                f'{number_text(y)})" fill="{color}" '
                 f'd="{drawn.path}"/>'
             )
         weight = ' font-weight="600"' if bold else ""
@@ -428,7 +473,10 @@ class _SvgWriter:
                 else escape(piece)
                 for second, piece in pieces
             )
-        return f'<text x="{number_text(x)}" y="{number_text(y)}" font-size="{number_text(size)}"{weight}{place} fill="{color}">{inner}</text>'
+        return (
+            f'<text x="{number_text(x)}" y="{number_text(y)}" '
+            f'font-size="{number_text(size)}"{weight}{place} fill="{color}">{inner}</text>'
+        )
 
 
 def _sign(title: str) -> str:
@@ -454,7 +502,8 @@ def arrowhead(tip: Point, towards: Point) -> str:
     x, y = x - dx, y - dy
     back_x, back_y = x - 8 * dx, y - 8 * dy
     return (
-        f"M{number_text(x)} {number_text(y)}L{number_text(back_x - 4 * dy)} {number_text(back_y + 4 * dx)}"
+        f"M{number_text(x)} {number_text(y)}L{number_text(back_x - 4 * dy)} "
+        f"{number_text(back_y + 4 * dx)}"
         f"L{number_text(back_x + 4 * dy)} {number_text(back_y - 4 * dx)}Z"
     )
 

@@ -47,8 +47,14 @@ def draw_text(picture: Picture, columns: int = DEFAULT_COLUMNS) -> str:
     edges = [(arrow.source, arrow.target) for arrow in picture.arrows]
     labels = [clean(arrow.label) for arrow in picture.arrows]
     tight = _arrange(sizes, edges, columns, [0.0] * len(edges))
-    roomy = _arrange(sizes, edges, columns, [width_of(label) + 6.0 if label else 0.0 for label in labels])
-    layout = roomy if roomy.height <= tight.height and roomy.width <= max(columns, tight.width) else tight
+    roomy = _arrange(
+        sizes, edges, columns, [width_of(label) + 6.0 if label else 0.0 for label in labels]
+    )
+    layout = (
+        roomy
+        if roomy.height <= tight.height and roomy.width <= max(columns, tight.width)
+        else tight
+    )
     sheet = _Sheet(layout)
     undrawn = sheet.draw_ways(labels)
     for card, box, lines in zip(picture.cards, layout.boxes, contents, strict=True):
@@ -68,11 +74,17 @@ def width_of(text: str) -> int:
 
 def ascii_only(text: str) -> str:
     """Return a drawing in ASCII, with `?` for other letters."""
-    return "".join(letter if letter.isascii() else "?" * _cells(letter) for letter in text.translate(ASCII))
+    return "".join(
+        letter if letter.isascii() else "?" * _cells(letter) for letter in text.translate(ASCII)
+    )
 
 
 def _cells(letter: str) -> int:
-    if unicodedata.combining(letter) or letter in "\u200c\u200d" or unicodedata.category(letter) == "Mn":
+    if (
+        unicodedata.combining(letter)
+        or letter in "\u200c\u200d"
+        or unicodedata.category(letter) == "Mn"
+    ):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
@@ -106,14 +118,17 @@ def _lines_of(card: Card, inner: int) -> list[str]:
     if card.note:
         sign = "~ " if card.state == "waiting" else "! "
         lines += [
-            (sign if not number else "  ") + line for number, line in enumerate(_wrap(card.note, inner - 2))
+            (sign if not number else "  ") + line
+            for number, line in enumerate(_wrap(card.note, inner - 2))
         ]
     return [clean_line(line) for line in lines]
 
 
 def clean_line(line: str) -> str:
     """Return *line* without control characters, its spaces kept."""
-    return "".join(letter if letter.isprintable() or letter in "\u200c\u200d" else " " for letter in line)
+    return "".join(
+        letter if letter.isprintable() or letter in "\u200c\u200d" else " " for letter in line
+    )
 
 
 def _arrange(
@@ -121,7 +136,15 @@ def _arrange(
 ) -> Layout:
     def arrange(most: float) -> Layout:
         spacing = Spacing(
-            column=5, row=1, band=2, lane=1, corridor=1, leave=1, arrive=2, most=max(1.0, most), square=True
+            column=5,
+            row=1,
+            band=2,
+            lane=1,
+            corridor=1,
+            leave=1,
+            arrive=2,
+            most=max(1.0, most),
+            square=True,
         )
         return lay_out(sizes, edges, spacing, gaps)
 
@@ -175,13 +198,16 @@ class _Sheet:
         return len(self.layout.ways) - len(ends)
 
     def _write_label(self, label: str, points: list[tuple[int, int]]) -> None:
-        """Write on the last straight piece to the right, if it fits and no other line crosses it."""
+        """Write on the last straight piece to the right, if it fits and no other line crosses
+        it."""
         if not label:
             return
         (x, y), (end, _) = points[-2], points[-1]
         room = end - x - 3
         cells = range(x + 1, end - 1)
-        if width_of(label) > room or any(self.cells[y][at] != "─" or self.passing[y][at] > 1 for at in cells):
+        if width_of(label) > room or any(
+            self.cells[y][at] != "─" or self.passing[y][at] > 1 for at in cells
+        ):
             return
         self._write(x + 1 + (room - width_of(label)) // 2, y, label)
 
@@ -192,7 +218,9 @@ class _Sheet:
         self._write(x, y, f"┌ {lines[0]} {flat * (width - 4 - width_of(lines[0]))}┐")
         for number in range(1, height - 1):
             text = lines[number] if number < len(lines) else ""
-            self._write(x, y + number, f"{upright} {text}{' ' * (width - 4 - width_of(text))} {upright}")
+            self._write(
+                x, y + number, f"{upright} {text}{' ' * (width - 4 - width_of(text))} {upright}"
+            )
         self._write(x, y + height - 1, f"└{flat * (width - 2)}┘")
         if leaves:
             self.cells[int(box.port)][int(box.right) - 1] = "├"

@@ -1,8 +1,10 @@
-"""Measure text in the bundled fonts, cut or wrap it to fit, and outline it, so that the renderer needs no lookup in a font file.
+"""Measure text in the bundled fonts, cut or wrap it to fit, and outline it, so that the renderer
+needs no lookup in a font file.
 
-Inter draws what it can, DejaVu Sans what Inter lacks; `tools/bundle_fonts.py` made both.  Widths are without
-kerning, so that a text is rather a bit narrower than it is said to be.  Outlines stand beside the fonts, of the main one
-only: a text that needs shaping, with marks or in a script of the second font, has none.
+Inter draws what it can, DejaVu Sans what Inter lacks; `tools/bundle_fonts.py` made both.  Widths
+are without kerning, so that a text is rather a bit narrower than it is said to be.  Outlines stand
+beside the fonts, of the main one only: a text that needs shaping, with marks or in a script of the
+second font, has none.
 """
 
 import json
@@ -23,7 +25,8 @@ class Outline(NamedTuple):
 
 class _Face(NamedTuple):
     units_per_em: int
-    #: Code of a letter -> how far on the next one stands, and the commands of its path from where it stands.
+    #: Code of a letter -> how far on the next one stands, and the commands of its path from where
+    #: it stands.
     letters: Mapping[str, str]
 
 
@@ -47,11 +50,15 @@ def outline(text: str, *, bold: bool = False) -> Outline | None:
 def _open(name: str) -> _Face:
     first, *lines = (FOLDER / f"{name}.outlines").read_text().splitlines()
     # Outlines stay unparsed: a picture uses a few dozen letters out of a thousand.
-    return _Face(int(first), {code: rest for code, _, rest in [line.partition(" ") for line in lines]})
+    return _Face(
+        int(first), {code: rest for code, _, rest in [line.partition(" ") for line in lines]}
+    )
 
 
 FOLDER = Path(__file__).parent / "fonts"
-FILES = tuple(FOLDER / name for name in ("Inter-Regular.ttf", "Inter-SemiBold.ttf", "DejaVuSans.ttf"))
+FILES = tuple(
+    FOLDER / name for name in ("Inter-Regular.ttf", "Inter-SemiBold.ttf", "DejaVuSans.ttf")
+)
 
 #: Font families of an SVG, with fallbacks for viewers that lack ours.
 FAMILY = "Inter, 'DejaVu Sans', 'Noto Sans', system-ui, sans-serif"
@@ -68,7 +75,8 @@ _JOINERS = "\u200c\u200d"
 
 
 def clean(text: str) -> str:
-    """Return *text* as one line, without control characters and those that change the direction of text."""
+    """Return *text* as one line, without control characters and those that change the direction of
+    text."""
     letters: list[str] = []
     marks = 0
     for letter in text:
@@ -143,13 +151,16 @@ def fit(text: str, width: float, size: float, *, bold: bool = False) -> str:
         else:
             high = middle - 1
     # Don't separate a letter from its marks.
-    while low and low < len(text) and (unicodedata.combining(text[low]) or text[low - 1] in _JOINERS):
+    while (
+        low and low < len(text) and (unicodedata.combining(text[low]) or text[low - 1] in _JOINERS)
+    ):
         low -= 1
     return text[:low].rstrip() + "…"
 
 
 def wrap(text: str, width: float, size: float, lines: int) -> tuple[str, ...]:
-    """Return *text* in at most so many lines, broken between words; the last one is cut where it does not fit."""
+    """Return *text* in at most so many lines, broken between words; the last one is cut where it
+    does not fit."""
     return tuple(wrap_words(text, lines, lambda line: fit(line, width, size)))
 
 
@@ -177,7 +188,9 @@ def _is_known(letter: str) -> bool:
 def _widths(face: str) -> Mapping[int, int]:
     """Return the advance width of each letter of a font, in thousandths of the font size."""
     return {
-        start + number: width for start, widths in _advances()[face] for number, width in enumerate(widths)
+        start + number: width
+        for start, widths in _advances()[face]
+        for number, width in enumerate(widths)
     }
 
 

@@ -1,7 +1,8 @@
-"""Prove that what a node tells of a block belongs to the block's hash: its header, and its extrinsics.
+"""Prove that what a node tells of a block belongs to the block's hash: its header, and its
+extrinsics.
 
-A block's hash is that of its SCALE-encoded header (sp-runtime, `generic::Header`).  The header has the root of a trie of the
-extrinsics: base 16, without extension nodes (sp-trie, `NodeCodec`).
+A block's hash is that of its SCALE-encoded header (sp-runtime, `generic::Header`).  The header has
+the root of a trie of the extrinsics: base 16, without extension nodes (sp-trie, `NodeCodec`).
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ from scenarioctl.runtime.scale import encode_compact
 
 #: Bytes of a hash; a shorter node stands in its parent itself.
 _HASH = 32
-#: State version 1: the first bits of a leaf and of a branch that have the hash of their value, and how many they are.
+#: State version 1: the first bits of a leaf and of a branch that have the hash of their value, and
+#: how many they are.
 _HASHED_LEAF, _HASHED_BRANCH = (0b001, 3), (0b0001, 4)
 _LEAF, _BRANCH, _BRANCH_WITH_VALUE = (0b01, 2), (0b10, 2), (0b11, 2)
 
@@ -21,7 +23,8 @@ Entry = tuple[bytes, bytes]
 
 
 def header_hash(header: object) -> str:
-    """Return the hash of a block, in 0x hex, from its header as nodes write it in JSON; empty if it isn't a header."""
+    """Return the hash of a block, in 0x hex, from its header as nodes write it in JSON; empty if it
+    isn't a header."""
     try:
         parent, state, extrinsics = hashes = [
             bytes.fromhex(header[name][2:])  # type: ignore[index]
@@ -41,15 +44,19 @@ def header_hash(header: object) -> str:
 def extrinsics_roots(extrinsics: Sequence[bytes]) -> tuple[str, ...]:
     """Return the roots of a block's extrinsics, in 0x hex, of which its header may have any.
 
-    Those of the state versions 0 and 1, which the runtime chooses, and what Chopsticks writes in its forks.
+    Those of the state versions 0 and 1, which the runtime chooses, and what Chopsticks writes in
+    its forks.
     """
-    entries = sorted((_nibbles(encode_compact(place)), each) for place, each in enumerate(extrinsics))
+    entries = sorted(
+        (_nibbles(encode_compact(place)), each) for place, each in enumerate(extrinsics)
+    )
     tries = [_node(entries, 0, hashed=hashed) if entries else b"\0" for hashed in (False, True)]
     return tuple("0x" + _hash(data).hex() for data in (*tries, b"".join(extrinsics)))
 
 
 def _node(entries: Sequence[Entry], depth: int, *, hashed: bool) -> bytes:
-    """Return the encoded node over *entries*, which are sorted and share their first *depth* nibbles.
+    """Return the encoded node over *entries*, which are sorted and share their first *depth*
+    nibbles.
 
     With *hashed*, a value that is longer than a hash stands there as its hash.
     """
@@ -79,10 +86,13 @@ def _node(entries: Sequence[Entry], depth: int, *, hashed: bool) -> bytes:
 def _head(kind: tuple[int, int], nibbles: bytes) -> bytes:
     """Return the kind of a node, the number of its *nibbles*, and those."""
     prefix, bits = kind
-    # Keys are numbers of at most 4 bytes: their nibbles are never so many that the number needs a second byte.
+    # Keys are numbers of at most 4 bytes: their nibbles are never so many that the number needs a
+    # second byte.
     head = bytes([prefix << (8 - bits) | len(nibbles)])
     padded = nibbles if len(nibbles) % 2 == 0 else b"\0" + nibbles
-    return head + bytes(high << 4 | low for high, low in zip(padded[::2], padded[1::2], strict=True))
+    return head + bytes(
+        high << 4 | low for high, low in zip(padded[::2], padded[1::2], strict=True)
+    )
 
 
 def _nibbles(key: bytes) -> bytes:

@@ -1,8 +1,8 @@
 """Reads a runtime's SCALE metadata, versions 14, 15 and 16, into a RuntimeTable.
 
-A node serves about half a megabyte, most of it documentation.  Documentation is stepped over; names, ids and
-everything that gives or explains a byte is kept.  The reader knows every field of the three versions and ends
-exactly at the end, so that nothing is left unexplained.
+A node serves about half a megabyte, most of it documentation.  Documentation is stepped over;
+names, ids and everything that gives or explains a byte is kept.  The reader knows every field of
+the three versions and ends exactly at the end, so that nothing is left unexplained.
 
 A file of metadata is checked against the runtime that its user says it is of.
 
@@ -26,10 +26,19 @@ MAX_BYTES = 4 * 1024 * 1024
 _NAME_LENGTH = 100
 _MAGIC = b"meta"
 _PRIMITIVES = (
-    "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "u256", "i8", "i16", "i32", "i64", "i128", "i256",
+    "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "u256", "i8", "i16", "i32", "i64",
+        "i128", "i256",
 )  # fmt: skip
 _KINDS = ("composite", "variant", "sequence", "array", "tuple", "primitive", "compact", "bits")
-_HASHERS = ("Blake2_128", "Blake2_256", "Blake2_128Concat", "Twox128", "Twox256", "Twox64Concat", "Identity")
+_HASHERS = (
+    "Blake2_128",
+    "Blake2_256",
+    "Blake2_128Concat",
+    "Twox128",
+    "Twox256",
+    "Twox64Concat",
+    "Identity",
+)
 _MODIFIERS = ("Optional", "Default", "Required")
 
 
@@ -40,8 +49,8 @@ class MetadataError(InvalidRequest):
 def read_metadata(data: bytes) -> RuntimeTable:
     """Return the table of the runtime whose metadata *data* is.
 
-    Takes what `state_getMetadata` and `Metadata_metadata_at_version` answer, with or without the wrapping;
-    MetadataError says what is wrong with other bytes.
+    Takes what `state_getMetadata` and `Metadata_metadata_at_version` answer, with or without the
+    wrapping; MetadataError says what is wrong with other bytes.
     """
     if len(data) > MAX_BYTES:
         raise MetadataError(f"the metadata has {len(data)} bytes, the limit is {MAX_BYTES}")
@@ -49,7 +58,9 @@ def read_metadata(data: bytes) -> RuntimeTable:
     try:
         reader.read()
     except (IndexError, UnicodeDecodeError):
-        raise MetadataError(f"the metadata is truncated or damaged, {len(data)} bytes were given") from None
+        raise MetadataError(
+            f"the metadata is truncated or damaged, {len(data)} bytes were given"
+        ) from None
     return reader.table()
 
 
@@ -59,7 +70,9 @@ def unwrap_metadata(data: bytes) -> bytes:
     if data.startswith(_MAGIC):
         return data
     if data == b"\x00":
-        raise MetadataError("the runtime does not serve this version of its metadata, expected 14, 15 or 16")
+        raise MetadataError(
+            "the runtime does not serve this version of its metadata, expected 14, 15 or 16"
+        )
     for start in (1, 0) if data.startswith(b"\x01") else (0,):
         try:
             length, begin = _compact(data, start)
@@ -67,16 +80,20 @@ def unwrap_metadata(data: bytes) -> bytes:
             continue
         if data.startswith(_MAGIC, begin):
             if begin + length != len(data):
-                raise MetadataError(f"the metadata has {len(data) - begin} bytes, its length says {length}")
+                raise MetadataError(
+                    f"the metadata has {len(data) - begin} bytes, its length says {length}"
+                )
             return data[begin:]
-    raise MetadataError(f"{shorten(data[:20])} is not the start of metadata, expected 0x6d657461 ('meta')")
+    raise MetadataError(
+        f"{shorten(data[:20])} is not the start of metadata, expected 0x6d657461 ('meta')"
+    )
 
 
 class _MetadataReader:
     """A walk over metadata, from its first byte to its last.
 
-    An IndexError is the end met too early; a slice that would run over it leaves `at` behind the end, which
-    shows at the latest when all is read.
+    An IndexError is the end met too early; a slice that would run over it leaves `at` behind the
+    end, which shows at the latest when all is read.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -91,7 +108,9 @@ class _MetadataReader:
     def read(self) -> None:
         self.version = self.byte()
         if self.version not in VERSIONS:
-            raise MetadataError(f"metadata of version {self.version} cannot be read, expected 14, 15 or 16")
+            raise MetadataError(
+                f"metadata of version {self.version} cannot be read, expected 14, 15 or 16"
+            )
         self.read_types()
         self.pallets = [self.pallet() for _ in range(self.compact())]
         self.read_extrinsic()
@@ -103,7 +122,8 @@ class _MetadataReader:
             self.read_custom()
         if self.at != len(self.data):
             raise MetadataError(
-                f"the metadata has {len(self.data)} bytes, but its content ends after {self.at}, so it is truncated or damaged"
+                f"the metadata has {len(self.data)} bytes, but its content ends after "
+                f"{self.at}, so it is truncated or damaged"
             )
 
     def table(self) -> RuntimeTable:
@@ -115,7 +135,9 @@ class _MetadataReader:
             for constant in pallet["constants"]
         }
         if ("System", "Version") not in constants:
-            raise MetadataError("the metadata has no constant System.Version, so its runtime is unknown")
+            raise MetadataError(
+                "the metadata has no constant System.Version, so its runtime is unknown"
+            )
         _, type_id, value = constants["System", "Version"]
         version = Codec(types).decode(type_id, bytes.fromhex(value))
         try:
@@ -128,7 +150,8 @@ class _MetadataReader:
                 "metadata_version": self.version,
                 "extrinsic": self.extrinsic,
                 "pallets": [
-                    [pallet["name"], pallet.pop("index"), pallet.pop("calls")] for pallet in self.pallets
+                    [pallet["name"], pallet.pop("index"), pallet.pop("calls")]
+                    for pallet in self.pallets
                 ],
             }
         except (TypeError, KeyError, ValueError):
@@ -151,7 +174,8 @@ class _MetadataReader:
             kind = self.byte()
             if kind >= len(_KINDS):
                 raise MetadataError(
-                    f"type {type_id} of the metadata is of the unknown kind {kind}, so it is damaged"
+                    f"type {type_id} of the metadata is of the unknown kind {kind}, so it "
+                    "is damaged"
                 )
             self.types.append([path, parameters, _KINDS[kind], self.definition(_KINDS[kind])])
             self.docs()
@@ -160,7 +184,8 @@ class _MetadataReader:
         return [self.text(), self.compact() if self.present() else None]
 
     def definition(self, kind: str) -> Any:
-        """Read what a type of this kind consists of, in the shape that `type_table.py` describes."""
+        """Read what a type of this kind consists of, in the shape that `type_table.py`
+        describes."""
         if kind == "composite":
             return [self.field() for _ in range(self.compact())]
         if kind == "variant":
@@ -206,7 +231,8 @@ class _MetadataReader:
         return pallet
 
     def outer_enum(self) -> int:
-        """Read a pallet's calls, events or errors: their type, and since V16 which of them are deprecated."""
+        """Read a pallet's calls, events or errors: their type, and since V16 which of them are
+        deprecated."""
         type_id = self.compact()
         if self.version > 15:
             for _ in range(self.compact()):
@@ -250,7 +276,12 @@ class _MetadataReader:
 
     def view(self) -> list[Any]:
         identifier = self.take(32).hex()
-        view = [self.text(), identifier, [self.parameter() for _ in range(self.compact())], self.compact()]
+        view = [
+            self.text(),
+            identifier,
+            [self.parameter() for _ in range(self.compact())],
+            self.compact(),
+        ]
         self.docs()
         self.deprecation()
         return view
@@ -280,7 +311,9 @@ class _MetadataReader:
                 used[version] = [self.compact() for _ in range(self.compact())]
         extensions = [[self.text(), self.compact(), self.compact()] for _ in range(self.compact())]
         # Signed extrinsics of version 4 carry the extensions of version 0.
-        extrinsic["extensions"] = [extensions[place] for place in used[0]] if 0 in used else extensions
+        extrinsic["extensions"] = (
+            [extensions[place] for place in used[0]] if 0 in used else extensions
+        )
         self.extrinsic = extrinsic
 
     def api(self) -> dict[str, Any]:
@@ -305,7 +338,8 @@ class _MetadataReader:
             self.bytes_text()
 
     def deprecation(self) -> None:
-        """Step over what V16 says of a deprecated thing: nothing, that it is, or a note and since when."""
+        """Step over what V16 says of a deprecated thing: nothing, that it is, or a note and since
+        when."""
         if self.version < 16:
             return
         kind = self.byte()
@@ -314,7 +348,9 @@ class _MetadataReader:
             if self.present():
                 self.text()
         elif kind > 2:
-            raise MetadataError(f"the metadata has the unknown deprecation {kind}, so it is damaged")
+            raise MetadataError(
+                f"the metadata has the unknown deprecation {kind}, so it is damaged"
+            )
 
     def docs(self) -> None:
         self.at = _skip_texts(self.data, self.at)
@@ -343,7 +379,8 @@ class _MetadataReader:
 
 
 def _compact(data: bytes, at: int) -> tuple[int, int]:
-    """Return the compact at *at* and where it ends.  Lenient: metadata is not sent back to anyone."""
+    """Return the compact at *at* and where it ends.  Lenient: metadata is not sent back to
+    anyone."""
     first = data[at]
     mode = first & 3
     if mode == 0:
@@ -379,8 +416,10 @@ FILE_LIMIT = 9 * 1024 * 1024
 def read_metadata_file(data: bytes, *, chain: str, spec_name: str, expected: str) -> RuntimeTable:
     """Return the table of the metadata in a file: its bytes, or the same as 0x hex.
 
-    *expected* is the runtime that the user declares, like `people-polkadot 2002002`; *spec_name* is what the runtime of
-    *chain* is known to call itself, "" if it isn't known.  InvalidRequest if the file holds another runtime.
+    *expected* is the runtime that the user declares, like `people-polkadot 2002002`; *spec_name* is
+    what the runtime of
+    *chain* is known to call itself, "" if it isn't known.  InvalidRequest if the file holds another
+    runtime.
     """
     table = read_metadata(_bytes_of(data))
     if spec_name and table.spec_name != spec_name:
@@ -392,7 +431,10 @@ def read_metadata_file(data: bytes, *, chain: str, spec_name: str, expected: str
     if not expected:
         raise InvalidRequest(
             field="runtime",
-            problem=f"is missing: the file is of {table}. If {chain} runs that, pass --runtime {str(table)!r}",
+            problem=(
+                f"is missing: the file is of {table}. If {chain} runs that, pass --runtime "
+                f"{str(table)!r}"
+            ),
         )
     if " ".join(expected.split()) != str(table):
         raise InvalidRequest(

@@ -9,17 +9,17 @@ Values are plain Python.  `encode` takes what `decode` gives, and a little more 
     one unnamed field    the field itself: AccountId32 is 32 bytes, BoundedVec<u32> a list
     unnamed fields       a list; tuples, sequences and arrays too
     nothing              None
-    variants             "Here", {"Parachain": 1000}, {"X2": [a, b]}, {"BuyExecution": {"fees": …, "weight_limit": …}}
-    Option<T>            None or the value; {"Some": value} where T itself can be None
-    bit sequences        text of 0 and 1, the first bit first
+    variants             "Here", {"Parachain": 1000}, {"X2": [a, b]}, {"BuyExecution": {"fees": …,
+    "weight_limit": …}} Option<T>            None or the value; {"Some": value} where T itself can
+    be None bit sequences        text of 0 and 1, the first bit first
     U256 of Rust crates  int, as the primitive u256
 
-A Rust `Option<bool>` takes two bytes, as any Option does; only the type OptionBool, which no metadata can
-show, takes one.  A char is its code point in four bytes.
+A Rust `Option<bool>` takes two bytes, as any Option does; only the type OptionBool, which no
+metadata can show, takes one.  A char is its code point in four bytes.
 
-Decoding is strict, since bytes that decode and encode again differently would be signed as something else:
-compacts must be the shortest, a bool 0 or 1, padding bits zero.  It is bounded too: no length is believed
-before the bytes that it speaks of are there.
+Decoding is strict, since bytes that decode and encode again differently would be signed as
+something else: compacts must be the shortest, a bool 0 or 1, padding bits zero.  It is bounded too:
+no length is believed before the bytes that it speaks of are there.
 """
 
 # ruff: noqa: ARG001, every encoder and every decoder takes the same arguments
@@ -39,13 +39,16 @@ Encoder = Callable[[Any, int], bytes]
 #: Takes the bytes, where to begin and how deep that is; gives the value and where it ended.
 Decoder = Callable[["Input", int, int], tuple[Any, int]]
 
-#: How many sequences and variants may stand inside each other; 66 batches in a batch.  Far below Python's own limit.
+#: How many sequences and variants may stand inside each other; 66 batches in a batch.  Far below
+#: Python's own limit.
 MAX_DEPTH = 200
 #: How many elements without bytes a list may have: nothing else bounds them.
 MAX_EMPTY = 16
-#: How many values one decoding makes at most: by the metadata of a node that lies, a few bytes can be millions of them.
+#: How many values one decoding makes at most: by the metadata of a node that lies, a few bytes can
+#: be millions of them.
 MAX_VALUES = 500_000
-#: The same for a call: a batch of 5 MiB could hold a million calls, each of which takes a thousand bytes once it is decoded.
+#: The same for a call: a batch of 5 MiB could hold a million calls, each of which takes a thousand
+#: bytes once it is decoded.
 MAX_CALL_VALUES = 100_000
 
 _BYTE = [bytes((number,)) for number in range(256)]
@@ -78,7 +81,8 @@ class CallInput(Input):
 
 
 class Refusal(Exception):
-    """Why a value has no bytes or bytes no value; containers add where, so that success costs nothing."""
+    """Why a value has no bytes or bytes no value; containers add where, so that success costs
+    nothing."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -109,7 +113,8 @@ def encode_compact(number: int) -> bytes:
 
 
 def decode_compact(data: bytes, start: int) -> tuple[int, int]:
-    """Return the compact at *start* and where it ends; Refusal if it is cut off or not the shortest form."""
+    """Return the compact at *start* and where it ends; Refusal if it is cut off or not the shortest
+    form."""
     try:
         first = data[start]
         mode = first & 3
@@ -143,9 +148,11 @@ class Codec:
     def __init__(self, types: TypeTable) -> None:
         self.types = types
         self._coders: dict[int, Coder] = {}
-        #: Types being compiled right now: one met again is inside itself, and found later through its id.
+        #: Types being compiled right now: one met again is inside itself, and found later through
+        #: its id.
         self._unfinished: set[int] = set()
-        #: Held by the thread that compiles: another one would take its types for some that are inside themselves.
+        #: Held by the thread that compiles: another one would take its types for some that are
+        #: inside themselves.
         self._compiling = RLock()
 
     def encode(self, type_id: int, value: object) -> bytes:
@@ -156,10 +163,13 @@ class Codec:
             raise invalid(problem) from None
 
     def decode(self, type_id: int, data: bytes) -> Any:
-        """Return the value that all of *data* is; InvalidRequest if it is anything more, less or else."""
+        """Return the value that all of *data* is; InvalidRequest if it is anything more, less or
+        else."""
         value, end = self.decode_at(type_id, data, 0)
         if end != len(data):
-            raise InvalidRequest(f"{len(data) - end} bytes too many after {self.types.name(type_id)}")
+            raise InvalidRequest(
+                f"{len(data) - end} bytes too many after {self.types.name(type_id)}"
+            )
         return value
 
     def decode_at(self, type_id: int, data: bytes, start: int) -> tuple[Any, int]:
@@ -225,7 +235,9 @@ class Codec:
         if kind == "tuple":
             return _tuple([self.coder(inner) for inner in definition]) if definition else _NOTHING
         if kind == "primitive":
-            return _PRIMITIVES.get(definition) or _integer(int(definition[1:]), signed=definition[0] == "i")
+            return _PRIMITIVES.get(definition) or _integer(
+                int(definition[1:]), signed=definition[0] == "i"
+            )
         if kind == "compact":
             return self._compile_compact(definition)
         return _bits(*self._bit_order(definition))
@@ -235,13 +247,15 @@ class Codec:
         return bool(definition[KIND] == "primitive" and definition[DEFINITION] == "u8")
 
     def _wide_unsigned(self, path: str, fields: list[list[Any]]) -> int:
-        """Return the bits of Rust's U256 and its like, which the metadata shows as an array of u64; else 0."""
+        """Return the bits of Rust's U256 and its like, which the metadata shows as an array of u64;
+        else 0."""
         if not path.startswith("primitive_types::U") or len(fields) != 1:
             return 0
         _, _, kind, definition = self.types[fields[0][1]]
         if kind != "array" or self.types[definition[1]][DEFINITION] != "u64":
             return 0
-        # U64 to U512; an encoder sets the bytes of the number aside before it looks whether it fits.
+        # U64 to U512; an encoder sets the bytes of the number aside before it looks whether it
+        # fits.
         if not 1 <= definition[0] <= 8:
             return 0
         return int(definition[0]) * 64
@@ -261,7 +275,9 @@ class Codec:
                 return names, (1 << int(definition[1:])) - 1, definition
             else:
                 break
-        raise Refusal(f"a compact {self.types.name(type_id)} does not exist, only compact unsigned integers")
+        raise Refusal(
+            f"a compact {self.types.name(type_id)} does not exist, only compact unsigned integers"
+        )
 
     def _compile_compact(self, type_id: int) -> Coder:
         names, largest, name = self._compact_of(type_id)
@@ -271,22 +287,27 @@ class Codec:
         return coder
 
     def _bit_order(self, definition: list[int]) -> tuple[int, bool]:
-        """Return the bits of one store element and whether its most significant bit is the first."""
+        """Return the bits of one store element and whether its most significant bit is the
+        first."""
         store, order = self.types[definition[0]], self.types[definition[1]]
         name = order[PATH].rpartition("::")[2]
         if store[DEFINITION] not in ("u8", "u16", "u32", "u64") or name not in ("Lsb0", "Msb0"):
             raise Refusal(
-                f"bits in {self.types.name(definition[0])} by {name!r} are unknown, expected Lsb0 or Msb0"
+                f"bits in {self.types.name(definition[0])} by {name!r} are unknown, "
+                "expected Lsb0 or Msb0"
             )
         return int(store[DEFINITION][1:]), name == "Msb0"
 
 
 def invalid(problem: Refusal | RecursionError, prefix: str = "") -> InvalidRequest:
-    """Return what stopped an encoder or a decoder as the error that callers see, its sentence after *prefix*."""
+    """Return what stopped an encoder or a decoder as the error that callers see, its sentence after
+    *prefix*."""
     return InvalidRequest(f"{prefix}{problem if isinstance(problem, Refusal) else _TOO_DEEP}")
 
 
-_TOO_DEEP = f"it is nested too deep, at most {MAX_DEPTH} lists and variants may stand inside each other"
+_TOO_DEEP = (
+    f"it is nested too deep, at most {MAX_DEPTH} lists and variants may stand inside each other"
+)
 
 
 def _show(value: object) -> str:
@@ -313,7 +334,8 @@ def _ends_early(start: int) -> Refusal:
 
 def _longer_than_needed(data: bytes, start: int, size: int) -> str:
     return (
-        f"the compact {shorten(data[start : start + size])} at byte {start} is longer than its number needs"
+        f"the compact {shorten(data[start : start + size])} at byte {start} is longer than its "
+        "number needs"
     )
 
 
@@ -518,7 +540,9 @@ def _bits(store: int, most_significant_first: bool) -> Coder:
             return b"\x00"
         padded = value.ljust(elements * store, "0")
         if not most_significant_first:
-            return encode_compact(len(value)) + int(padded[::-1], 2).to_bytes(elements * size, "little")
+            return encode_compact(len(value)) + int(padded[::-1], 2).to_bytes(
+                elements * size, "little"
+            )
         body = int(padded, 2).to_bytes(elements * size, "big")
         return encode_compact(len(value)) + _swap(body, size)
 
@@ -618,7 +642,9 @@ def _encode_each(pairs: Iterable[tuple[Encoder, Any]], depth: int) -> bytes:
     return b"".join(out)
 
 
-def _decode_each(decoders: Iterable[Decoder], data: Input, start: int, depth: int) -> tuple[list[Any], int]:
+def _decode_each(
+    decoders: Iterable[Decoder], data: Input, start: int, depth: int
+) -> tuple[list[Any], int]:
     values: list[Any] = []
     try:
         for decode in decoders:
@@ -720,8 +746,13 @@ def _option(some: Coder, *, wrapped: bool) -> Coder:
     return Coder(encode, decode)
 
 
-def _variant(codec: Codec, type_id: int, variants: list[list[Any]]) -> Coder:  # noqa: C901 - one closure for each form of variants, for speed
-    by_name: dict[str, tuple[int, list[Any]]] = {name: (index, fields) for name, index, fields in variants}
+# One closure for each form of variants, for speed.
+def _variant(  # noqa: C901
+    codec: Codec, type_id: int, variants: list[list[Any]]
+) -> Coder:
+    by_name: dict[str, tuple[int, list[Any]]] = {
+        name: (index, fields) for name, index, fields in variants
+    }
     by_index = {index: (name, fields) for name, index, fields in variants}
     if len(by_name) != len(variants):
         raise Refusal("the runtime's metadata names a variant twice")
@@ -772,7 +803,9 @@ def _variant(codec: Codec, type_id: int, variants: list[list[Any]]) -> Coder:  #
         except IndexError:
             raise _ends_early(start) from None
         if index not in by_index:
-            raise Refusal(f"0x{index:02x} at byte {start} is not a variant of {codec.types.name(type_id)}")
+            raise Refusal(
+                f"0x{index:02x} at byte {start} is not a variant of {codec.types.name(type_id)}"
+            )
         name, fields = by_index[index]
         if not fields:
             return name, start + 1

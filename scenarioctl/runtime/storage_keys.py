@@ -1,6 +1,7 @@
 """Storage keys: from names and key values to the bytes that a node is asked for, and back.
 
-A key is twox128(prefix) ++ twox128(entry) ++ the hash of each part, by the hasher that the metadata names.
+A key is twox128(prefix) ++ twox128(entry) ++ the hash of each part, by the hasher that the metadata
+names.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +23,8 @@ TIMESTAMP_NOW = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045df
 
 
 def read_timestamp(answer: object) -> int | None:
-    """Return the milliseconds since 1970 that a node answers for `TIMESTAMP_NOW`; None if they are none."""
+    """Return the milliseconds since 1970 that a node answers for `TIMESTAMP_NOW`; None if they are
+    none."""
     data = from_hex(answer)
     return int.from_bytes(data, "little") if data is not None and len(data) == 8 else None
 
@@ -31,7 +33,9 @@ def twox(data: bytes, rounds: int) -> bytes:
     """Return *rounds* times 64 bits of xxHash64, seeds 0, 1, …, each little-endian."""
     import xxhash
 
-    return b"".join(xxhash.xxh64(data, seed=seed).intdigest().to_bytes(8, "little") for seed in range(rounds))
+    return b"".join(
+        xxhash.xxh64(data, seed=seed).intdigest().to_bytes(8, "little") for seed in range(rounds)
+    )
 
 
 def _blake2(data: bytes, size: int) -> bytes:
@@ -63,9 +67,15 @@ class StorageKey:
 
 
 def storage_key(
-    table: "RuntimeTable", pallet: str, entry: str, keys: Sequence[Any] = (), *, partial: bool = False
+    table: "RuntimeTable",
+    pallet: str,
+    entry: str,
+    keys: Sequence[Any] = (),
+    *,
+    partial: bool = False,
 ) -> StorageKey:
-    """Return the key of a storage value; with *partial*, the beginning that all with those first parts share.
+    """Return the key of a storage value; with *partial*, the beginning that all with those first
+    parts share.
 
     InvalidRequest where the entry wants more or fewer parts, or a part is not of its type.
     """
@@ -86,8 +96,11 @@ def storage_key(
     return StorageKey(entry=described, data=b"".join(data))
 
 
-def read_key(table: "RuntimeTable", entry: "StorageEntry", key: str, *, hashes: bool = False) -> list[Any]:
-    """Return the parts of a whole key; for one whose hasher keeps only its hash None, or with *hashes* that."""
+def read_key(
+    table: "RuntimeTable", entry: "StorageEntry", key: str, *, hashes: bool = False
+) -> list[Any]:
+    """Return the parts of a whole key; for one whose hasher keeps only its hash None, or with
+    *hashes* that."""
     data = bytes.fromhex(key[2:])
     at = 32
     parts: list[Any] = []
@@ -100,5 +113,7 @@ def read_key(table: "RuntimeTable", entry: "StorageEntry", key: str, *, hashes: 
         value, at = table.decode_at(type_id, data, at)
         parts.append(value)
     if at != len(data):
-        raise InvalidRequest(f"a key of {entry.pallet}.{entry.name} has {len(data) - at} extra bytes")
+        raise InvalidRequest(
+            f"a key of {entry.pallet}.{entry.name} has {len(data) - at} extra bytes"
+        )
     return parts

@@ -1,13 +1,16 @@
-"""RuntimeTable: all that scenarioctl knows of one version of a chain's runtime; `cache.py` keeps those of connected chains.
+"""RuntimeTable: all that scenarioctl knows of one version of a chain's runtime; `cache.py` keeps
+those of connected chains.
 
-A table's file is JSON, one type, pallet or runtime API to a line, so that two versions can be compared by eye.
-Nothing but the first line is parsed before it is asked for: one call needs a twentieth of it.
+A table's file is JSON, one type, pallet or runtime API to a line, so that two versions can be
+compared by eye. Nothing but the first line is parsed before it is asked for: one call needs a
+twentieth of it.
 
-    {"format":1, "spec_name":…, …, "pallets":[[name, index, type of its calls or null], …], "lines":[types, pallets, apis],
-    "types":[                       rows as in `runtime/type_table.py`
-    ],"pallets":[                   {"name", "storage":[prefix, entries], "constants", "event", "error", …}
-    ],"apis":[                      {"name", "methods":[[name, [[parameter, type id], …], output type id], …]}
-    ],"checksum":"…"}               CRC-32 of all before the last line
+    {"format":1, "spec_name":…, …, "pallets":[[name, index, type of its calls or null], …],
+    "lines":[types, pallets, apis], "types":[                       rows as in
+    `runtime/type_table.py` ],"pallets":[                   {"name", "storage":[prefix, entries],
+    "constants", "event", "error", …} ],"apis":[                      {"name", "methods":[[name,
+    [[parameter, type id], …], output type id], …]} ],"checksum":"…"}               CRC-32 of all
+    before the last line
 
 To bundle another runtime: a row in `tools/bundle_runtimes.py`, and its names in `BUNDLED`.
 """
@@ -45,16 +48,20 @@ _loaded: dict[str, "RuntimeTable"] = {}
 class RuntimeTable:
     """A runtime's calls, storage, constants, runtime APIs, signed extensions and types."""
 
-    def __init__(self, header: dict[str, Any], types: TypeTable, pallets: list[Any], apis: list[Any]) -> None:
+    def __init__(
+        self, header: dict[str, Any], types: TypeTable, pallets: list[Any], apis: list[Any]
+    ) -> None:
         """Take the parts of a table's file; rows of *pallets* and *apis* may still be JSON text."""
         self.spec_name: str = header["spec_name"]
         self.spec_version: int = header["spec_version"]
         self.transaction_version: int = header["transaction_version"]
         self.metadata_version: int = header["metadata_version"]
         self.extrinsic_versions: tuple[int, ...] = tuple(header["extrinsic"]["versions"])
-        #: Digest of the one endpoint that gave it, of which nobody else has confirmed it; empty for a table to rely on.
+        #: Digest of the one endpoint that gave it, of which nobody else has confirmed it; empty for
+        #: a table to rely on.
         self.told_by = ""
-        #: When its file in the cache was written, in seconds since 1970; None for one that came from nowhere else.
+        #: When its file in the cache was written, in seconds since 1970; None for one that came
+        #: from nowhere else.
         self.written: float | None = None
         self.types = types
         self.codec = Codec(types)
@@ -63,7 +70,8 @@ class RuntimeTable:
         self._apis = apis
         #: name -> (place among the pallets, index in calls, type of its calls or None)
         self._places: dict[str, tuple[int, int, int | None]] = {
-            name: (place, index, calls) for place, (name, index, calls) in enumerate(header["pallets"])
+            name: (place, index, calls)
+            for place, (name, index, calls) in enumerate(header["pallets"])
         }
         self._call_encoders: dict[tuple[str, str], Encoder] = {}
         self._call_fields: dict[tuple[str, str], tuple[Field, ...]] = {}
@@ -124,7 +132,9 @@ class RuntimeTable:
     def has_call(self, pallet: str, method: str) -> bool:
         """Tell whether this runtime has the call, spelled exactly so."""
         known = self._places.get(pallet)
-        return known is not None and known[2] is not None and method in self.types.variants(known[2])
+        return (
+            known is not None and known[2] is not None and method in self.types.variants(known[2])
+        )
 
     def call_fields(self, pallet: str, method: str) -> "tuple[Field, ...]":
         """Return the arguments of a call in their order."""
@@ -161,7 +171,9 @@ class RuntimeTable:
     def find_call(self, pallet: object, method: object) -> tuple[str, str]:
         """Return the runtime's own spelling of a pallet and a method."""
         found = self.find_pallet(pallet)
-        return found, find_name(method, self.methods(found), what="method", where=f"{found} of {self}")
+        return found, find_name(
+            method, self.methods(found), what="method", where=f"{found} of {self}"
+        )
 
     # Storage, constants, runtime APIs
 
@@ -173,7 +185,9 @@ class RuntimeTable:
         """Return the type and the value of a constant; names as people type them."""
         found = self.find_pallet(pallet)
         constants = {row[0]: row for row in self._pallet(found)["constants"]}
-        _, type_id, value = constants[find_name(name, constants, what="constant", where=f"{found} of {self}")]
+        _, type_id, value = constants[
+            find_name(name, constants, what="constant", where=f"{found} of {self}")
+        ]
         return type_id, self.decode(type_id, bytes.fromhex(value))
 
     def constants(self, pallet: object) -> tuple[str, ...]:
@@ -203,11 +217,14 @@ class RuntimeTable:
 
     def storage_entries(self, pallet: object) -> tuple[str, ...]:
         """Return the names of the storage items of *pallet*."""
-        return tuple(row[0] for row in (self._pallet(self.find_pallet(pallet))["storage"] or ("", []))[1])
+        return tuple(
+            row[0] for row in (self._pallet(self.find_pallet(pallet))["storage"] or ("", []))[1]
+        )
 
     @property
     def apis(self) -> tuple[str, ...]:
-        """The names of the runtime APIs; none where the metadata is of version 14, which does not tell."""
+        """The names of the runtime APIs; none where the metadata is of version 14, which does not
+        tell."""
         return tuple(self._api(place)["name"] for place in range(len(self._apis)))
 
     def api_method(self, api: object, method: object) -> "ApiMethod":
@@ -217,7 +234,9 @@ class RuntimeTable:
         names = self.apis
         found = find_name(api, names, what="runtime API", where=str(self))
         methods = {row[0]: row for row in self._api(names.index(found))["methods"]}
-        name, inputs, output = methods[find_name(method, methods, what="method", where=f"{found} of {self}")]
+        name, inputs, output = methods[
+            find_name(method, methods, what="method", where=f"{found} of {self}")
+        ]
         return ApiMethod(
             api=found,
             name=name,
@@ -232,7 +251,8 @@ class RuntimeTable:
         return tuple(row[0] for row in self._api(place)["methods"])
 
     def module_error(self, index: int, error: bytes) -> tuple[str, Any]:
-        """Return the pallet with this index, and its error that *error* begins with: a name, or `{name: fields}`.
+        """Return the pallet with this index, and its error that *error* begins with: a name, or
+        `{name: fields}`.
 
         The error is None where this runtime has none such.
         """
@@ -317,7 +337,8 @@ class RuntimeTable:
 
     @classmethod
     def load(cls, data: bytes) -> "RuntimeTable":
-        """Return the table that *data*, its file, holds; InvalidRequest if the file is damaged or of another format."""
+        """Return the table that *data*, its file, holds; InvalidRequest if the file is damaged or
+        of another format."""
         end = data.rfind(b"\n", 0, -1) + 1
         if not end or data[end:] != _last_line(data[:end]):
             raise InvalidRequest("the runtime table is damaged: its checksum does not match")
@@ -346,7 +367,9 @@ class RuntimeTable:
         self._call_encoders[pallet, method] = encode
         return encode
 
-    def _compile_call_decoder(self, pallet_index: int, method_index: int) -> tuple[str, str, Decoder]:
+    def _compile_call_decoder(
+        self, pallet_index: int, method_index: int
+    ) -> tuple[str, str, Decoder]:
         for pallet, (_, index, calls) in self._places.items():
             if index != pallet_index or calls is None:
                 continue
@@ -359,10 +382,12 @@ class RuntimeTable:
                     self._call_decoders[pallet_index, method_index] = known
                     return known
             raise InvalidRequest(
-                f"0x{pallet_index:02x}{method_index:02x} is not a call of {self}: {pallet} has no method {method_index}"
+                f"0x{pallet_index:02x}{method_index:02x} is not a call of {self}: {pallet} "
+                f"has no method {method_index}"
             )
         raise InvalidRequest(
-            f"0x{pallet_index:02x}{method_index:02x} is not a call of {self}: no pallet has the index {pallet_index}"
+            f"0x{pallet_index:02x}{method_index:02x} is not a call of {self}: no pallet "
+            f"has the index {pallet_index}"
         )
 
     def _place_of(self, pallet: str) -> tuple[int, int, int | None]:
@@ -383,7 +408,10 @@ class RuntimeTable:
                 return variant  # type: ignore[no-any-return]
         known = _listed(self.methods(pallet)) or "none, it has no calls"
         raise InvalidRequest(
-            field="method", value=method, problem=f"is not in {pallet} of {self}", expected=f"one of: {known}"
+            field="method",
+            value=method,
+            problem=f"is not in {pallet} of {self}",
+            expected=f"one of: {known}",
         )
 
     def _pallet(self, name: str) -> dict[str, Any]:
@@ -395,7 +423,9 @@ class RuntimeTable:
     def _extrinsic_type(self, part: str) -> int:
         type_id = self._header["extrinsic"][part]
         if type_id is None:
-            raise InvalidRequest(f"the metadata of {self} does not name the type of an extrinsic's {part}")
+            raise InvalidRequest(
+                f"the metadata of {self} does not name the type of an extrinsic's {part}"
+            )
         return int(type_id)
 
     def _key_types(self, hashers: list[str], key: int | None) -> tuple[int, ...]:
@@ -406,14 +436,19 @@ class RuntimeTable:
         _, _, kind, parts = self.types[key]
         if kind != "tuple" or len(parts) != len(hashers):
             raise InvalidRequest(
-                f"the metadata of {self} gives a storage item {len(hashers)} hashers and a key of another form"
+                f"the metadata of {self} gives a storage item {len(hashers)} hashers and a "
+                "key of another form"
             )
         return tuple(parts)
 
 
 def load_bundled(name: str) -> RuntimeTable | None:
     """Return the bundled table of a chain literal or spec name; None where there is none."""
-    literal = name if name in BUNDLED else next((key for key, spec in BUNDLED.items() if spec == name), None)
+    literal = (
+        name
+        if name in BUNDLED
+        else next((key for key, spec in BUNDLED.items() if spec == name), None)
+    )
     if literal is None:
         return None
     table = _loaded.get(literal)
@@ -436,7 +471,9 @@ def find_name(name: object, names: Any, *, what: str, where: str) -> str:
         return str(found[0])
     if found:
         raise InvalidRequest(
-            field=what, value=name, problem=f"is ambiguous in {where}, it can mean: {_listed(found)}"
+            field=what,
+            value=name,
+            problem=f"is ambiguous in {where}, it can mean: {_listed(found)}",
         )
     otherwise = f"expected one of: {_listed(names) or 'none'}"
     likely = suggest(name, list(names), otherwise=otherwise, count=3, cutoff=0.75)

@@ -1,11 +1,14 @@
-"""The runtime tables of connected chains, kept as files for the next time, and whether they can be relied on.
+"""The runtime tables of connected chains, kept as files for the next time, and whether they can be
+relied on.
 
-A node can lie about its runtime: with other indices a call means something else.  What one endpoint gave is therefore used
-only while that endpoint is connected.  A table is *confirmed* if a second endpoint gave the same metadata, or a user asked for
-it by hand; only such a one stands beside the bundled tables.
+A node can lie about its runtime: with other indices a call means something else.  What one endpoint
+gave is therefore used only while that endpoint is connected.  A table is *confirmed* if a second
+endpoint gave the same metadata, or a user asked for it by hand; only such a one stands beside the
+bundled tables.
 
     GENESIS-VERSION.confirmed.json      confirmed
-    GENESIS-VERSION.DIGEST.json         given by the endpoint with that digest, since its address may hold a key
+    GENESIS-VERSION.DIGEST.json         given by the endpoint with that digest, since its address
+    may hold a key
 """
 
 from collections.abc import Callable
@@ -16,7 +19,8 @@ from pathlib import Path
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
 
-#: So many tables that nobody confirmed are kept of a chain: a node may tell of as many runtimes as it likes.
+#: So many tables that nobody confirmed are kept of a chain: a node may tell of as many runtimes as
+#: it likes.
 MOST_UNCONFIRMED = 8
 
 _CONFIRMED = "confirmed"
@@ -30,7 +34,8 @@ def endpoint_digest(endpoint: str) -> str:
 def load_cached(
     genesis: str, directory: Path, *, spec_version: int | None = None, endpoint: str = ""
 ) -> RuntimeTable | None:
-    """Return the newest confirmed table kept for the chain in *directory*, or that of *spec_version*; None without one.
+    """Return the newest confirmed table kept for the chain in *directory*, or that of
+    *spec_version*; None without one.
 
     With *endpoint*, a table is found too which that endpoint gave and nobody confirmed.
     """
@@ -41,19 +46,22 @@ def load_cached(
 def load_unconfirmed(
     genesis: str, directory: Path, *, spec_version: int | None = None
 ) -> RuntimeTable | None:
-    """Return the newest table that one endpoint gave and nobody confirmed, or that of *spec_version*."""
+    """Return the newest table that one endpoint gave and nobody confirmed, or that of
+    *spec_version*."""
     return _load(genesis, directory, spec_version, lambda origin: origin != _CONFIRMED)
 
 
 def newest_unconfirmed(genesis: str, directory: Path) -> int:
     """Return the version of the newest table that nobody confirmed; 0 without one."""
     return max(
-        (version for version, origin, _ in _cached(genesis, directory) if origin != _CONFIRMED), default=0
+        (version for version, origin, _ in _cached(genesis, directory) if origin != _CONFIRMED),
+        default=0,
     )
 
 
 def save_cached(table: RuntimeTable, genesis: str, directory: Path) -> Path:
-    """Keep *table* for the chain with this genesis hash, as confirmed unless it says who told it, and return its file.
+    """Keep *table* for the chain with this genesis hash, as confirmed unless it says who told it,
+    and return its file.
 
     The file is there whole or not at all, even if the power fails or another process writes it too.
     """
@@ -72,10 +80,13 @@ def _load(
 ) -> RuntimeTable | None:
     """Return the newest table of an origin that *takes* takes, a confirmed one before others.
 
-    A damaged file is passed over: it is as good as absent, and is written anew when the chain is next asked.
+    A damaged file is passed over: it is as good as absent, and is written anew when the chain is
+    next asked.
     """
     found = [
-        each for each in _cached(genesis, directory) if takes(each[1]) and spec_version in (None, each[0])
+        each
+        for each in _cached(genesis, directory)
+        if takes(each[1]) and spec_version in (None, each[0])
     ]
     for version, origin, path in sorted(
         found, key=lambda each: (each[0], each[1] == _CONFIRMED), reverse=True
@@ -92,7 +103,8 @@ def _load(
 
 
 def _prune(genesis: str, directory: Path, *, confirmed: int | None) -> None:
-    """Remove what endpoints told of the version that is *confirmed* now, and the oldest of too many other such tables."""
+    """Remove what endpoints told of the version that is *confirmed* now, and the oldest of too many
+    other such tables."""
     told: list[tuple[float, Path]] = []
     for version, origin, path in _cached(genesis, directory):
         if origin != _CONFIRMED:
@@ -118,8 +130,15 @@ def _cached(genesis: str, directory: Path) -> list[tuple[int, str, Path]]:
         return found
     for name in names:
         version, _, origin = name.removeprefix(prefix).removesuffix(".json").partition(".")
-        known = origin == _CONFIRMED or (len(origin) == 16 and not set(origin) - set("0123456789abcdef"))
-        if name == f"{prefix}{version}.{origin}.json" and known and version.isascii() and version.isdigit():
+        known = origin == _CONFIRMED or (
+            len(origin) == 16 and not set(origin) - set("0123456789abcdef")
+        )
+        if (
+            name == f"{prefix}{version}.{origin}.json"
+            and known
+            and version.isascii()
+            and version.isdigit()
+        ):
             found.append((int(version[:20]), origin, directory / name))
     return found
 

@@ -15,7 +15,8 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Extension:
-    """A signed extension: what it adds to an extrinsic, and what it adds to the bytes that are signed."""
+    """A signed extension: what it adds to an extrinsic, and what it adds to the bytes that are
+    signed."""
 
     identifier: str
     type_id: int

@@ -1,6 +1,7 @@
 """The types of one runtime, by id; and values inside a decoded value, found by their types.
 
-A type is a list `[path, parameters, kind, definition]`, the shape in which it stands in a table's file:
+A type is a list `[path, parameters, kind, definition]`, the shape in which it stands in a table's
+file:
 
     composite   [[name or null, type id, type name or null], …]
     variant     [[name, index, fields as of a composite], …]
@@ -11,8 +12,8 @@ A type is a list `[path, parameters, kind, definition]`, the shape in which it s
     compact     type id
     bits        [store type id, order type id]
 
-where a parameter is `[name, type id or null]`.  A type that came from a file stays text until it is asked for:
-one call needs some fifty of a runtime's thousand types.
+where a parameter is `[name, type id or null]`.  A type that came from a file stays text until it is
+asked for: one call needs some fifty of a runtime's thousand types.
 """
 
 import json
@@ -26,8 +27,8 @@ Definition = list[Any]
 
 #: Deeper inside a type its name is cut.
 NAME_DEPTH = 8
-#: So many types are named in a name; those of real runtimes have at most 24.  The metadata of a node that lies can have
-#: names that double with each type.
+#: So many types are named in a name; those of real runtimes have at most 24.  The metadata of a
+#: node that lies can have names that double with each type.
 NAME_PARTS = 200
 #: Characters of one of them.
 _NAME_LENGTH = 100
@@ -41,7 +42,8 @@ class TypeTable:
     """Every type of a runtime, by id."""
 
     def __init__(self, rows: list[Definition | bytes]) -> None:
-        """Take *rows*, each a definition or its line of JSON; a type's id is its place among them."""
+        """Take *rows*, each a definition or its line of JSON; a type's id is its place among
+        them."""
         self._rows = rows
         self._names: dict[int, str] = {}
         self._empty: dict[int, bool] = {}
@@ -65,14 +67,16 @@ class TypeTable:
         return row  # type: ignore[return-value]
 
     def name(self, type_id: int) -> str:
-        """Return the type as people write it: `Option<AccountId32>`, `Vec<(u32, u128)>`, `BoundedVec<u8>`."""
+        """Return the type as people write it: `Option<AccountId32>`, `Vec<(u32, u128)>`,
+        `BoundedVec<u8>`."""
         known = self._names.get(type_id)
         if known is None:
             known = self._names[type_id] = self._write(type_id, (), [NAME_PARTS])
         return known
 
     def variants(self, type_id: int) -> tuple[str, ...]:
-        """Return the names of the variants, in the order of the metadata; none where it is no variant type."""
+        """Return the names of the variants, in the order of the metadata; none where it is no
+        variant type."""
         known = self._variants.get(type_id)
         if known is None:
             _, _, kind, definition = self[type_id]
@@ -81,7 +85,8 @@ class TypeTable:
         return known
 
     def is_empty(self, type_id: int, outer: tuple[int, ...] = ()) -> bool:
-        """Tell whether a value of this type, which stands in those of *outer*, takes no bytes at all."""
+        """Tell whether a value of this type, which stands in those of *outer*, takes no bytes at
+        all."""
         known = self._empty.get(type_id)
         if known is None:
             # A type inside itself has no finite value; the answer must only end.
@@ -102,7 +107,8 @@ class TypeTable:
         )
 
     def can_be_none(self, type_id: int) -> bool:
-        """Tell whether a value of this type can be Python's None, so that an Option of it has to say `Some`."""
+        """Tell whether a value of this type can be Python's None, so that an Option of it has to
+        say `Some`."""
         seen: set[int] = set()
         while type_id not in seen:
             seen.add(type_id)
@@ -112,7 +118,9 @@ class TypeTable:
             elif kind == "compact":
                 type_id = definition
             else:
-                return (kind in ("composite", "tuple") and not definition) or self.is_option(type_id)
+                return (kind in ("composite", "tuple") and not definition) or self.is_option(
+                    type_id
+                )
         return False
 
     def parts(self, type_id: int) -> list[int]:
@@ -141,7 +149,8 @@ class TypeTable:
         return False
 
     def _write(self, type_id: int, outer: tuple[int, ...], room: list[int]) -> str:
-        """Return the name of a type inside those of *outer*; *room* counts down the types that may still be named."""
+        """Return the name of a type inside those of *outer*; *room* counts down the types that may
+        still be named."""
         if room[0] <= 0:
             return "…"
         room[0] -= 1
@@ -163,7 +172,9 @@ class TypeTable:
         if kind == "array":
             return f"[{self._write(definition[1], outer, room)}; {definition[0]}]"
         if kind == "tuple":
-            return f"({self._write_all(definition, outer, room)}{',' if len(definition) == 1 else ''})"
+            return (
+                f"({self._write_all(definition, outer, room)}{',' if len(definition) == 1 else ''})"
+            )
         if kind == "compact":
             return f"Compact<{self._write(definition, outer, room)}>"
         if kind == "bits":
@@ -182,7 +193,8 @@ class TypeTable:
 def find_typed(
     types: "TypeTable", type_id: int, value: Any, is_wanted: Callable[[int], bool]
 ) -> Iterator[tuple[int, Any]]:
-    """Give the outermost values in *value*, of the type *type_id*, whose types are wanted: (type, value).
+    """Give the outermost values in *value*, of the type *type_id*, whose types are wanted: (type,
+    value).
 
     LookupError, TypeError, ValueError or AttributeError if *value* is not of that type.
     """

@@ -1,7 +1,8 @@
 """Who may call the daemon: bearer tokens and their scopes, and the checks that keep web pages out.
 
-A web page in a browser can reach a daemon on loopback as easily as the user can. Therefore the Host header must name this
-daemon, which stops DNS rebinding, and a cross-origin request must come from an origin in `cors`.
+A web page in a browser can reach a daemon on loopback as easily as the user can. Therefore the Host
+header must name this daemon, which stops DNS rebinding, and a cross-origin request must come from
+an origin in `cors`.
 """
 
 import hmac
@@ -59,7 +60,8 @@ class Access:
         self.change(settings)
 
     def change(self, settings: Settings) -> None:
-        """Apply the rules of *settings*. If one is invalid, raise InvalidRequest and change nothing."""
+        """Apply the rules of *settings*. If one is invalid, raise InvalidRequest and change
+        nothing."""
         tokens = read_tokens(settings.tokens)
         hosts = read_hosts(settings.hosts)
         origins = read_origins(settings.cors, tokens)
@@ -71,8 +73,8 @@ class Access:
     def admit(self, request: "BaseRequest", endpoint: Scoped) -> str:
         """Return the client's name: that of its token, else its address.
 
-        Raises Forbidden for a foreign Host, an origin not in `cors`, or a token without the endpoint's scope; Unauthorized
-        for a missing or unknown token.
+        Raises Forbidden for a foreign Host, an origin not in `cors`, or a token without the
+        endpoint's scope; Unauthorized for a missing or unknown token.
         """
         self._check_host(request)
         self._check_origin(request)
@@ -81,7 +83,8 @@ class Access:
         return self._check_token(request.headers.get("Authorization"), endpoint.scope)
 
     def cors(self, request: "BaseRequest") -> dict[str, str]:
-        """Return the CORS headers of a response: for a page of an allowed origin, those that let it read the response."""
+        """Return the CORS headers of a response: for a page of an allowed origin, those that let it
+        read the response."""
         if not self._origins:
             return {}
         headers = {"Vary": "Origin"}
@@ -108,10 +111,12 @@ class Access:
             if name and _address(name) == _address(str(reached[0])) is not None:
                 return
         elif "Origin" not in request.headers and "Sec-Fetch-Site" not in request.headers:
-            # On a Unix socket, clients make up a Host. A browser gets there only through a proxy, with one of these headers.
+            # On a Unix socket, clients make up a Host. A browser gets there only through a proxy,
+            # with one of these headers.
             return
         raise Forbidden(
-            f"Host {shorten(host)} is not a name of this daemon, expected localhost, its address, or a name in the setting hosts"
+            f"Host {shorten(host)} is not a name of this daemon, expected localhost, its "
+            "address, or a name in the setting hosts"
         )
 
     def _check_origin(self, request: "BaseRequest") -> None:
@@ -138,7 +143,8 @@ class Access:
     def _check_token(self, header: str | None, scope: str) -> str:
         if header is None:
             raise Unauthorized(
-                "this daemon requires a token: set SCENARIOCTL_TOKEN, or send the header Authorization: Bearer sctl_…"
+                "this daemon requires a token: set SCENARIOCTL_TOKEN, or send the header "
+                "Authorization: Bearer sctl_…"
             )
         scheme, _, given = header.partition(" ")
         if scheme.lower() != "bearer":
@@ -153,19 +159,22 @@ class Access:
             raise Unauthorized("this daemon does not know the token")
         if scope not in found.scopes:
             raise Forbidden(
-                f"the token {found.name} allows {', '.join(sorted(found.scopes))}; this needs one that allows {scope}"
+                f"the token {found.name} allows {', '.join(sorted(found.scopes))}; this "
+                f"needs one that allows {scope}"
             )
         return found.name
 
 
 def _foreign(origin: str) -> Forbidden:
     return Forbidden(
-        f"Origin {shorten(origin)} is not allowed to call this daemon, expected none, the daemon's own, or one in the setting cors"
+        f"Origin {shorten(origin)} is not allowed to call this daemon, expected none, the "
+        "daemon's own, or one in the setting cors"
     )
 
 
 def read_tokens(tables: Mapping[str, Any]) -> tuple[Token, ...]:
-    """Return the tokens of `[tokens.NAME]`. Raises InvalidRequest for an invalid one, without its hash."""
+    """Return the tokens of `[tokens.NAME]`. Raises InvalidRequest for an invalid one, without its
+    hash."""
     tokens: list[Token] = []
     for name, table in tables.items():
         if not _TOKEN_NAME.fullmatch(name):
@@ -230,17 +239,23 @@ def new_token() -> tuple[str, str]:
 
 
 def check_binding(access: Access, exposed: Sequence[str], *, force: bool) -> None:
-    """Raise InvalidRequest if other machines can reach the addresses *exposed* without a token, unless *force*."""
+    """Raise InvalidRequest if other machines can reach the addresses *exposed* without a token,
+    unless *force*."""
     if exposed and not access.tokens and not force:
         raise InvalidRequest(
             field="listen",
             value=exposed[0],
-            problem="is reachable from other machines and no token is configured: anyone there could create, run and broadcast. Make a token with scenarioctl config token NAME, listen on 127.0.0.1, or accept the risk with --force",
+            problem=(
+                "is reachable from other machines and no token is configured: anyone there "
+                "could create, run and broadcast. Make a token with scenarioctl config token "
+                "NAME, listen on 127.0.0.1, or accept the risk with --force"
+            ),
         )
 
 
 def address_of(request: "BaseRequest") -> str:
-    """Return the client's IPv4 address, the /64 of its IPv6 address, or its user id on a Unix socket."""
+    """Return the client's IPv4 address, the /64 of its IPv6 address, or its user id on a Unix
+    socket."""
     return _client(request.remote or "", request)
 
 
@@ -265,7 +280,9 @@ def _user_of(caller: "BaseRequest | BaseTransport") -> str:
     connection = caller.get_extra_info("socket")
     try:
         size = struct.calcsize("3i")
-        _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+        _, user, _ = struct.unpack(
+            "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        )
     except (AttributeError, OSError):
         return "local"
     return f"uid {user}"
@@ -306,7 +323,11 @@ def read_origins(origins: Iterable[str], tokens: Sequence[Token]) -> frozenset[s
         if origin == "*" and not tokens:
             raise InvalidRequest(
                 field="cors",
-                problem="holds '*' and no token is configured: every web page could call the daemon. Name the origins, or make a token with scenarioctl config token NAME",
+                problem=(
+                    "holds '*' and no token is configured: every web page could call the "
+                    "daemon. Name the origins, or make a token with scenarioctl config token "
+                    "NAME"
+                ),
             )
         if origin != "*" and not _ORIGIN.fullmatch(origin.lower()):
             raise InvalidRequest(

@@ -28,7 +28,8 @@ _CURL = "application/x-www-form-urlencoded"
 
 
 class LargeBodies:
-    """The large bodies that clients are sending. If they use too much memory, the slowest is dropped."""
+    """The large bodies that clients are sending. If they use too much memory, the slowest is
+    dropped."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -39,14 +40,16 @@ class LargeBodies:
         self.of_client: Counter[str] = Counter()
 
     def make_room(self, most: int, client: str) -> None:
-        """Drop the slowest bodies of *client* until its others use at most half of *most* bytes, then those of all clients."""
+        """Drop the slowest bodies of *client* until its others use at most half of *most* bytes,
+        then those of all clients."""
         while client and self.of_client[client] > most // 2 and self._drop_slowest(client):
             pass
         while self.total > most and self._drop_slowest():
             pass
 
     def _drop_slowest(self, client: str | None = None) -> bool:
-        """Drop the slowest body that is coming, of *client* if given; return whether there was one."""
+        """Drop the slowest body that is coming, of *client* if given; return whether there was
+        one."""
         now = self.clock()
         coming = [each for each in self.coming if client in (None, each.client)]
         if coming:
@@ -55,7 +58,8 @@ class LargeBodies:
 
 
 class LargeBody:
-    """A large body, counted until its request is answered: `with LargeBody(bodies, most) as body:`."""
+    """A large body, counted until its request is answered: `with LargeBody(bodies, most) as
+    body:`."""
 
     def __init__(self, bodies: LargeBodies, most: int, *, client: str = "") -> None:
         self.client = client
@@ -71,12 +75,16 @@ class LargeBody:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.give_up()
 
     def grow(self, count: int) -> None:
-        """Count received bytes. If there is no room for them, the slowest body is dropped, perhaps this one."""
+        """Count received bytes. If there is no room for them, the slowest body is dropped, perhaps
+        this one."""
         now = self._bodies.clock()
         self._speed, self._seen = self.speed(now) + count / _FADING, now
         self._size += count
@@ -111,7 +119,8 @@ def ask_for_body(request: web.Request) -> None:
 
 
 async def expect_nothing(request: web.Request) -> None:
-    """Leave `Expect: 100-continue` to `ask_for_body`, so that a request can be refused before its body is sent."""
+    """Leave `Expect: 100-continue` to `ask_for_body`, so that a request can be refused before its
+    body is sent."""
 
 
 async def read_body(
@@ -124,7 +133,8 @@ async def read_body(
 ) -> tuple[bytes, bool]:
     """Return *body* with the rest of the body appended, and whether it exceeds *limit* bytes.
 
-    Raises TooSlow after *seconds*, or if *coming*, a large body, is dropped in favor of faster ones.
+    Raises TooSlow after *seconds*, or if *coming*, a large body, is dropped in favor of faster
+    ones.
     """
     if coming is None and request.content.is_eof():
         # It arrived together with the header.
@@ -140,7 +150,9 @@ async def read_body(
         if now >= began + seconds:
             raise TooSlow(f"the body did not arrive within {seconds:g} s: got {size} bytes")
         with suppress(TimeoutError):
-            async with asyncio.timeout_at(min(began + seconds, now + (_LOOK if coming else seconds))):
+            async with asyncio.timeout_at(
+                min(began + seconds, now + (_LOOK if coming else seconds))
+            ):
                 part = await _read_part(request)
             if not part:
                 if coming is not None:
@@ -151,7 +163,9 @@ async def read_body(
             if coming is not None:
                 coming.grow(len(part))
         if coming is not None and coming.is_given_up:
-            raise TooSlow(f"the body arrived too slowly while others were waiting: got {size} bytes")
+            raise TooSlow(
+                f"the body arrived too slowly while others were waiting: got {size} bytes"
+            )
     return b"".join(parts), True
 
 
@@ -162,11 +176,14 @@ async def _read_part(request: web.Request) -> bytes:
         raise
     except Exception as error:
         # aiohttp documents no exception class for malformed framing of a body.
-        raise BadRequest(f"the request body is truncated or malformed: {_one_line(error)}") from None
+        raise BadRequest(
+            f"the request body is truncated or malformed: {_one_line(error)}"
+        ) from None
 
 
 def check_type(request: web.Request, *, present: bool) -> None:
-    """Raise UnsupportedType unless the Content-Type is JSON, which a web page can't send without a CORS preflight.
+    """Raise UnsupportedType unless the Content-Type is JSON, which a web page can't send without a
+    CORS preflight.
 
     A web page can't send a body with GET, so GET also takes curl's default type, or none.
     """
@@ -175,7 +192,9 @@ def check_type(request: web.Request, *, present: bool) -> None:
     given = request.headers.get("Content-Type")
     encoding = request.headers.get("Content-Encoding")
     if encoding is not None and encoding.lower() != "identity":
-        raise UnsupportedType(f"the body has the Content-Encoding {shorten(encoding)}, expected none")
+        raise UnsupportedType(
+            f"the body has the Content-Encoding {shorten(encoding)}, expected none"
+        )
     if given == JSON or (request.method in ("GET", "HEAD") and given in (None, _CURL)):
         return
     if given is None:
@@ -185,7 +204,10 @@ def check_type(request: web.Request, *, present: bool) -> None:
         raise UnsupportedType(f"the body has the Content-Type {shorten(given)}, expected {JSON}")
     for parameter in rest.split(";"):
         name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset" and value.strip().strip('"').lower() not in ("utf-8", "utf8"):
+        if name.strip().lower() == "charset" and value.strip().strip('"').lower() not in (
+            "utf-8",
+            "utf8",
+        ):
             raise UnsupportedType(f"the body has the Content-Type {shorten(given)}, expected UTF-8")
 
 

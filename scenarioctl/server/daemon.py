@@ -1,7 +1,7 @@
 """The daemon process: sockets, worker, signals, and notifications to systemd.
 
-It imports the whole program before it listens, and keeps the garbage collector from scanning it.  After an upgrade on disk,
-a module imported on first use would be of another version than the rest.
+It imports the whole program before it listens, and keeps the garbage collector from scanning it.
+After an upgrade on disk, a module imported on first use would be of another version than the rest.
 """
 
 import asyncio
@@ -14,7 +14,15 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import suppress
 from dataclasses import fields, replace
 from importlib import import_module
@@ -66,13 +74,14 @@ _SERVER_DISPATCH = "scenarioctl.worker.procrastinate_bell"
 _SERVER_LIBRARIES = ("procrastinate.schema", "psycopg_pool")
 #: Packages and modules that a daemon doesn't need.
 _NOT_SERVED = ("scenarioctl.cli", "scenarioctl.__main__", _SERVER_STORE, _SERVER_DISPATCH)
-#: Threshold of the youngest generation of the garbage collector. A request makes hundreds of short-lived objects, for
-#: which Python's default of 700 starts a collection again and again.
+#: Threshold of the youngest generation of the garbage collector. A request makes hundreds of
+#: short-lived objects, for which Python's default of 700 starts a collection again and again.
 _YOUNG = 10_000
 
 
 def preload(store: str = "") -> None:
-    """Import everything that handlers, the worker, the pages and *store* need, and read the program's own data files."""
+    """Import everything that handlers, the worker, the pages and *store* need, and read the
+    program's own data files."""
     import scenarioctl
     from scenarioctl.config import is_server
     from scenarioctl.files import read_text
@@ -156,8 +165,8 @@ def run_daemon(
 ) -> None:
     """Serve until a signal stops the daemon.
 
-    *load* reads the settings, now and at each reload. *tell* is called with each address that the daemon listens on.
-    Raises ScenarioctlError if the daemon can't start, after closing its sockets.
+    *load* reads the settings, now and at each reload. *tell* is called with each address that the
+    daemon listens on. Raises ScenarioctlError if the daemon can't start, after closing its sockets.
     """
     # An early SIGHUP must not end the process before it has a handler.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -201,17 +210,20 @@ def run_daemon(
 
 
 def _start_again(kept: Sequence[tuple[str, int]], environment: Mapping[str, str]) -> NoReturn:
-    """Execute the same command line in this process; the sockets that are *kept* lose no connection meanwhile."""
+    """Execute the same command line in this process; the sockets that are *kept* lose no connection
+    meanwhile."""
     logging.shutdown()
     sys.stdout.flush()
     # Until it has a handler, like above.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     line = [sys.executable, *sys.orig_argv[1:]]
-    os.execve(sys.executable, line, {**environment, **pass_on(kept)})  # noqa: S606 - the line that runs already
+    # The line that runs already.
+    os.execve(sys.executable, line, {**environment, **pass_on(kept)})  # noqa: S606
 
 
 def run_served(serving: Coroutine[Any, Any, T]) -> T:
-    """Run *serving* on uvloop, which needs half the CPU time of asyncio's loop for sockets, and return its result."""
+    """Run *serving* on uvloop, which needs half the CPU time of asyncio's loop for sockets, and
+    return its result."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -221,7 +233,8 @@ def run_served(serving: Coroutine[Any, Any, T]) -> T:
 def _listen(
     settings: Settings, role: str, environment: MutableMapping[str, str]
 ) -> dict[str, list[ListeningSocket]]:
-    """Return the sockets of each server of *role*: those from systemd, else those of the settings."""
+    """Return the sockets of each server of *role*: those from systemd, else those of the
+    settings."""
     activated = take_activated(environment)
     listeners: dict[str, list[ListeningSocket]] = {}
     try:
@@ -250,7 +263,8 @@ def _warn_of_incomplete_chains(settings: Settings) -> None:
 
 
 def make_room(limits: Limits) -> None:
-    """Raise the limit of open files to what the connections need, or else lower the limit of connections."""
+    """Raise the limit of open files to what the connections need, or else lower the limit of
+    connections."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections + _OTHER_FILES
     if hard == resource.RLIM_INFINITY or hard >= wanted:
@@ -310,9 +324,11 @@ class Daemon:
         #: The last reload failed.
         self._is_refused = False
         self._program = _state_of(_PROGRAM)
-        #: The state of the feed's file that was looked at; 0 if none was since the settings were read.
+        #: The state of the feed's file that was looked at; 0 if none was since the settings were
+        #: read.
         self._seen_facts: object = 0
-        #: Descriptors of the sockets, by server, for the process that follows this one; none unless it is to start again.
+        #: Descriptors of the sockets, by server, for the process that follows this one; none unless
+        #: it is to start again.
         self.kept: list[tuple[str, int]] = []
         self._stop = asyncio.Event()
 
@@ -332,7 +348,9 @@ class Daemon:
     async def _serve(self) -> None:
         from scenarioctl.server.servers import build_servers
 
-        servers = build_servers(self._app, self._access, self._limits, role=self._role, worker=self._worker)
+        servers = build_servers(
+            self._app, self._access, self._limits, role=self._role, worker=self._worker
+        )
         stop_worker = asyncio.Event()
         worker: asyncio.Task[None] | None = None
         watches: list[asyncio.Task[None]] = []
@@ -387,24 +405,31 @@ class Daemon:
         names = ", ".join(listener.name for listener in _all(self._listeners))
         running = f"; {self._worker.running} runs in progress" if self._worker is not None else ""
         refused = "; the last reload failed, see the log" * self._is_refused
-        waiting = "; other facts are installed, see the log" * bool(self._app.resources.waiting_facts)
+        waiting = "; other facts are installed, see the log" * bool(
+            self._app.resources.waiting_facts
+        )
         return f"Serving on {names}{running}{refused}{waiting}"
 
     async def _beat(self) -> None:
-        """Notify the watchdog of systemd while the worker makes progress; running at all shows that the event loop does."""
+        """Notify the watchdog of systemd while the worker makes progress; running at all shows that
+        the event loop does."""
         while True:
             silent = 0.0 if self._worker is None else time.monotonic() - self._worker.last_beat
             if silent < max(_STUCK, self._supervisor.watchdog / 2):
                 self._supervisor.beat(self._status())
             else:
                 log.error(
-                    "the worker has made no progress for %.0f s; the watchdog of systemd is not notified",
+                    (
+                        "the worker has made no progress for %.0f s; the watchdog of systemd "
+                        "is not notified"
+                    ),
                     silent,
                 )
             await asyncio.sleep(self._supervisor.watchdog / 2)
 
     async def _watch_facts(self) -> None:
-        """Stop, to start again, once other facts about chains are installed: what this process has read stays as it is."""
+        """Stop, to start again, once other facts about chains are installed: what this process has
+        read stays as it is."""
         while not self._is_stopping:
             seen, state = self._seen_facts, _state_of(feed_path())
             self._seen_facts = state
@@ -414,12 +439,15 @@ class Daemon:
                 if not problem:
                     log.info("other facts about chains are installed: starting again with them")
                     self.kept = [
-                        (server, each.keep()) for server, own in self._listeners.items() for each in own
+                        (server, each.keep())
+                        for server, own in self._listeners.items()
+                        for each in own
                     ]
                     self._stop.set()
                     return
                 log.warning(
-                    "other facts about chains are installed; restart the daemon to use them: %s", problem
+                    "other facts about chains are installed; restart the daemon to use them: %s",
+                    problem,
                 )
                 self._app.resources.waiting_facts = problem
             elif state != seen:
@@ -427,7 +455,8 @@ class Daemon:
             await asyncio.sleep(_LOOK)
 
     def _keeps_from_restarting(self) -> str:
-        """Return what a restart would change beside the facts, or why it would fail; "" if nothing."""
+        """Return what a restart would change beside the facts, or why it would fail; "" if
+        nothing."""
         if _state_of(_PROGRAM) != self._program:
             return "scenarioctl itself was upgraded"
         try:
@@ -435,7 +464,9 @@ class Daemon:
             self._validate(settings)
         except ScenarioctlError as error:
             return str(error)
-        changed = [name for name in _FIXED if getattr(settings, name) != getattr(self._app.settings, name)]
+        changed = [
+            name for name in _FIXED if getattr(settings, name) != getattr(self._app.settings, name)
+        ]
         return f"{', '.join(changed)} changed" if changed else ""
 
     def _end(self, number: signal.Signals) -> None:
@@ -449,7 +480,8 @@ class Daemon:
             for listener in _all(self._listeners):
                 listener.close()
             logging.shutdown()
-            # Everything acknowledged is in the store. The next process releases the leases of this one.
+            # Everything acknowledged is in the store. The next process releases the leases of this
+            # one.
             os._exit(128 + number)
         self._is_stopping = True
         log.info("stopping at %s: requests and runs in progress may finish", number.name)
@@ -465,7 +497,8 @@ class Daemon:
             self._take_over(self._load())
             self._is_refused, self._seen_facts = False, 0
         except ScenarioctlError as error:
-            log.error("reload failed, settings unchanged: %s", error)  # noqa: TRY400 - the sentence says it
+            # The sentence says it.
+            log.error("reload failed, settings unchanged: %s", error)  # noqa: TRY400
         except Exception:
             log.exception("reload failed, settings unchanged; this is a bug")
         self._supervisor.ready(self._status())

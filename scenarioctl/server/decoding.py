@@ -1,4 +1,5 @@
-"""Decodes JSON bodies and query strings into requests of operations, with readable error messages."""
+"""Decodes JSON bodies and query strings into requests of operations, with readable error
+messages."""
 
 import types
 from collections.abc import Iterable, Mapping
@@ -26,7 +27,8 @@ class Shape:
     """The values that a field of a request takes."""
 
     name: str
-    #: `text`, `a number`, `a whole number`, `true or false`, `a list`, `an object`; empty if any value is allowed.
+    #: `text`, `a number`, `a whole number`, `true or false`, `a list`, `an object`; empty if any
+    #: value is allowed.
     kinds: tuple[str, ...]
     required: bool
     #: null is a value of the field; in other fields it means that the field is left out.
@@ -35,7 +37,11 @@ class Shape:
 
     @property
     def wanted(self) -> str:
-        kinds = [kind for kind in self.kinds if not (kind == "a whole number" and "a number" in self.kinds)]
+        kinds = [
+            kind
+            for kind in self.kinds
+            if not (kind == "a whole number" and "a number" in self.kinds)
+        ]
         return " or ".join(kinds) or "a value"
 
 
@@ -48,14 +54,18 @@ def shapes_of(request_type: type) -> dict[str, Shape]:
         required = each.default is MISSING and each.default_factory is MISSING
         default = None if each.default is MISSING else each.default
         name = names[each.name]
-        found[name] = Shape(name=name, kinds=kinds, required=required, nullable=nullable, default=default)
+        found[name] = Shape(
+            name=name, kinds=kinds, required=required, nullable=nullable, default=default
+        )
     return found
 
 
 class Decoder:
     """Decodes the requests of one operation."""
 
-    def __init__(self, request_type: type, *, in_path: tuple[str, ...] = (), whole_body: str = "") -> None:
+    def __init__(
+        self, request_type: type, *, in_path: tuple[str, ...] = (), whole_body: str = ""
+    ) -> None:
         self.request_type = request_type
         #: The field that takes the whole body; empty if the body's fields are those of the request.
         self.whole_body = whole_body
@@ -76,12 +86,14 @@ class Decoder:
         }
 
     def decode(self, body: Any, parameters: Mapping[str, str]) -> Any:
-        """Return the request in *body*, a JSON value, and the path's *parameters*, or raise InvalidRequest."""
+        """Return the request in *body*, a JSON value, and the path's *parameters*, or raise
+        InvalidRequest."""
         if self.whole_body:
             return self._make({self.whole_body: body, **parameters})
         if not isinstance(body, dict):
             raise InvalidRequest(
-                f"the body {_show(body)} is {_kind_of(body)}, expected an object{self._with_fields()}"
+                f"the body {_show(body)} is {_kind_of(body)}, expected an "
+                f"object{self._with_fields()}"
             )
         given = body
         if not self._known.issuperset(given):
@@ -112,7 +124,10 @@ class Decoder:
                 if name in found and found[name] != value:
                     raise InvalidRequest(
                         field=name,
-                        problem=f"is given twice, as {shorten(found[name])} and as {shorten(value)}; give it once",
+                        problem=(
+                            f"is given twice, as {shorten(found[name])} and as "
+                            f"{shorten(value)}; give it once"
+                        ),
                     )
             found[name] = value
         return found
@@ -125,7 +140,10 @@ class Decoder:
             if name in body and body[name] != value:
                 raise InvalidRequest(
                     field=name,
-                    problem=f"is {shorten(body[name])} in the body and {shorten(value)} in the query string; give it once",
+                    problem=(
+                        f"is {shorten(body[name])} in the body and {shorten(value)} in the "
+                        "query string; give it once"
+                    ),
                 )
         return {**query, **body}
 
@@ -170,10 +188,15 @@ class Decoder:
             if alias not in renamed:
                 continue
             value = renamed.pop(alias)
-            if name in renamed and (renamed[name] != value or type(renamed[name]) is not type(value)):
+            if name in renamed and (
+                renamed[name] != value or type(renamed[name]) is not type(value)
+            ):
                 raise InvalidRequest(
                     field=name,
-                    problem=f"{_show(renamed[name])} and {alias} {_show(value)} are the same field and differ; give one of them",
+                    problem=(
+                        f"{_show(renamed[name])} and {alias} {_show(value)} are the same field "
+                        "and differ; give one of them"
+                    ),
                 )
             renamed[name] = value
         for name in renamed:
@@ -203,7 +226,9 @@ class Decoder:
 
 def decoder_of(row: Endpoint, request_type: type) -> Decoder:
     """Return the decoder for the requests of *row*."""
-    return Decoder(request_type, in_path=row.in_path, whole_body=getattr(request_type, "whole_body", ""))
+    return Decoder(
+        request_type, in_path=row.in_path, whole_body=getattr(request_type, "whole_body", "")
+    )
 
 
 def read_pairs(query: str) -> list[tuple[str, str]]:

@@ -17,13 +17,15 @@ class Endpoint:
     operation: str
     #: Aliases of the path.
     also: tuple[str, ...] = ()
-    #: The scope that a token must have: `read`, `create`, `broadcast` or `jobs`; `open` if no token is required.
+    #: The scope that a token must have: `read`, `create`, `broadcast` or `jobs`; `open` if no token
+    #: is required.
     scope: str = "read"
     #: Which server has it: `api`, `worker` or `both`. The API also has the worker's.
     server: str = "api"
     #: The flag in the documented answer, which errors set to false; empty if it has none.
     flag: str = ""
-    #: May take hours, because it waits for webhooks, pauses and web servers. It has separate request slots.
+    #: May take hours, because it waits for webhooks, pauses and web servers. It has separate
+    #: request slots.
     waits: bool = False
     #: Deletes or stops something: errors about mistyped paths never suggest it.
     destructive: bool = False
@@ -101,7 +103,13 @@ ENDPOINTS = (
     _row("POST", "/api/xcm/claim", "asset_traps.claim_assets"),
     _row("POST", "/api/hrmp/{relay}/openchannels", "chains.open_channels", "/{relay}/openchannels"),
     _row("POST", "/api/actions/query", "queries.query_chain"),
-    _row("POST", "/api/chain/Broadcast", "broadcasts.broadcast", "/api/chain/broadcast", scope="broadcast"),
+    _row(
+        "POST",
+        "/api/chain/Broadcast",
+        "broadcasts.broadcast",
+        "/api/chain/broadcast",
+        scope="broadcast",
+    ),
     _row("POST", "/api/contracts/contract_info", "queries.contract_info", flag="sucess"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
     _row("GET", "/api/status", "status.show_status"),
@@ -177,7 +185,13 @@ ENDPOINTS = (
     _row("GET", "/api/tx/list", "transaction_history.list_transactions"),
     _row("POST", "/job/start", "jobs.start_job", scope="jobs", server="worker", flag="success"),
     _row(
-        "POST", "/job/stop", "jobs.stop_job", scope="jobs", server="worker", flag="success", destructive=True
+        "POST",
+        "/job/stop",
+        "jobs.stop_job",
+        scope="jobs",
+        server="worker",
+        flag="success",
+        destructive=True,
     ),
     _row(
         "POST",
@@ -188,21 +202,53 @@ ENDPOINTS = (
         flag="success",
         destructive=True,
     ),
-    _row("POST", "/job/resume", "job_changes.resume_job", scope="jobs", server="worker", flag="success"),
     _row(
-        "POST", "/job/reschedule", "job_changes.reschedule_job", scope="jobs", server="worker", flag="success"
+        "POST",
+        "/job/resume",
+        "job_changes.resume_job",
+        scope="jobs",
+        server="worker",
+        flag="success",
     ),
-    _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success", waits=True),
+    _row(
+        "POST",
+        "/job/reschedule",
+        "job_changes.reschedule_job",
+        scope="jobs",
+        server="worker",
+        flag="success",
+    ),
+    _row(
+        "POST",
+        "/job/run",
+        "jobs.run_job",
+        scope="jobs",
+        server="worker",
+        flag="success",
+        waits=True,
+    ),
     _row("GET", "/job/list", "jobs.list_jobs", server="worker"),
     _row("POST", "/job/runs", "job_runs.list_runs", server="worker"),
     _row("POST", "/job/steps", "job_runs.list_steps", server="worker"),
     _row("POST", "/job/status", "jobs.job_status", server="worker"),
     _row("POST", "/scenario/worker/logs", "jobs.job_log", server="worker", flag="success"),
     _row("POST", "/scenario/tx", "jobs.job_mempool", server="worker"),
-    _row("POST", "/webhook/{uuid}", "webhooks.post_event", scope="open", server="both", flag="success"),
+    _row(
+        "POST",
+        "/webhook/{uuid}",
+        "webhooks.post_event",
+        scope="open",
+        server="both",
+        flag="success",
+    ),
     _row("GET", "/api/webhooks/{uuid}", "webhooks.list_events", server="both"),
     _row(
-        "POST", "/api/webhooks/replay", "webhooks.replay_event", scope="jobs", server="both", flag="success"
+        "POST",
+        "/api/webhooks/replay",
+        "webhooks.replay_event",
+        scope="jobs",
+        server="both",
+        flag="success",
     ),
     _row(
         "POST",
@@ -217,10 +263,16 @@ ENDPOINTS = (
 #: `streams.py` answers those of events, and `pages.py` the others.
 PAGES = (
     _page("/healthz", "health", "Check that the process is alive", answer=Health),
-    _page("/readyz", "readiness", "Check that the store answers and the worker runs", answer=Readiness),
+    _page(
+        "/readyz", "readiness", "Check that the store answers and the worker runs", answer=Readiness
+    ),
     _page("/version", "version", "Show which version runs", answer=Version),
     _page(
-        "/metrics", "metrics", "Metrics in Prometheus' text format", content_type="text/plain", scope="read"
+        "/metrics",
+        "metrics",
+        "Metrics in Prometheus' text format",
+        content_type="text/plain",
+        scope="read",
     ),
     _page("/openapi.json", "openapi", "This description", answer=dict),
     _page("/docs", "docs", "This description as a page to read", content_type="text/html"),

@@ -16,33 +16,43 @@ class Example(NamedTuple):
 _ACCOUNT = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 _REMARK = "0x240400071468656c6c6f"
 _TRANSFER = (
-    "0x3101041f0d05010100c91f05040002043205011f00828d5b0001050002043205011f0105040d010204000101008eaf0415"
+    "0x3101041f0d05010100c91f05040002043205011f00828d5b0001050002043205011f0105040d01020400"
+    "0101008eaf0415"
     "1687736326c9fea17e25fc5287613693c912909cb226aa4794f26a4800"
 )
 _SWAP = "0xac043b05050000000a00000000e40b5402000000000000000000000000093d00000000000000000000000000"
 #: Signed by the development key //Alice, with nonce 5.
 _SIGNED = (
-    "0xbd018400d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d0140c490cc9431726d344be1c0"
-    "4e6f9aab747f7dc27f91565f8fc1c5d09adae66d6e461dff7c8a6f884fed03c3ed4cc633bc53043180bdd10e9ed338e370a7"
+    "0xbd018400d43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d0140c490cc94"
+    "31726d344be1c0"
+    "4e6f9aab747f7dc27f91565f8fc1c5d09adae66d6e461dff7c8a6f884fed03c3ed4cc633bc53043180bdd1"
+    "0e9ed338e370a7"
     "648d0014000000001468656c6c6f"
 )
 #: Of _ACCOUNT, the development key //Bob, for _REMARK with nonce 0.
 _SIGNATURE = (
-    "0x4a28adce4c59be59ddd28f0360111a044e66b07c0c8be16c0bc6338bd5344b2027f340a63b893b95570942718f0a1c96dd0"
+    "0x4a28adce4c59be59ddd28f0360111a044e66b07c0c8be16c0bc6338bd5344b2027f340a63b893b955709"
+    "42718f0a1c96dd0"
     "0c201c008edc9be011566575d7b88"
 )
 _HASH = "0xb221f1cf8189bcd4a0fb670613f2d68c93d61d958c03a6fba0644f6a04689863"
 #: A PNG of one pixel.
-_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU"
+    "5ErkJggg=="
+)
 _UUID = "6f1c2d3e-4b5a-4c6d-8e7f-0a1b2c3d4e5f"
 _DIAGRAM = (
-    "eJyrVsrLT0ktVrKKrlbKTFGyUkpR0lEqqSxIBTFTcxIrgdy0/KJcl8SSRCWraqXi1OT8vBSgejOD2tpYHaXUlHSw7thaAHXzF/8="
+    "eJyrVsrLT0ktVrKKrlbKTFGyUkpR0lEqqSxIBTFTcxIrgdy0/"
+    "KJcl8SSRCWraqXi1OT8vBSgejOD2tpYHaXUlHSw7thaAHXzF/8="
 )
 
 _FLOW = '[[steps]]\ntype = "delay"\nseconds = 60\n'
 
 EXAMPLES: Mapping[str, Example] = {
-    "scenarios.scenario_info": Example({"id": "Xq3b9LmZt"}, {"result": "assetHub > xTransfer > hydraDx"}),
+    "scenarios.scenario_info": Example(
+        {"id": "Xq3b9LmZt"}, {"result": "assetHub > xTransfer > hydraDx"}
+    ),
     "previews.preview_scenario": Example(
         {"scenario_id": "Xq3b9LmZt"}, {"info": "assetHub > xTransfer > hydraDx", "img": _DOT}
     ),
@@ -52,7 +62,10 @@ EXAMPLES: Mapping[str, Example] = {
         {
             "result": {
                 "tx": _TRANSFER,
-                "says": "sends 1.5 USDT from Polkadot Asset Hub to Hydration for 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+                "says": (
+                    "sends 1.5 USDT from Polkadot Asset Hub to Hydration for "
+                    "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
+                ),
                 "summary": "assetHub > xTransfer > hydraDx",
                 "asset": "1984",
                 "amount": "1.5",
@@ -82,10 +95,16 @@ EXAMPLES: Mapping[str, Example] = {
         },
     ),
     "payouts.create_payout": Example(
-        {"lines": f"account,amount,memo\n{_ACCOUNT},1200,May\n", "chain": "assetHub", "asset": "USDT"}
+        {
+            "lines": f"account,amount,memo\n{_ACCOUNT},1200,May\n",
+            "chain": "assetHub",
+            "asset": "USDT",
+        }
     ),
     "payout_reports.list_payments": Example({"scenario": "Xq3b9LmZt"}),
-    "creation.create_remark": Example({"chain": "polkadot", "text": "hello"}, {"result": "Xq3b9LmZt"}),
+    "creation.create_remark": Example(
+        {"chain": "polkadot", "text": "hello"}, {"result": "Xq3b9LmZt"}
+    ),
     "creation.create_query": Example(
         {
             "chain": "polkadot",
@@ -116,7 +135,8 @@ EXAMPLES: Mapping[str, Example] = {
         {"txdata": _TRANSFER, "spec_version": 2003001},
     ),
     "chains.open_channels": Example(
-        {"relay": "polkadot", "paraid": 2034}, {"open_hrmp_channels": [1000, 2000, 2004], "sourcechain": 2034}
+        {"relay": "polkadot", "paraid": 2034},
+        {"open_hrmp_channels": [1000, 2000, 2004], "sourcechain": 2034},
     ),
     "registry_feeds.show_facts": Example({}),
     "chains.list_chains": Example({"role": "relay"}),
@@ -140,7 +160,9 @@ EXAMPLES: Mapping[str, Example] = {
     },
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
     "staking.show_staking": Example({"address": _ACCOUNT}),
-    "staking_calls.build_staking": Example({"action": "bond", "amount": "100", "chain": "assetHub"}),
+    "staking_calls.build_staking": Example(
+        {"action": "bond", "amount": "100", "chain": "assetHub"}
+    ),
     "dca.create_order": Example(
         {
             "assetin": "DOT",
@@ -185,7 +207,9 @@ EXAMPLES: Mapping[str, Example] = {
         },
         {
             "sucess": True,
-            "description": [{"function_name": "flip", "selector": "0x633aa551", "mutates": True, "args": []}],
+            "description": [
+                {"function_name": "flip", "selector": "0x633aa551", "mutates": True, "args": []}
+            ],
             "onchain": None,
         },
     ),
@@ -219,8 +243,12 @@ EXAMPLES: Mapping[str, Example] = {
     "scenarios.delete_scenario": Example(
         {"scenario": "Xq3b9LmZt"}, {"success": True, "result": "Deleted Xq3b9LmZt"}
     ),
-    "scenarios.import_scenario": Example({"url": _DIAGRAM}, {"success": True, "shortUrl": "Xq3b9LmZt"}),
-    "scenarios.export_scenario": Example({"id": "Xq3b9LmZt"}, {"success": True, "longUrl": _DIAGRAM}),
+    "scenarios.import_scenario": Example(
+        {"url": _DIAGRAM}, {"success": True, "shortUrl": "Xq3b9LmZt"}
+    ),
+    "scenarios.export_scenario": Example(
+        {"id": "Xq3b9LmZt"}, {"success": True, "longUrl": _DIAGRAM}
+    ),
     "calls.build_call": Example(
         {"chain": "polkadot", "pallet": "System", "method": "remark", "args": ["hello"]},
         {
@@ -241,13 +269,20 @@ EXAMPLES: Mapping[str, Example] = {
         {
             "chain": "assetHub",
             "tx": _TRANSFER,
-            "says": f"sends 1.5 USDt from Polkadot Asset Hub to Hydration (reserve on Polkadot Asset Hub) for {_ACCOUNT}",
+            "says": (
+                "sends 1.5 USDt from Polkadot Asset Hub to Hydration (reserve on Polkadot "
+                f"Asset Hub) for {_ACCOUNT}"
+            ),
             "spec_version": 2003001,
         },
     ),
-    "calls.batch_calls": Example({"chain": "polkadot", "calls": ["0x00001468656c6c6f", "0x00000c627965"]}),
+    "calls.batch_calls": Example(
+        {"chain": "polkadot", "calls": ["0x00001468656c6c6f", "0x00000c627965"]}
+    ),
     "decoded_transactions.decode_transaction": Example({"tx": _REMARK, "chain": "polkadot"}),
-    "transaction_checks.check_transaction": Example({"sender": _ACCOUNT, "tx": _REMARK, "chain": "polkadot"}),
+    "transaction_checks.check_transaction": Example(
+        {"sender": _ACCOUNT, "tx": _REMARK, "chain": "polkadot"}
+    ),
     "decoded_transactions.transaction_payload": Example(
         {"tx": _REMARK, "chain": "polkadot", "sender": _ACCOUNT, "nonce": 0}
     ),
@@ -264,7 +299,9 @@ EXAMPLES: Mapping[str, Example] = {
         {"id": "Xq3b9LmZt", "every": "12h"}, {"success": True, "result": "Job started"}
     ),
     "jobs.stop_job": Example({"id": "Xq3b9LmZt"}, {"success": True, "result": "Job stopped"}),
-    "job_changes.pause_job": Example({"scenario": "Xq3b9LmZt"}, {"success": True, "result": "Job paused"}),
+    "job_changes.pause_job": Example(
+        {"scenario": "Xq3b9LmZt"}, {"success": True, "result": "Job paused"}
+    ),
     "job_changes.resume_job": Example({"scenario": "Xq3b9LmZt"}),
     "job_changes.reschedule_job": Example({"scenario": "Xq3b9LmZt", "every": "30m"}),
     "jobs.run_job": Example({"scenario": "Xq3b9LmZt"}),
@@ -316,7 +353,8 @@ EXAMPLES: Mapping[str, Example] = {
         },
     ),
     "jobs.job_log": Example(
-        {"id": "Xq3b9LmZt"}, {"success": True, "result": ["Starting worker", "workload executed", "Sleeping"]}
+        {"id": "Xq3b9LmZt"},
+        {"success": True, "result": ["Starting worker", "workload executed", "Sleeping"]},
     ),
     "jobs.job_mempool": Example(
         {"id": "Xq3b9LmZt"},
@@ -336,7 +374,8 @@ EXAMPLES: Mapping[str, Example] = {
         },
     ),
     "webhooks.post_event": Example(
-        {"uuid": _UUID, "content": {"address": _ACCOUNT, "amount": 1.5}}, {"success": True, "id": 17}
+        {"uuid": _UUID, "content": {"address": _ACCOUNT, "amount": 1.5}},
+        {"success": True, "id": 17},
     ),
     "webhooks.list_events": Example({"uuid": _UUID}),
     "webhooks.replay_event": Example({"id": 17}, {"success": True, "id": 18}),

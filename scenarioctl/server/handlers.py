@@ -1,4 +1,5 @@
-"""What the handlers of both HTTP servers share; and that of an operation: decodes the request, runs it and encodes its result."""
+"""What the handlers of both HTTP servers share; and that of an operation: decodes the request, runs
+it and encodes its result."""
 
 import asyncio
 import logging
@@ -125,13 +126,17 @@ class OperationHandler:
         ask_for_body(request)
         body, is_large = b"", length > LARGE
         if not is_large:
-            body, is_large = await read_body(request, body, min(limit, LARGE), context.limits.seconds)
+            body, is_large = await read_body(
+                request, body, min(limit, LARGE), context.limits.seconds
+            )
         turn = context.turn(request, waits=self._row.waits)
         if not is_large:
             return await self._respond(request, body, turn)
         most = LARGE_AT_ONCE * context.app.settings.body_limit
         with LargeBody(context.bodies, most, client=request[CLIENT]) as coming:
-            body, is_too_large = await read_body(request, body, limit, context.limits.seconds, coming=coming)
+            body, is_too_large = await read_body(
+                request, body, limit, context.limits.seconds, coming=coming
+            )
             if is_too_large:
                 raise TooLarge(f"the body has more than the limit of {limit} bytes")
             async with turn.costly():
@@ -172,7 +177,8 @@ class OperationHandler:
     async def _send_portions(
         self, request: web.Request, result: Result[Any], headers: Mapping[str, str]
     ) -> web.StreamResponse:
-        """Send an answer while its portions are read, so that no more than two of them are in memory."""
+        """Send an answer while its portions are read, so that no more than two of them are in
+        memory."""
         response = web.StreamResponse(headers=headers)
         response.content_type = JSON
         async with sending(request, response):
@@ -197,7 +203,8 @@ class OperationHandler:
             return fields
         if self._row.method != "GET":
             raise InvalidRequest(
-                f"the query string {shorten(query)} is not allowed here; send the fields in a JSON body"
+                f"the query string {shorten(query)} is not allowed here; send the fields "
+                "in a JSON body"
             )
         return self._decoder.join(self._decoder.read_query(read_pairs(query)), fields)
 
@@ -205,7 +212,8 @@ class OperationHandler:
         await turn.enter()
         if self._row.scope == "read":
             return await self._run(decoded, turn)
-        # A write that waits for a slot is dropped if its client disconnects. A write that has begun finishes.
+        # A write that waits for a slot is dropped if its client disconnects. A write that has begun
+        # finishes.
         return await self._context.finish(self._run(decoded, turn))
 
     async def _run(self, decoded: Any, turn: Turn) -> Any:

@@ -1,7 +1,7 @@
 """Limits of the daemon: requests per client, requests at once, connections, and costly work.
 
-What takes a thread, or long on the event loop, has a queue of its own, with places for each client.  It never waits in a
-request slot, so that other requests go on whatever one client sends.
+What takes a thread, or long on the event loop, has a queue of its own, with places for each client.
+It never waits in a request slot, so that other requests go on whatever one client sends.
 """
 
 import asyncio
@@ -53,7 +53,8 @@ class Limits:
         self.seconds = float(settings.request_seconds)
 
     def enter(self, client: str) -> bool:
-        """Count a connection of *client*, as `peer_of` names it; return False, without counting it, if there are too many."""
+        """Count a connection of *client*, as `peer_of` names it; return False, without counting it,
+        if there are too many."""
         of_client = self._open_of.get(client, 0)
         if self.open >= self.connections:
             self._tell("new connections are closed: %d are open (connections=)", self.open)
@@ -84,13 +85,15 @@ class Limits:
             log.warning(sentence, *values)
 
     def admit(self, client: str) -> None:
-        """Count a request of *client*, as `Access` names it; raise RateLimited if it sends too many."""
+        """Count a request of *client*, as `Access` names it; raise RateLimited if it sends too
+        many."""
         wait = self._clients.take(client, self._rate, self._clock())
         if wait:
             raise _limited(f"this client sends more than {self._rate} requests per second", wait)
 
     def slots(self, *, waits: bool = False) -> "RequestSlots":
-        """Return the request slots. Hold one while processing a request, but not while sending its response."""
+        """Return the request slots. Hold one while processing a request, but not while sending its
+        response."""
         return self._long if waits else self._short
 
     @property
@@ -120,7 +123,10 @@ class RequestSlots:
         await self.enter()
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.leave()
 
@@ -133,7 +139,9 @@ class RequestSlots:
             self.busy += 1
             return
         if not again and len(self._line) >= self.at_once * WAITING_PER_REQUEST:
-            raise _limited(f"the daemon is busy: {self.busy} in progress and {len(self._line)} waiting", 1)
+            raise _limited(
+                f"the daemon is busy: {self.busy} in progress and {len(self._line)} waiting", 1
+            )
         turn = asyncio.get_running_loop().create_future()
         if again:
             self._line.appendleft(turn)
@@ -152,7 +160,10 @@ class RequestSlots:
                 self.leave()
             if isinstance(error, TimeoutError):
                 raise _limited(
-                    f"the daemon is busy: this request waited {WAITING_SECONDS:g} s for {self.busy} in progress",
+                    (
+                        f"the daemon is busy: this request waited {WAITING_SECONDS:g} s for "
+                        f"{self.busy} in progress"
+                    ),
                     1,
                 ) from None
             raise
@@ -210,7 +221,9 @@ class CostlyWork:
             return
         line = self._lines.setdefault(client, deque())
         if not begun and (len(line) >= WAITING_OF_CLIENT or self.waiting >= WAITING):
-            raise _full(f"{len(line)} costly requests of this client and {self.waiting} in all are waiting")
+            raise _full(
+                f"{len(line)} costly requests of this client and {self.waiting} in all are waiting"
+            )
         turn = asyncio.get_running_loop().create_future()
         if begun:
             line.appendleft(turn)
@@ -227,7 +240,9 @@ class CostlyWork:
                 # It got its turn at the moment it gave up.
                 self.leave(client)
             if isinstance(error, TimeoutError):
-                raise _full(f"this costly request waited {WAITING_SECONDS:g} s for others") from None
+                raise _full(
+                    f"this costly request waited {WAITING_SECONDS:g} s for others"
+                ) from None
             raise
 
     def leave(self, client: str) -> None:
@@ -300,4 +315,6 @@ class Turn:
 
 
 def _full(reason: str) -> NotReady:
-    return NotReady(f"the daemon is busy: {reason}; try again in 1 second", details={"retry_after": 1})
+    return NotReady(
+        f"the daemon is busy: {reason}; try again in 1 second", details={"retry_after": 1}
+    )

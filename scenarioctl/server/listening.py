@@ -1,15 +1,16 @@
-"""The daemon's listening sockets: HOST:PORT, unix:PATH, and sockets passed by systemd; and how it accepts connections.
+"""The daemon's listening sockets: HOST:PORT, unix:PATH, and sockets passed by systemd; and how it
+accepts connections.
 
-aiohttp limits the size of a request's header and the time it may take. It has no settings for three other guarantees,
-which this module gives:
+aiohttp limits the size of a request's header and the time it may take. It has no settings for three
+other guarantees, which this module gives:
 
 - at most `connections` connections are open, and at most `client_connections` of one client;
 - a client that does not read its response is disconnected after `request_seconds`;
-- a restart loses no request: connections in the accept queue are accepted before the daemon stops listening, and
-  the daemon waits for requests that are being sent.
+- a restart loses no request: connections in the accept queue are accepted before the daemon stops
+  listening, and the daemon waits for requests that are being sent.
 
-It relies on one property of aiohttp: a `web.RequestHandler` is the protocol of a connection of `loop.create_server`. A
-ClientConnection wraps each of these protocols. Everything else is asyncio.
+It relies on one property of aiohttp: a `web.RequestHandler` is the protocol of a connection of
+`loop.create_server`. A ClientConnection wraps each of these protocols. Everything else is asyncio.
 """
 
 import asyncio
@@ -37,7 +38,8 @@ BACKLOG = 1024
 _FIRST = 3
 #: Bytes of the longest path of a Unix socket.
 _PATH_MAX = 107
-#: Seconds to wait for another daemon that is creating its sockets. Its probe of an old socket may take one second.
+#: Seconds to wait for another daemon that is creating its sockets. Its probe of an old socket may
+#: take one second.
 _LOCK_SECONDS = 5.0
 _EXPECTED = "HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket"
 
@@ -62,11 +64,13 @@ class ListeningSocket:
     is_exposed: bool = False
     #: Passed by systemd, which keeps it open after the daemon stops, or kept for the next process.
     is_lent: bool = False
-    #: Path, device and inode of a Unix socket that the daemon created, so that it unlinks only that one.
+    #: Path, device and inode of a Unix socket that the daemon created, so that it unlinks only that
+    #: one.
     file: tuple[Path, int, int] | None = None
 
     def keep(self) -> int:
-        """Return a descriptor that keeps the socket open, with its queue and its path, after `close`."""
+        """Return a descriptor that keeps the socket open, with its queue and its path, after
+        `close`."""
         self.is_lent, self.file = True, None
         return os.dup(self.socket.fileno())
 
@@ -101,7 +105,9 @@ def parse_address(text: str, *, field: str = "listen") -> Address:
             )
         return Address(path=path)
     host, colon, port = text.rpartition(":")
-    if not colon or not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536):
+    if not colon or not (
+        port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536
+    ):
         raise InvalidRequest(
             field=field, value=text, problem="has no port from 0 to 65535", expected=_EXPECTED
         )
@@ -113,7 +119,9 @@ def parse_address(text: str, *, field: str = "listen") -> Address:
             raise InvalidRequest(
                 field=field, value=text, problem="is not an IPv6 address", expected=_EXPECTED
             ) from None
-    elif not host or not all(letter.isascii() and (letter.isalnum() or letter in ".-_") for letter in host):
+    elif not host or not all(
+        letter.isascii() and (letter.isalnum() or letter in ".-_") for letter in host
+    ):
         raise InvalidRequest(field=field, value=text, problem="has no host", expected=_EXPECTED)
     return Address(host=host, port=int(port))
 
@@ -204,7 +212,8 @@ def _listen_on_path(path: str, text: str, field: str) -> ListeningSocket:
 def _alone_in(folder: Path) -> Iterator[None]:
     """Lock *folder* so that no other daemon creates sockets there.
 
-    Without the lock, two daemons could find the same stale socket, and the second remove the first's new one.
+    Without the lock, two daemons could find the same stale socket, and the second remove the
+    first's new one.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -280,8 +289,9 @@ def _unusable(text: str, field: str, error: OSError | None) -> Exception:
 def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[ListeningSocket]]:
     """Return the sockets passed by systemd, by server: `api` or `worker`.
 
-    `FileDescriptorName=` says which server a socket is for. Unnamed sockets are for the API first, then the worker.
-    Removes the variables of systemd from *environment*, so that child processes don't inherit them.
+    `FileDescriptorName=` says which server a socket is for. Unnamed sockets are for the API first,
+    then the worker. Removes the variables of systemd from *environment*, so that child processes
+    don't inherit them.
     """
     count, process = environment.pop("LISTEN_FDS", ""), environment.pop("LISTEN_PID", "")
     names = environment.pop("LISTEN_FDNAMES", "")
@@ -304,7 +314,8 @@ def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[L
 
 
 def pass_on(kept: Sequence[tuple[str, int]]) -> Mapping[str, str]:
-    """Pass descriptors, by server, to the program that this process executes next, as systemd does; return the variables for it."""
+    """Pass descriptors, by server, to the program that this process executes next, as systemd does;
+    return the variables for it."""
     # First out of the way, since some may have the numbers of others.
     moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, _FIRST + len(kept)) for _, descriptor in kept]
     for number, descriptor in enumerate(moved):
@@ -322,7 +333,8 @@ def _server_of(name: str, in_order: list[str]) -> str:
     if in_order:
         return in_order.pop(0)
     raise InvalidRequest(
-        f"systemd passed a socket named {shorten(name)} beside two others, expected FileDescriptorName=api or FileDescriptorName=worker"
+        f"systemd passed a socket named {shorten(name)} beside two others, expected "
+        "FileDescriptorName=api or FileDescriptorName=worker"
     )
 
 
@@ -337,7 +349,8 @@ def _inherited(descriptor: int, name: str) -> socket.socket:
     if sock.type != socket.SOCK_STREAM or not listens:
         sock.close()
         raise InvalidRequest(
-            f"the socket {shorten(name)} from systemd is not a listening stream socket, expected ListenStream= and Accept=no"
+            f"the socket {shorten(name)} from systemd is not a listening stream socket, "
+            "expected ListenStream= and Accept=no"
         )
     sock.set_inheritable(False)
     return sock
@@ -350,7 +363,9 @@ def _describe(sock: socket.socket) -> ListeningSocket:
         return ListeningSocket(socket=sock, name=f"unix:{path.replace(chr(0), '@')}")
     host, port = name[0], name[1]
     shown = f"[{host}]" if sock.family == socket.AF_INET6 else host
-    return ListeningSocket(socket=sock, name=f"http://{shown}:{port}", is_exposed=not is_loopback(host))
+    return ListeningSocket(
+        socket=sock, name=f"http://{shown}:{port}", is_exposed=not is_loopback(host)
+    )
 
 
 #: Seconds for which a stopping daemon waits for the first request on a new connection …
@@ -375,7 +390,9 @@ class Acceptor:
         """Start to accept connections at *listener*."""
         # A duplicate, since asyncio closes the socket that it is given.
         accepting = await asyncio.get_running_loop().create_server(
-            lambda: ClientConnection(self, self._connect()), sock=listener.socket.dup(), backlog=BACKLOG
+            lambda: ClientConnection(self, self._connect()),
+            sock=listener.socket.dup(),
+            backlog=BACKLOG,
         )
         self._listening.append((listener, accepting))
 
@@ -459,12 +476,15 @@ class ClientConnection(asyncio.Protocol):
         self._http.resume_writing()
 
     def _watch_stall(self, before: int | None = None) -> None:
-        """Disconnect the client if the write buffer has not shrunk below *before* bytes since the last check."""
+        """Disconnect the client if the write buffer has not shrunk below *before* bytes since the
+        last check."""
         waiting = self._transport.get_write_buffer_size()
         if before is not None and waiting >= before:
             self._transport.abort()
             return
-        self._stall = self._loop.call_later(self._acceptor.limits.seconds, self._watch_stall, waiting)
+        self._stall = self._loop.call_later(
+            self._acceptor.limits.seconds, self._watch_stall, waiting
+        )
 
     def _end_stall(self) -> None:
         if self._stall is not None:

@@ -12,7 +12,12 @@ from typing import Any, TextIO
 from scenarioctl.errors import StoreUnavailable
 
 #: Values of `log_level`.
-LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
 #: Level -> syslog priority, which journald reads from the start of a line.
 _PRIORITIES = ((logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6))
 #: Lines queued for stderr. Further lines are dropped and counted.
@@ -37,18 +42,24 @@ class Line(logging.Formatter):
         words += [f"{key}={_quoted(value)}" for key, value in fields_of(record).items()]
         lines = [" ".join(words)]
         if record.exc_info:
-            lines += [_in_one_line(each) for each in self.formatException(record.exc_info).splitlines()]
+            lines += [
+                _in_one_line(each) for each in self.formatException(record.exc_info).splitlines()
+            ]
         if self._for_journal:
             # journald adds the time, and treats each line as an entry.
             start = f"<{_priority(record.levelno)}>"
         else:
             moment = time.gmtime(record.created)
-            start = f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{int(record.msecs):03}Z {record.levelname.lower()} "
+            start = (
+                f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{int(record.msecs):03}Z "
+                f"{record.levelname.lower()} "
+            )
         return "\n".join(start + line for line in lines)
 
 
 class Journal(logging.Handler):
-    """Writes lines in a thread, so that a pipe that nobody reads on stderr doesn't block the event loop."""
+    """Writes lines in a thread, so that a pipe that nobody reads on stderr doesn't block the event
+    loop."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -58,7 +69,8 @@ class Journal(logging.Handler):
         threading.Thread(target=self._write, name="journal", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue a line. If the queue is full, drop it, and log the number of dropped lines once there is room."""
+        """Queue a line. If the queue is full, drop it, and log the number of dropped lines once
+        there is room."""
         try:
             if self._left_out:
                 told = f"{self._left_out} log lines were dropped: nothing read stderr"
@@ -105,7 +117,11 @@ def _priority(level: int) -> int:
 
 def _in_one_line(text: str) -> str:
     # Client data must neither start a new line nor send escape sequences to a terminal.
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    )
 
 
 def _quoted(value: object) -> str:
@@ -116,7 +132,8 @@ def _quoted(value: object) -> str:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether *record* says more than that the store is away, which the store tells itself, once."""
+    """Return whether *record* says more than that the store is away, which the store tells itself,
+    once."""
     return not any(isinstance(value, StoreUnavailable) for value in record.args or ())
 
 

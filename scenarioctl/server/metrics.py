@@ -1,4 +1,5 @@
-"""Prometheus metrics of the daemon and of its store. All label values come from fixed sets, so that no client can add one."""
+"""Prometheus metrics of the daemon and of its store. All label values come from fixed sets, so that
+no client can add one."""
 
 import asyncio
 import time
@@ -31,8 +32,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class Metrics:
     """Counts requests, and writes all metrics at a scrape.
 
-    It has its own registry, so that tests can have several. Requests are counted in plain dictionaries, which `collect`
-    turns into metrics.
+    It has its own registry, so that tests can have several. Requests are counted in plain
+    dictionaries, which `collect` turns into metrics.
     """
 
     def __init__(self, version: str) -> None:
@@ -126,7 +127,9 @@ class Working(Protocol):
     def clock_offset(self) -> float | None: ...
 
 
-def figures_of(app: Application, worker: Working | None) -> Callable[[], Awaitable[Iterable[Metric]]]:
+def figures_of(
+    app: Application, worker: Working | None
+) -> Callable[[], Awaitable[Iterable[Metric]]]:
     """Return a source of metrics of the chains and the worker."""
 
     async def read() -> list[Metric]:
@@ -182,7 +185,8 @@ class StoreMetrics:
         self._reading: asyncio.Task[None] | None = None
         self._begun = 0.0
         self._is_up = True
-        #: How many questions the store had answered at the last scrape, and when that number last grew.
+        #: How many questions the store had answered at the last scrape, and when that number last
+        #: grew.
         self._answers = 0
         self._answered_at = 0.0
 
@@ -207,7 +211,8 @@ class StoreMetrics:
             self._reading.cancel()
 
     def _answers_now(self, usage: "Usage") -> bool:
-        """Return whether the store is there: a slow one is, and so is one that answers others meanwhile."""
+        """Return whether the store is there: a slow one is, and so is one that answers others
+        meanwhile."""
         now = time.monotonic()
         if usage.seconds.count > self._answers:
             self._answers, self._answered_at = usage.seconds.count, now
@@ -235,7 +240,9 @@ async def _store_figures(app: Application) -> list[Metric]:
         gauge("scenarios", "Scenarios in the store.", said.scenarios),
         gauge("jobs", "Jobs in the store, by state.", states, label="state"),
         gauge("runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting),
-        gauge("jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late),
+        gauge(
+            "jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late
+        ),
         gauge(
             "workers",
             "Workers that are alive, of all processes; on a SQLite store, 1 if there is any.",
@@ -257,7 +264,10 @@ async def _store_figures(app: Application) -> list[Metric]:
 
 async def _outbox_figures(app: Application) -> Metric:
     waiting = await app.store.outbox().figures()
-    help = "Notifications that are not delivered yet: queued, or retrying after an attempt that failed."
+    help = (
+        "Notifications that are not delivered yet: queued, or retrying after an attempt that "
+        "failed."
+    )
     states = {"queued": waiting.queued, "retrying": waiting.retrying}
     return gauge("notifications_waiting", help, states, label="state")
 
@@ -266,13 +276,18 @@ def _usage_figures(usage: "Usage") -> list[Metric]:
     readings: list[Metric] = [
         HistogramMetricFamily(
             "scenarioctl_store_seconds",
-            "Seconds of the reads and writes of this process that the store answered, from when it was asked.",
+            (
+                "Seconds of the reads and writes of this process that the store answered, from "
+                "when it was asked."
+            ),
             usage.seconds.buckets(),
             usage.seconds.total,
         ),
         counter("store_writes", "Writes of this process to the store.", usage.writes),
         counter(
-            "store_errors", "Reads and writes of this process that failed because of the store.", usage.errors
+            "store_errors",
+            "Reads and writes of this process that failed because of the store.",
+            usage.errors,
         ),
     ]
     if (pool := usage.pool) is not None:

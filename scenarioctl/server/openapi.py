@@ -1,4 +1,5 @@
-"""`/openapi.json`: OpenAPI 3.1, made from the table of endpoints, the types of requests and answers, and the outcomes."""
+"""`/openapi.json`: OpenAPI 3.1, made from the table of endpoints, the types of requests and
+answers, and the outcomes."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -59,7 +60,14 @@ _STREAMS = {"events": "Jobs", "transaction_events": "Transactions"}
 #: Describes a field whose value another field has.
 ANOTHER_NAME = "Another spelling of"
 #: Errors of every path, before the handler runs.
-_COMMON_ERRORS = ("bad_request", "unauthorized", "forbidden", "invalid_request", "rate_limited", "bug")
+_COMMON_ERRORS = (
+    "bad_request",
+    "unauthorized",
+    "forbidden",
+    "invalid_request",
+    "rate_limited",
+    "bug",
+)
 _BODY_ERRORS = ("bad_json", "too_slow", "too_large", "unsupported_type")
 _OPERATION_ERRORS = (
     "not_found",
@@ -104,7 +112,8 @@ def describe(
             "version": __version__,
             "summary": "Scenarios, unsigned transactions and jobs",
             "description": (
-                "Transactions are unsigned, and the daemon holds no keys. Bodies are JSON in UTF-8. A null field counts as "
+                "Transactions are unsigned, and the daemon holds no keys. Bodies are JSON "
+                "in UTF-8. A null field counts as "
                 "left out. A failed request returns `error`, a sentence, and `code`."
             ),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -114,14 +123,21 @@ def describe(
         "paths": paths,
         "components": {
             "schemas": {"Error": _error_schema(), **dict(sorted(schemas.items()))},
-            "responses": {str(status): _refusal(codes) for status, codes in _by_status(OUTCOMES).items()},
+            "responses": {
+                str(status): _refusal(codes) for status, codes in _by_status(OUTCOMES).items()
+            },
             "headers": {
                 "X-Request-Id": {
-                    "description": "The id of the request in the log; the client's own if it sent one.",
+                    "description": (
+                        "The id of the request in the log; the client's own if it sent one."
+                    ),
                     "schema": {"type": "string"},
                 },
                 "Scenarioctl-Ids": {
-                    "description": "The ids of scenarios that the request names otherwise, as a percent-encoded JSON object.",
+                    "description": (
+                        "The ids of scenarios that the request names otherwise, as a "
+                        "percent-encoded JSON object."
+                    ),
                     "schema": {"type": "string"},
                 },
                 "Scenarioctl-Notes": _sentences("Notes"),
@@ -131,7 +147,10 @@ def describe(
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "Required if the daemon has tokens. Each token has some of the scopes read, create, broadcast, jobs.",
+                    "description": (
+                        "Required if the daemon has tokens. Each token has some of the scopes "
+                        "read, create, broadcast, jobs."
+                    ),
                 }
             },
         },
@@ -170,9 +189,16 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
     else:
         codes += _BODY_ERRORS
         described["requestBody"] = _body(request_type, row.in_path, given)
-    content = {"schema": answer} if example.answer is None else {"schema": answer, "example": example.answer}
+    content = (
+        {"schema": answer}
+        if example.answer is None
+        else {"schema": answer, "example": example.answer}
+    )
     headers = ("X-Request-Id", "Scenarioctl-Ids", "Scenarioctl-Notes", "Scenarioctl-Warnings")
-    described["responses"] = {"200": _success(_JSON, content, headers), **_refusals(codes, row.flag)}
+    described["responses"] = {
+        "200": _success(_JSON, content, headers),
+        **_refusals(codes, row.flag),
+    }
     described["security"] = _security(row)
     return described
 
@@ -199,7 +225,9 @@ def _page(row: Page, answer: Schema) -> dict[str, Any]:
         }
         described["parameters"] = [*_query_parameters(FollowJobs, (), {}), last_event]
     elif row.operation == "transaction_events":
-        described["parameters"] = _query_parameters(TransactionStatus, (), EXAMPLES[row.operation].request)
+        described["parameters"] = _query_parameters(
+            TransactionStatus, (), EXAMPLES[row.operation].request
+        )
     return described
 
 
@@ -234,7 +262,8 @@ def _add_aliases(schema: Schema, aliases: Mapping[str, str]) -> None:
     for name in {each: None for each in aliases.values() if each in properties}:
         others = [alias for alias, each in aliases.items() if each == name]
         properties |= {
-            other: {**properties[name], "description": f"{ANOTHER_NAME} {name}."} for other in others
+            other: {**properties[name], "description": f"{ANOTHER_NAME} {name}."}
+            for other in others
         }
         if name in required:
             required.remove(name)
@@ -254,7 +283,11 @@ def _query_parameters(
         text: Schema = {"type": kind}
         if "enum" in each:
             text["enum"] = [value for value in each["enum"] if value is not None]
-        text |= {bound: each[bound] for bound in ("minimum", "maximum") if bound in each and kind != "string"}
+        text |= {
+            bound: each[bound]
+            for bound in ("minimum", "maximum")
+            if bound in each and kind != "string"
+        }
         if "default" in each:
             text["default"] = str(each["default"]) if kind == "string" else each["default"]
         parameter = {"name": name, "in": "query", "required": name in required, "schema": text}
@@ -268,7 +301,10 @@ def _query_parameters(
 
 def _sentences(what: str) -> dict[str, Any]:
     return {
-        "description": f"{what} for people: a list of sentences, as percent-encoded JSON, at most 4 kB. Left out if there are none.",
+        "description": (
+            f"{what} for people: a list of sentences, as percent-encoded JSON, at most 4 kB. "
+            "Left out if there are none."
+        ),
         "schema": {"type": "string"},
     }
 
@@ -280,8 +316,8 @@ def _scope(scope: str) -> str:
 
 
 def _summary(request_type: type) -> str:
-    first = (inspect.getdoc(request_type) or "").partition("\n")[0]
-    return first.rstrip(".")
+    first = (inspect.getdoc(request_type) or "").partition("\n\n")[0]
+    return " ".join(first.split()).rstrip(".")
 
 
 def _by_status(outcomes: Mapping[str, Any]) -> dict[int, list[str]]:
@@ -323,8 +359,14 @@ def _error_schema() -> dict[str, Any]:
         "type": "object",
         "description": "The answer of every failed request. Some have more fields.",
         "properties": {
-            "error": {"type": "string", "description": "One sentence: the field, its value, and what to do."},
-            "code": {"type": "string", "enum": [code for code in OUTCOMES if code != "daemon_unreachable"]},
+            "error": {
+                "type": "string",
+                "description": "One sentence: the field, its value, and what to do.",
+            },
+            "code": {
+                "type": "string",
+                "enum": [code for code in OUTCOMES if code != "daemon_unreachable"],
+            },
             "field": {"type": "string", "description": "The field at fault, or the path to it."},
             "value": {"description": "Its value, a long one cut as in the sentence."},
             "expected": {"type": "string", "description": "What would have worked."},

@@ -1,4 +1,5 @@
-"""The pages of a server about itself: health, version, metrics, description; the files of the web page, QR codes, identicons.
+"""The pages of a server about itself: health, version, metrics, description; the files of the web
+page, QR codes, identicons.
 
 To add a page, add a row to `endpoints.PAGES` and a writer here.
 """
@@ -52,7 +53,9 @@ class PageHandler:
     async def answer(self, request: web.Request) -> web.Response:
         query = request.rel_url.raw_query_string
         if query:
-            raise InvalidRequest(f"the query string {shorten(query)} is not allowed here, expected none")
+            raise InvalidRequest(
+                f"the query string {shorten(query)} is not allowed here, expected none"
+            )
         body, kind = await self._write()
         headers = {"Content-Type": kind}
         if kind.startswith("text/html"):
@@ -78,7 +81,9 @@ def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
         if row.server not in served:
             continue
         if row.operation in _STREAMS:
-            routes.append((row, _STREAMS[row.operation](row, context.follower, context.access).answer))
+            routes.append(
+                (row, _STREAMS[row.operation](row, context.follower, context.access).answer)
+            )
         else:
             routes.append((row, PageHandler(partial(writers[row.operation], context)).answer))
     return routes
@@ -170,9 +175,11 @@ _TYPES = {
     "txt": "text/plain; charset=utf-8",
 }
 
-#: Content-Security-Policy: nothing from other hosts, nothing inline. Pictures come as data URLs from answers.
+#: Content-Security-Policy: nothing from other hosts, nothing inline. Pictures come as data URLs
+#: from answers.
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
@@ -191,7 +198,8 @@ class File:
     async def answer(self, request: web.Request) -> web.Response:
         headers = {
             "ETag": self._tag,
-            # Browsers revalidate on each load, so that the page always matches the daemon's version.
+            # Browsers revalidate on each load, so that the page always matches the daemon's
+            # version.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": POLICY,
         }
@@ -227,7 +235,9 @@ class VaultCodes:
 class Identicons:
     """Draws the picture of an account, which the page shows beside its address."""
 
-    row = Endpoint(method="GET", path="/web/identicon/{account}.svg", operation="web identicon", scope="open")
+    row = Endpoint(
+        method="GET", path="/web/identicon/{account}.svg", operation="web identicon", scope="open"
+    )
 
     async def answer(self, request: web.Request) -> web.Response:
         from scenarioctl.chains.addresses import format_of
@@ -262,7 +272,10 @@ def _read_hex(value: object) -> bytes:
     except ValueError:
         pass
     raise InvalidRequest(
-        field="payload", value=value, problem="is not hex", expected="the vault_payload of /api/tx/payload"
+        field="payload",
+        value=value,
+        problem="is not hex",
+        expected="the vault_payload of /api/tx/payload",
     )
 
 

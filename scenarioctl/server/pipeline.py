@@ -1,4 +1,5 @@
-"""The aiohttp middleware around every handler: request id, metrics, errors, access and limits; unknown paths and wrong methods."""
+"""The aiohttp middleware around every handler: request id, metrics, errors, access and limits;
+unknown paths and wrong methods."""
 
 import errno
 import itertools
@@ -53,10 +54,13 @@ class Paths:
         """Return the error for a path that does not take the method of the request."""
         method, allowed = error.method, sorted(error.allowed_methods - {"HEAD"})
         shown = method if method.isalpha() and len(method) < 20 else shorten(method)
-        return MethodNotAllowed(f"{_shown(path)} does not take {shown}, expected: {' or '.join(allowed)}")
+        return MethodNotAllowed(
+            f"{_shown(path)} does not take {shown}, expected: {' or '.join(allowed)}"
+        )
 
     async def unknown(self, request: web.Request) -> NotFound:
-        """Return the error for a path that this server does not have, with a hint where one helps."""
+        """Return the error for a path that this server does not have, with a hint where one
+        helps."""
         path = request.rel_url.raw_path
         if await _find(self._elsewhere, request):
             return NotFound(f"there is no path {_shown(path)} here; the scenario API has it")
@@ -69,19 +73,23 @@ class Paths:
         return NotFound(f"there is no path {_shown(path)}{hint}")
 
     async def flag(self, request: web.Request) -> str:
-        """Return the flag of the requested path, or of the one most likely meant; empty if it has none."""
+        """Return the flag of the requested path, or of the one most likely meant; empty if it has
+        none."""
         both = (self._here, self._elsewhere)
         found = [path for router in both if (path := await _find(router, request))]
         meant = (
             found[0]
             if found
-            else _closest(request.rel_url.raw_path, [path for router in both for path in _paths_of(router)])
+            else _closest(
+                request.rel_url.raw_path, [path for router in both for path in _paths_of(router)]
+            )
         )
         return self._flags.get(meant, "")
 
 
 async def _find(router: web.UrlDispatcher, request: web.Request) -> str:
-    """Return the path of *router* that matches a request with any method; empty if there is none."""
+    """Return the path of *router* that matches a request with any method; empty if there is
+    none."""
     for resource in router.resources():
         match, allowed = await resource.resolve(request)
         if match is not None or allowed:
@@ -98,7 +106,11 @@ def _closest(path: str, paths: Sequence[str]) -> str:
 
 
 def _shown(path: str) -> str:
-    return path if path and path.isascii() and path.isprintable() and len(path) <= 80 else shorten(path, 80)
+    return (
+        path
+        if path and path.isascii() and path.isprintable() and len(path) <= 80
+        else shorten(path, 80)
+    )
 
 
 log = logging.getLogger("scenarioctl.http")
@@ -107,8 +119,11 @@ log = logging.getLogger("scenarioctl.http")
 COMMON_HEADERS = {
     "Cache-Control": "no-store",
     "Server": "scenarioctl",
-    # A browser that shows an answer as a page loads and runs nothing of it, in no frame, and tells no other page of it.
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    # A browser that shows an answer as a page loads and runs nothing of it, in no frame, and tells
+    # no other page of it.
+    "Content-Security-Policy": (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -137,7 +152,11 @@ class RequestPipeline:
     """The middleware of one server, and the headers of its responses."""
 
     def __init__(
-        self, server: str, context: ServerContext, paths: Paths, rows: Mapping[web.AbstractRoute, Endpoint]
+        self,
+        server: str,
+        context: ServerContext,
+        paths: Paths,
+        rows: Mapping[web.AbstractRoute, Endpoint],
     ) -> None:
         #: `api` or `worker`.
         self._server = server
@@ -159,7 +178,8 @@ class RequestPipeline:
             response = await self._answer(request, row, handler)
             status = response.status
             if self._context.is_stopping or "Upgrade" in request.headers:
-                # After an upgrade request, the client may send another protocol, which can't be answered.
+                # After an upgrade request, the client may send another protocol, which can't be
+                # answered.
                 response.force_close()
             return response
         finally:
@@ -199,7 +219,8 @@ class RequestPipeline:
         request[CLIENT] = client
 
     async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Add the headers of every response; a handler of aiohttp's `on_response_prepare` signal."""
+        """Add the headers of every response; a handler of aiohttp's `on_response_prepare`
+        signal."""
         headers = response.headers
         # aiohttp has set its own.
         headers["Server"] = COMMON_HEADERS["Server"]
@@ -237,13 +258,17 @@ class RequestPipeline:
         elif isinstance(error, Unauthorized):
             response.headers["WWW-Authenticate"] = "Bearer"
         if "retry_after" in error.details:
-            response.headers["Retry-After"] = str(math.ceil(float(str(error.details["retry_after"]))))
+            response.headers["Retry-After"] = str(
+                math.ceil(float(str(error.details["retry_after"])))
+            )
         if isinstance(error, (TooLarge, TooSlow, BadRequest)):
             # Don't read the rest of the body.
             response.force_close()
         return response
 
-    def _report_bug(self, request: web.Request, row: Endpoint | None, bug: Exception) -> web.Response:
+    def _report_bug(
+        self, request: web.Request, row: Endpoint | None, bug: Exception
+    ) -> web.Response:
         """Answer 500 for a bug, and log its details, which the response doesn't show."""
         log.error(
             "bug while answering %s %s",
@@ -254,11 +279,14 @@ class RequestPipeline:
         )
         done = "".join(f"; {note}" for note in getattr(bug, "__notes__", ()))
         error = ScenarioctlError(
-            f"this is a bug in scenarioctl; its log has the details under request id {request[_ID]}{done}"
+            "this is a bug in scenarioctl; its log has the details under request id "
+            f"{request[_ID]}{done}"
         )
         return error_response(error, row.flag if row else "")
 
-    def _record(self, request: web.Request, row: Endpoint | None, status: int, seconds: float) -> None:
+    def _record(
+        self, request: web.Request, row: Endpoint | None, status: int, seconds: float
+    ) -> None:
         # Don't record the actual path: a webhook's uuid is a secret.
         path = row.path if row else NOWHERE
         self._context.metrics.count(self._server, path, status, seconds)
@@ -291,4 +319,6 @@ def _check_encoding(path: str) -> None:
 
 def _no_files(error: OSError) -> NotReady:
     # Reading a module or a table can fail with this error too.
-    return NotReady(f"the daemon has too many open files ({error.strerror}); try again later (LimitNOFILE=)")
+    return NotReady(
+        f"the daemon has too many open files ({error.strerror}); try again later (LimitNOFILE=)"
+    )

@@ -24,14 +24,16 @@ nav li a { display: block; }
 code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
 pre { background: var(--soft); padding: 0.7rem; overflow-x: auto; border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem 0.3rem 0; border-bottom: 1px solid var(--line); }
+th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem 0.3rem 0;
+  border-bottom: 1px solid var(--line); }
 .method { font-weight: 700; }
 @media (max-width: 40rem) { nav ul { columns: 1; } }
 """
 
 #: Content-Security-Policy: no scripts, nothing from other hosts, and only this style.
 POLICY = (
-    f"default-src 'none'; style-src 'sha256-{base64.b64encode(sha256(_STYLE.encode()).digest()).decode()}'; "
+    "default-src 'none'; style-src "
+    f"'sha256-{base64.b64encode(sha256(_STYLE.encode()).digest()).decode()}'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
@@ -46,7 +48,10 @@ def write_reference(document: Mapping[str, Any]) -> str:
     parts = [
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(info['title'])} HTTP interface</title><style>{_STYLE}</style></head><body>",
+        (
+            f"<title>{escape(info['title'])} HTTP "
+            f"interface</title><style>{_STYLE}</style></head><body>"
+        ),
         f"<h1>{escape(info['title'])} {escape(info['version'])}: HTTP interface</h1>",
         f"<p>{_prose(info['description'])}</p>",
         '<p>For programs: <a href="/openapi.json">/openapi.json</a>, OpenAPI 3.1. In the examples, '
@@ -56,7 +61,10 @@ def write_reference(document: Mapping[str, Any]) -> str:
         if tag in by_tag:
             parts.append(f"<p><strong>{escape(tag)}</strong></p><ul>")
             parts += [
-                f'<li><a href="#{_anchor(described)}"><code>{escape(path)}</code></a> {escape(described["summary"])}</li>'
+                (
+                    f'<li><a href="#{_anchor(described)}"><code>{escape(path)}</code></a> '
+                    f"{escape(described['summary'])}</li>"
+                )
                 for _, path, described in by_tag[tag]
             ]
             parts.append("</ul>")
@@ -79,12 +87,17 @@ def _endpoint(method: str, path: str, described: Mapping[str, Any]) -> Iterator[
     if rows:
         yield "<table><thead><tr><th>Field</th><th>Type</th><th></th></tr></thead><tbody>"
         for name, kind, note in rows:
-            yield f"<tr><td><code>{escape(name)}</code></td><td>{escape(kind)}</td><td>{_prose(note)}</td></tr>"
+            yield (
+                f"<tr><td><code>{escape(name)}</code></td><td>{escape(kind)}</td><td>"
+                f"{_prose(note)}</td></tr>"
+            )
         yield "</tbody></table>"
     yield f"<pre>{escape(_curl(method, path, described))}</pre>"
     for content in described["responses"]["200"]["content"].values():
         if "example" in content:
-            yield f"<pre>{escape(json.dumps(content['example'], indent=2, ensure_ascii=False))}</pre>"
+            yield (
+                f"<pre>{escape(json.dumps(content['example'], indent=2, ensure_ascii=False))}</pre>"
+            )
     yield "</section>"
 
 
@@ -101,7 +114,10 @@ def _fields(described: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         )
     body = _body(described)
     schema = body.get("schema", {})
-    required = {*schema.get("required", ()), *(each["required"][0] for each in schema.get("anyOf", ()))}
+    required = {
+        *schema.get("required", ()),
+        *(each["required"][0] for each in schema.get("anyOf", ())),
+    }
     others: dict[str, list[str]] = {}
     for name, each in schema.get("properties", {}).items():
         before, told, field = each.get("description", "").partition(ANOTHER_NAME)

@@ -28,7 +28,8 @@ def encode(answer: object) -> bytes:
 
 
 def encode_large(answer: Mapping[str, object]) -> bytes:
-    """Return *answer* as compact JSON, encoded item by item, because msgspec holds the GIL while it encodes."""
+    """Return *answer* as compact JSON, encoded item by item, because msgspec holds the GIL while it
+    encodes."""
     parts: list[bytes] = []
     for name, value in answer.items():
         parts += (b"," if parts else b"{", encode(name), b":")
@@ -44,7 +45,8 @@ def encode_items(items: Sequence[object]) -> bytes:
 async def encode_portions(
     result: Result[Any], aside: Callable[..., Awaitable[bytes]]
 ) -> AsyncIterator[bytes]:
-    """Yield the answer of *result* as compact JSON, encoded *aside*: its list, then everything else."""
+    """Yield the answer of *result* as compact JSON, encoded *aside*: its list, then everything
+    else."""
     first: dict[str, Any] = dict(result.answer)
     name = next(name for name, value in first.items() if isinstance(value, list))
     yield b"{" + encode(name) + b":[" + await aside(encode_items, first.pop(name))

@@ -11,7 +11,8 @@ Schema = dict[str, Any]
 
 
 def answer_schemas(types: Sequence[Any], place: str) -> tuple[list[Schema], dict[str, Schema]]:
-    """Return a schema for each of *types*, and the named schemas at `#/{place}/` that they refer to."""
+    """Return a schema for each of *types*, and the named schemas at `#/{place}/` that they refer
+    to."""
     nested = list(dict.fromkeys(found for each in types for found in _typed_dicts(each)))
     schemas, components = msgspec.json.schema_components(
         [*types, *nested], schema_hook=_text_schema, ref_template=f"#/{place}/{{name}}"
@@ -23,7 +24,8 @@ def answer_schemas(types: Sequence[Any], place: str) -> tuple[list[Schema], dict
 
 
 def request_schema(request_type: type, leave_out: Iterable[str] = ()) -> Schema:
-    """Return the schema of a request without the fields in *leave_out*. null means that a field is left out."""
+    """Return the schema of a request without the fields in *leave_out*. null means that a field is
+    left out."""
     names = public_names(request_type)
     components = msgspec.json.schema_components([request_type], schema_hook=_text_schema)[1]
     schema = components[request_type.__name__]
@@ -85,7 +87,7 @@ def _describe(properties: Mapping[str, Schema], notes: Mapping[str, str]) -> Non
 def _text_schema(kind: type) -> Schema:
     """Return the schema of a text type in `model/json_types.py`."""
     facts = {name: value for name, value in vars(kind).items() if not name.startswith("_")}
-    return {"type": "string", "description": kind.__doc__, **facts}
+    return {"type": "string", "description": " ".join((kind.__doc__ or "").split()), **facts}
 
 
 def _typed_dicts(hint: Any) -> Iterator[Any]:

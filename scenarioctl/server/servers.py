@@ -59,7 +59,8 @@ class HttpServers:
             await acceptor.listen(listener)
 
     async def stop(self, seconds: float) -> None:
-        """Stop accepting connections, give requests *seconds* to finish, and close all connections."""
+        """Stop accepting connections, give requests *seconds* to finish, and close all
+        connections."""
         self.context.is_stopping = True
         # Event streams never end by themselves.
         self.context.follower.close()
@@ -88,7 +89,8 @@ def make_runner(application: web.Application) -> web.AppRunner:
 
 
 def connections_of(runner: web.AppRunner, limits: Limits) -> Callable[[], web.RequestHandler]:
-    """Return what makes the protocol of each connection to *runner*, which is set up, with our limits for request headers."""
+    """Return what makes the protocol of each connection to *runner*, which is set up, with our
+    limits for request headers."""
     assert runner.server is not None  # noqa: S101 - setup() has set it
     return partial(
         _Connection,
@@ -143,7 +145,8 @@ def build_servers(
     worker: "Worker | None" = None,
     endpoints: Sequence[Endpoint] = ENDPOINTS,
 ) -> HttpServers:
-    """Return the servers of *role* (`all`, `api` or `worker`) for *app*. The event loop must be running."""
+    """Return the servers of *role* (`all`, `api` or `worker`) for *app*. The event loop must be
+    running."""
     metrics = Metrics(__version__)
     follower, store = Follower(app, metrics), StoreMetrics(app)
     follower.on_close.append(store.close)
@@ -162,13 +165,16 @@ def build_servers(
 
 
 def build_application(server: str, context: ServerContext) -> web.Application:
-    """Return the aiohttp application of *server*: its operations, its pages, and the files of the web page."""
+    """Return the aiohttp application of *server*: its operations, its pages, and the files of the
+    web page."""
     # A page needs one origin, and the jobs may be run by the worker of another process.
     served = {"api", "worker", "both"} if server == "api" else {"worker", "both"}
     application = web.Application()
     rows = _add_routes(application.router, routes_of(server, served, context))
     elsewhere = web.UrlDispatcher()
-    _add_routes(elsewhere, [(row, _unused) for row in context.endpoints if row.server not in served])
+    _add_routes(
+        elsewhere, [(row, _unused) for row in context.endpoints if row.server not in served]
+    )
     named = [(row, path) for row in context.endpoints for path in (row.path, *row.also)]
     paths = Paths(
         application.router,
@@ -192,7 +198,9 @@ def routes_of(server: str, served: set[str], context: ServerContext) -> list[Rou
     return routes
 
 
-def _add_routes(router: web.UrlDispatcher, routes: Iterable[Route]) -> dict[web.AbstractRoute, Endpoint]:
+def _add_routes(
+    router: web.UrlDispatcher, routes: Iterable[Route]
+) -> dict[web.AbstractRoute, Endpoint]:
     routes = list(routes)
     literals = [path for row, _ in routes for path in (row.path, *row.also) if "{" not in path]
     rows: dict[web.AbstractRoute, Endpoint] = {}
@@ -200,7 +208,9 @@ def _add_routes(router: web.UrlDispatcher, routes: Iterable[Route]) -> dict[web.
         for path in (row.path, *row.also):
             pattern = _exclude(literals, path)
             for method in ("GET", "HEAD") if row.method == "GET" else (row.method,):
-                rows[router.add_route(method, pattern, handler, expect_handler=expect_nothing)] = row
+                rows[router.add_route(method, pattern, handler, expect_handler=expect_nothing)] = (
+                    row
+                )
     return rows
 
 
@@ -208,7 +218,9 @@ def _exclude(literals: Iterable[str], path: str) -> str:
     """Return *path* as an aiohttp pattern whose parameter doesn't match any of *literals*."""
     before, brace, rest = path.partition("{")
     name, _, after = rest.partition("}")
-    taken = [each for each in literals if brace and each.startswith(before) and each.endswith(after)]
+    taken = [
+        each for each in literals if brace and each.startswith(before) and each.endswith(after)
+    ]
     words = [re.escape(each[len(before) : len(each) - len(after)]) for each in taken]
     if not words:
         return path
@@ -221,7 +233,8 @@ async def _unused(request: web.Request) -> web.StreamResponse:  # noqa: ARG001 -
 
 
 def _quiet_logger() -> logging.Logger:
-    """Return a logger for aiohttp that drops malformed requests, with which any client could fill the log."""
+    """Return a logger for aiohttp that drops malformed requests, with which any client could fill
+    the log."""
     logger = logging.getLogger("scenarioctl.http.protocol")
     if not logger.filters:
         logger.addFilter(_is_own_fault)

@@ -1,5 +1,5 @@
-"""Server-sent events: log lines and drafts of jobs (`/job/events`), what the page's home shows (`/api/status/events`), and a
-sent transaction on its way (`/api/tx/events`).
+"""Server-sent events: log lines and drafts of jobs (`/job/events`), what the page's home shows
+(`/api/status/events`), and a sent transaction on its way (`/api/tx/events`).
 """
 
 import asyncio
@@ -67,7 +67,8 @@ class FollowJobs:
     id: OwnJobName | None = None
     #: Start after the event with this id, or `now`; at the beginning if left out.
     after: str = ""
-    #: Start with this many of the newest lines and of the newest drafts, at most 10000; with all if left out. `after` takes precedence.
+    #: Start with this many of the newest lines and of the newest drafts, at most 10000; with all if
+    #: left out. `after` takes precedence.
     tail: str | int = ""
 
 
@@ -99,7 +100,11 @@ class Follower:
     def enter(self) -> None:
         """Count a stream; raise RateLimited if there are too many."""
         if self.closed or self._metrics.streams >= STREAMS:
-            reason = "the daemon is stopping" if self.closed else f"{STREAMS} event streams are already open"
+            reason = (
+                "the daemon is stopping"
+                if self.closed
+                else f"{STREAMS} event streams are already open"
+            )
             raise RateLimited(f"{reason}; try again in 5 seconds", details={"retry_after": 5})
         self._metrics.streams += 1
         if self._looking is None:
@@ -107,7 +112,9 @@ class Follower:
                 "event streams cannot read changes of the store",
                 "bug while polling the store for changes",
             )
-            self._looking = asyncio.create_task(repeat(self._look, _PAUSE, trouble=trouble, bug=bug))
+            self._looking = asyncio.create_task(
+                repeat(self._look, _PAUSE, trouble=trouble, bug=bug)
+            )
 
     def leave(self) -> None:
         self._metrics.streams -= 1
@@ -132,8 +139,11 @@ class Follower:
         await asyncio.sleep(_PAUSE)
 
 
-async def repeat(work: Callable[[], Awaitable[None]], pause: float, *, trouble: str, bug: str) -> None:
-    """Do *work* again and again, after *pause* seconds if it failed: as *trouble*, each reason is logged once, or as a *bug*."""
+async def repeat(
+    work: Callable[[], Awaitable[None]], pause: float, *, trouble: str, bug: str
+) -> None:
+    """Do *work* again and again, after *pause* seconds if it failed: as *trouble*, each reason is
+    logged once, or as a *bug*."""
     reason = ""
     while True:
         try:
@@ -159,7 +169,8 @@ class Subscription(Protocol):
         """Return an event that is set when there may be news after this call."""
 
     async def send_news(self, response: web.StreamResponse) -> bool:
-        """Send a portion of the news; return whether there were any.  Raise Ended after the last ones."""
+        """Send a portion of the news; return whether there were any.  Raise Ended after the last
+        ones."""
 
 
 class Stream(ABC):
@@ -240,7 +251,8 @@ class EventStream(Stream):
         return _FollowedJobs(self._follower, job, position)
 
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
-        """Return the first position; raise NotFound for an unknown job, InvalidRequest or StaleCursor for an event id."""
+        """Return the first position; raise NotFound for an unknown job, InvalidRequest or
+        StaleCursor for an event id."""
         from scenarioctl.operations.lost_cursors import refuse_lost
 
         store = self._follower.app.store
@@ -280,7 +292,11 @@ class _FollowedJobs:
             await check_cursor(app, "log_lines", position.log, lines)
         for line in lines:
             position = Position(log=line.seq, mempool=position.mempool)
-            said: dict[str, Any] = {"id": line.job, "date": timestamp(line.written), "text": line.text}
+            said: dict[str, Any] = {
+                "id": line.job,
+                "date": timestamp(line.written),
+                "text": line.text,
+            }
             parts.append(write_event("log", said, id=position))
         now = app.clock()
         entries = await app.store.read_mempool(job, after=position.mempool, limit=PORTION)
@@ -338,7 +354,8 @@ def write_event(kind: str, said: Mapping[str, Any], *, id: object = "") -> bytes
 
 @asynccontextmanager
 async def sending(request: web.Request, response: web.StreamResponse) -> AsyncIterator[None]:
-    """Begin *response*, and end it after the block; disconnect the client if the block fails, which it can't be told."""
+    """Begin *response*, and end it after the block; disconnect the client if the block fails, which
+    it can't be told."""
     try:
         await response.prepare(request)
         yield
@@ -362,7 +379,8 @@ async def send(response: web.StreamResponse, data: bytes) -> None:
         await response.write(data)
 
 
-#: Seconds between two reads of the store: at least, and at most, since drafts expire without a write.
+#: Seconds between two reads of the store: at least, and at most, since drafts expire without a
+#: write.
 _LEAST, _MOST = 1.0, 10.0
 #: A read of the store is followed by a pause of so many times what it took.
 _REST = 10
@@ -425,14 +443,16 @@ class StatusPoller:
                 await written.wait()
 
     async def _ask_chains(self) -> None:
-        """Ask all chains; tell at once of those that answer another state than before, and of all at the end."""
+        """Ask all chains; tell at once of those that answer another state than before, and of all
+        at the end."""
         from scenarioctl.operations.status import ask_chain, chains_of_status, describe_chain
 
         async with self._follower.app.session() as app:
             chains = await chains_of_status(app)
             former = self._states
             states = {
-                chain.name: former.get(chain.name) or describe_chain(chain, "unknown") for chain in chains
+                chain.name: former.get(chain.name) or describe_chain(chain, "unknown")
+                for chain in chains
             }
             self._states = states
             if states.keys() != former.keys():
@@ -467,7 +487,9 @@ class StatusStream(Stream):
     async def begin(self, request: web.Request) -> Subscription:
         query = request.rel_url.raw_query_string
         if query:
-            raise InvalidRequest(f"the query string {shorten(query)} is not allowed here, expected none")
+            raise InvalidRequest(
+                f"the query string {shorten(query)} is not allowed here, expected none"
+            )
         return _FollowedStatus(self._poller)
 
     def enter(self) -> None:
@@ -497,7 +519,8 @@ class _FollowedStatus:
 
 #: Seconds between two questions to the chain: the time of a block on most chains.
 _BLOCK_TIME = 6.0
-#: The same for a transaction that neither the store nor the chain knows: it is searched for anew each time.
+#: The same for a transaction that neither the store nor the chain knows: it is searched for anew
+#: each time.
 _UNKNOWN_PAUSE = 60.0
 
 
@@ -539,7 +562,9 @@ class _FollowedTransaction:
         async with self._follower.app.session() as app:
             found, warnings = await examine(app, self._chain, self._hash, self._found)
         self._found = found
-        said: dict[str, Any] = describe_status(self._chain, self._hash, found) | {"warnings": list(warnings)}
+        said: dict[str, Any] = describe_status(self._chain, self._hash, found) | {
+            "warnings": list(warnings)
+        }
         self._event = write_event("status", said)
         pause = _UNKNOWN_PAUSE if found is None else _BLOCK_TIME
         self._due = asyncio.get_running_loop().time() + pause

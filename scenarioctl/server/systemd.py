@@ -1,6 +1,8 @@
-"""The daemon under systemd: its units, and notifications (sd_notify) of readiness, reloads, shutdown and watchdog.
+"""The daemon under systemd: its units, and notifications (sd_notify) of readiness, reloads,
+shutdown and watchdog.
 
-The units in `units/` say the reason for every line.  They name a program in /usr/bin, and are printed for the one that runs.
+The units in `units/` say the reason for every line.  They name a program in /usr/bin, and are
+printed for the one that runs.
 """
 
 import os
@@ -26,7 +28,9 @@ class SystemdNotifier:
         # A leading @ means the abstract namespace, whose names start with NUL.
         self._address = "\0" + address[1:] if address.startswith("@") else address
         microseconds, process = (self.variables.get(name, "") for name in names[1:])
-        counts = microseconds.isascii() and microseconds.isdigit() and process in ("", str(os.getpid()))
+        counts = (
+            microseconds.isascii() and microseconds.isdigit() and process in ("", str(os.getpid()))
+        )
         #: Seconds within which the watchdog expects a notification; 0 without a watchdog.
         self.watchdog = int(microseconds) / 1_000_000 if counts else 0.0
 
@@ -46,7 +50,9 @@ class SystemdNotifier:
         self.tell("READY=1", f"STATUS={status}")
 
     def reloading(self) -> None:
-        self.tell("RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
+        self.tell(
+            "RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
+        )
 
     def stopping(self) -> None:
         self.tell("STOPPING=1", "STATUS=Stopping: requests and runs in progress may finish")
@@ -59,7 +65,10 @@ class SystemdNotifier:
 _HOMES = ("/home/", "/root/", "/run/user/")
 #: What a home directory with the program in it changes.
 _NO_HOMES = "# Home directories are inaccessible.\nProtectHome=yes\n"
-_READ_ONLY_HOMES = "# Home directories are read-only instead of inaccessible, because the program or its Python is in one.\nProtectHome=read-only\n"
+_READ_ONLY_HOMES = (
+    "# Home directories are read-only instead of inaccessible, because the program or its "
+    "Python is in one.\nProtectHome=read-only\n"
+)
 #: The program in the units.
 _PROGRAM = "/usr/bin/scenarioctl"
 UNITS = Path(__file__).with_name("units")
@@ -74,7 +83,8 @@ def program() -> tuple[str, ...]:
 
 
 def shut_folder(*files: str) -> Path | None:
-    """Return the first directory on the path to one of *files* that other users can't enter; None if there is none."""
+    """Return the first directory on the path to one of *files* that other users can't enter; None
+    if there is none."""
     for file in files:
         # Check the path of a link and the path of its target.
         for folder in (*reversed(Path(file).parents), *reversed(Path(file).resolve().parents)):
@@ -92,14 +102,16 @@ def interpreter() -> str:
 
 
 def service_unit(*words: str, options: Sequence[str] = (), python: str = "") -> str:
-    """Return the service unit that runs the command *words*, whose interpreter is *python*, as a daemon with *options*."""
+    """Return the service unit that runs the command *words*, whose interpreter is *python*, as a
+    daemon with *options*."""
     more = "".join(" " + _quoted(option.replace("$", "$$")) for option in options)
     unit = _for_program("scenarioctl.service", words, python)
     return unit.replace(" daemon\n", f" daemon{more}\n", 1)
 
 
 def template_unit(*words: str, role: str, python: str = "") -> str:
-    """Return the template of units that run the command *words* as daemons of *role*, each on the port that is its instance."""
+    """Return the template of units that run the command *words* as daemons of *role*, each on the
+    port that is its instance."""
     return _for_program(f"scenarioctl-{role}@.service", words, python)
 
 

@@ -1,14 +1,17 @@
-"""Where scenarios are kept: the records of a store, and how one is opened.  What a store does is in `store.py`.
+"""Where scenarios are kept: the records of a store, and how one is opened.  What a store does is in
+`store.py`.
 
-Nothing here assumes that all processes run on one machine.  What any store must hold beyond its methods:
+Nothing here assumes that all processes run on one machine.  What any store must hold beyond its
+methods:
 
-- Time.  Leases run by the store's own clock, and it alone judges what is due; callers give durations.  A store documents what a
-  reboot or a clock that is set does to them.
-- Cursors.  `seq` of log lines and drafts and `id` of events grow in the order in which rows become visible: once a
-  reader has seen a number, no smaller one appears any more.  A store whose writers commit side by side has to give the
-  numbers out under a lock that is held until the commit.
-- Text.  It has no NUL characters and no lone surrogates.  Text of a request is refused for them, with the field's
-  name; in what a run leaves behind each is replaced by `?`, since a run must not be lost.
+- Time.  Leases run by the store's own clock, and it alone judges what is due; callers give
+  durations.  A store documents what a reboot or a clock that is set does to them.
+- Cursors.  `seq` of log lines and drafts and `id` of events grow in the order in which rows become
+  visible: once a reader has seen a number, no smaller one appears any more.  A store whose writers
+  commit side by side has to give the numbers out under a lock that is held until the commit.
+- Text.  It has no NUL characters and no lone surrogates.  Text of a request is refused for them,
+  with the field's name; in what a run leaves behind each is replaced by `?`, since a run must not
+  be lost.
 """
 
 import time
@@ -40,7 +43,8 @@ class StoredScenario:
     id: str
     blob: bytes
     summary: str
-    #: Each chain that appears in any node, as `template stats` counts it; read back sorted, each once.
+    #: Each chain that appears in any node, as `template stats` counts it; read back sorted, each
+    #: once.
     chains: tuple[str, ...]
     #: Nanoseconds since 1970, UTC.
     created: int
@@ -51,7 +55,8 @@ class StoredScenario:
     name: str = ""
     #: Words that its author sorts it by; read back sorted, each once.
     tags: tuple[str, ...] = ()
-    #: Hash of the diagram, the same for the same diagram; empty where nobody looks for it.  Not read back.
+    #: Hash of the diagram, the same for the same diagram; empty where nobody looks for it.  Not
+    #: read back.
     digest: bytes = field(default=b"", compare=False)
 
     @property
@@ -144,10 +149,13 @@ def open_store(
     wall: Callable[[], int] = time.time_ns,
     **server: Any,
 ) -> "Store":
-    """Open the store at *location*, a path or a URL; without *create* the first write creates a file.
+    """Open the store at *location*, a path or a URL; without *create* the first write creates a
+    file.
 
-    *wall* is the clock of a file, in nanoseconds since 1970; a server has its own.  *server* are fields of `ServerSettings`, for a URL.  InvalidRequest if the location can't be used, StoreBusy while another
-    process locks a file; both name *location*.  A server is asked by the first question.
+    *wall* is the clock of a file, in nanoseconds since 1970; a server has its own.  *server* are
+    fields of `ServerSettings`, for a URL.  InvalidRequest if the location can't be used, StoreBusy
+    while another process locks a file; both name *location*.  A server is asked by the first
+    question.
     """
     text = fspath(location)
     if is_server(text):
@@ -170,7 +178,10 @@ async def create_store(location: str, *, grant: str = "") -> bool:
         return await initialize(ServerSettings(url=location, role="init"), grant=grant)
     if grant:
         raise InvalidRequest(
-            field="grant", value=grant, problem="needs a store on a server", expected="a postgresql:// URL"
+            field="grant",
+            value=grant,
+            problem="needs a store on a server",
+            expected="a postgresql:// URL",
         )
     is_new = not Path(location).exists()
     await open_store(location).close()
@@ -178,8 +189,11 @@ async def create_store(location: str, *, grant: str = "") -> bool:
 
 
 def back_up_store(location: str, target: str, *, keep: int = 0, now: int = 0) -> "Backup":
-    """Copy the store at *location*, a file, to the new file *target* while others use it, as `back_up` says."""
-    source = _embedded_file(location, "Back it up with: pg_dump --format custom --file FILE DATABASE")
+    """Copy the store at *location*, a file, to the new file *target* while others use it, as
+    `back_up` says."""
+    source = _embedded_file(
+        location, "Back it up with: pg_dump --format custom --file FILE DATABASE"
+    )
     require_file(location)
     path = _backup_path(target)
     from scenarioctl.stores.sqlite.backup import DATE, back_up
@@ -194,7 +208,8 @@ def back_up_store(location: str, target: str, *, keep: int = 0, now: int = 0) ->
 
 
 async def restore_store(location: str, source: str, *, now: int) -> "Restored":
-    """Put a copy of the backup *source* in place of the store at *location*, a file, as `restore` says."""
+    """Put a copy of the backup *source* in place of the store at *location*, a file, as `restore`
+    says."""
     store = _embedded_file(
         location, "Restore it with: pg_restore --clean --if-exists --dbname DATABASE FILE"
     ).path
@@ -210,7 +225,8 @@ async def restore_store(location: str, source: str, *, now: int) -> "Restored":
 
 
 def _embedded_file(location: str, otherwise: str) -> "DatabaseFile":
-    """Return the file of the store at *location*; InvalidRequest says what to do *otherwise*, with one on a server."""
+    """Return the file of the store at *location*; InvalidRequest says what to do *otherwise*, with
+    one on a server."""
     if is_server(location):
         raise InvalidRequest(
             field="store",
@@ -226,13 +242,17 @@ def _embedded_file(location: str, otherwise: str) -> "DatabaseFile":
 def _backup_path(given: str) -> Path:
     if not given or "\0" in given or "://" in given:
         raise InvalidRequest(
-            field="file", value=given, problem="is not a path", expected="one like scenarios-2026-11-26.db"
+            field="file",
+            value=given,
+            problem="is not a path",
+            expected="one like scenarios-2026-11-26.db",
         )
     return Path(given)
 
 
 async def migrate_store(location: str, *, contract: bool = False) -> Migrated:
-    """Take the tables of the store at *location* to the version of this program, as far as older daemons allow.
+    """Take the tables of the store at *location* to the version of this program, as far as older
+    daemons allow.
 
     *contract*: no older daemon runs any more.  A file is migrated when it is opened.
     """
@@ -289,12 +309,14 @@ def _open_postgres(url: str, **server: Any) -> "Store":
 
 @contextmanager
 def needing_libraries() -> Iterator[None]:
-    """Import modules of the store on a server; InvalidRequest if its libraries are not installed."""
+    """Import modules of the store on a server; InvalidRequest if its libraries are not
+    installed."""
     try:
         yield
     except ImportError as error:
         if (error.name or "").startswith("scenarioctl"):
             raise
         raise InvalidRequest(
-            "store postgresql://… needs the PostgreSQL libraries, install them with: pip install 'scenarioctl[postgres]'"
+            "store postgresql://… needs the PostgreSQL libraries, install them with: pip "
+            "install 'scenarioctl[postgres]'"
         ) from error

@@ -23,15 +23,19 @@ class AddressBook:
         return await self._store.read(_read_all)
 
     async def put(self, entry: NamedAddress) -> None:
-        """Add *entry*, or change how the same account of the same name is spelled, whether it is watched, and who acts for it.
+        """Add *entry*, or change how the same account of the same name is spelled, whether it is
+        watched, and who acts for it.
 
-        Conflict if another account has the name or one that looks like it, if the account has another name, or if the book is full.
+        Conflict if another account has the name or one that looks like it, if the account has
+        another name, or if the book is full.
         """
         await self._store.write(partial(_put, entry))
 
     async def remove(self, name: str) -> bool:
         """Remove the entry; False if there is none."""
-        return await self._store.write(partial(find, statements.REMOVE_ADDRESS, name=name)) is not None
+        return (
+            await self._store.write(partial(find, statements.REMOVE_ADDRESS, name=name)) is not None
+        )
 
 
 def _read_all() -> Operation[list[NamedAddress]]:
@@ -64,17 +68,21 @@ def _refuse_mix_up(entry: NamedAddress, entries: list[NamedAddress]) -> None:
     for each in entries:
         if each.name == entry.name:
             raise Conflict(
-                f"{each.name!r} is the name of {each.address}: to use it for another account, remove it first, with address remove"
+                f"{each.name!r} is the name of {each.address}: to use it for another "
+                "account, remove it first, with address remove"
             ).blame("name", each.name)
         if each.account == entry.account:
             raise Conflict(
-                f"{entry.address} has the name {each.name!r}: use that, or remove it first, with address remove"
+                f"{entry.address} has the name {each.name!r}: use that, or remove it "
+                "first, with address remove"
             ).blame("address", entry.address)
         if appearance(each.name) == appearance(entry.name):
             raise Conflict(
-                f"the name {entry.name!r} is easily confused with {each.name!r}, which means {each.address}: choose another name"
+                f"the name {entry.name!r} is easily confused with {each.name!r}, which "
+                f"means {each.address}: choose another name"
             ).blame("name", entry.name)
     if len(entries) >= MOST:
         raise Conflict(
-            f"the address book has {MOST} names, the most there can be: remove one first, with address remove"
+            f"the address book has {MOST} names, the most there can be: remove one first, "
+            "with address remove"
         )

@@ -1,11 +1,13 @@
 """Copying all that a store keeps into another one, with the same numbers.
 
-The rows of each table are copied in the order of their keys, a portion at a time.  What the target has is therefore the
-beginning of what the source has: it tells where to go on after an interruption.
+The rows of each table are copied in the order of their keys, a portion at a time.  What the target
+has is therefore the beginning of what the source has: it tells where to go on after an
+interruption.
 
-Nobody else writes to the source meanwhile (`Store.frozen`), and each row is read once on either side: what the target has
-already is compared with the source first, and what was copied is read back at the end.  Equal hashes of both sides therefore
-say that the target has what the source had, and nothing else.
+Nobody else writes to the source meanwhile (`Store.frozen`), and each row is read once on either
+side: what the target has already is compared with the source first, and what was copied is read
+back at the end.  Equal hashes of both sides therefore say that the target has what the source had,
+and nothing else.
 
 To copy one more table, add it to `TABLES`.
 """
@@ -51,7 +53,8 @@ class TableColumns:
     """What is copied of a table."""
 
     name: str
-    #: The kinds of its columns, by name: one of `_KINDS`, with `?` if there may be no value, a `list` of texts, or `json`.
+    #: The kinds of its columns, by name: one of `_KINDS`, with `?` if there may be no value, a
+    #: `list` of texts, or `json`.
     columns: Mapping[str, str]
     key: tuple[str, ...]
     #: The column that names the scenario of a row; empty if there is none.
@@ -72,17 +75,24 @@ class TableColumns:
 _KINDS: Mapping[str, type] = {"int": int, "text": str, "bytes": bytes}
 
 
-def _table(name: str, columns: str, *, key: str = "seq", scenario: str = "job", **fixed: Any) -> TableColumns:
+def _table(
+    name: str, columns: str, *, key: str = "seq", scenario: str = "job", **fixed: Any
+) -> TableColumns:
     groups = [group.split() for group in columns.split(";")]
     kinds = {column: kind for kind, *some in groups for column in some}
-    return TableColumns(name=name, columns=kinds, key=tuple(key.split()), scenario=scenario, fixed=fixed)
+    return TableColumns(
+        name=name, columns=kinds, key=tuple(key.split()), scenario=scenario, fixed=fixed
+    )
 
 
 #: Each after those that it refers to.
 TABLES = (
     _table(
         "scenarios",
-        "int seq created updated size; text id summary name; list chains webhooks tags; bytes? digest; bytes blob",
+        (
+            "int seq created updated size; text id summary name; list chains webhooks tags; "
+            "bytes? digest; bytes blob"
+        ),
         scenario="id",
     ),
     _table(
@@ -99,12 +109,19 @@ TABLES = (
         rung=0,
     ),
     _table(
-        "runs", "int seq planned started finished lines drafts; int? epoch occurrence; text job failure steps"
+        "runs",
+        (
+            "int seq planned started finished lines drafts; int? epoch occurrence; text job "
+            "failure steps"
+        ),
     ),
     _table("log_lines", "int seq written; text job text"),
     _table(
         "mempool",
-        "int seq date; int? spec_version expires occurrence; text job chain amount tx_type node flag tx human uuid beside",
+        (
+            "int seq date; int? spec_version expires occurrence; text job chain amount tx_type "
+            "node flag tx human uuid beside"
+        ),
     ),
     _table("tallies", "text job; int lines entries runs", key="job"),
     _table("webhook_events", "int id received; text uuid content", key="id", scenario=""),
@@ -122,12 +139,18 @@ TABLES = (
     ),
     _table(
         "sent_transactions",
-        "text chain hash signer job scenario node state block effects says name; int sent at_block searched revision;"
+        "text chain hash signer job scenario node state block effects says name; int sent "
+        "at_block searched revision;"
         " int? nonce valid_until draft block_number",
         key="chain hash",
         scenario="",
     ),
-    _table("addresses", "text name account address layers; int watched created", key="name", scenario=""),
+    _table(
+        "addresses",
+        "text name account address layers; int watched created",
+        key="name",
+        scenario="",
+    ),
     _table("forks", "text counter; int first last", key="counter first", scenario=""),
 )
 
@@ -229,12 +252,14 @@ class StoreCopy:
         async with _opened(source, is_source=True) as first, _opened(target) as second:
             if await first.store.place() == await second.store.place():
                 raise InvalidRequest(
-                    f"store {second.name} is the same as {first.name}, expected another one to copy into"
+                    f"store {second.name} is the same as {first.name}, expected another "
+                    "one to copy into"
                 )
             for place in (first, second):
                 if await place.store.has_worker():
                     raise Conflict(
-                        f"store {place.name} cannot take part in a copy while a worker uses it: stop the daemons of both stores."
+                        f"store {place.name} cannot take part in a copy while a worker "
+                        "uses it: stop the daemons of both stores."
                         f" A worker that was killed may count for another {LEASE_SECONDS:g} seconds"
                     )
             copy = cls(first, second)
@@ -242,7 +267,8 @@ class StoreCopy:
             yield copy
 
     async def _look_at_target(self) -> None:
-        """Refuse a target with other content before anything is changed, as far as a glance can tell."""
+        """Refuse a target with other content before anything is changed, as far as a glance can
+        tell."""
         for table in TABLES:
             here, there = _Reading(self._source, table), _Reading(self._target, table)
             await there.read(up_to=1)
@@ -253,7 +279,8 @@ class StoreCopy:
                 raise self._other_content(table)
 
     async def stop_jobs(self, *, stop: bool, now: int) -> list[str]:
-        """Stop the source's running jobs and return their ids; Conflict if there are some, unless *stop*."""
+        """Stop the source's running jobs and return their ids; Conflict if there are some, unless
+        *stop*."""
         running = await self._source.store.list_jobs(limit=1, state=JobState.RUNNING)
         if running.total and not stop:
             raise self._running(running.total)
@@ -286,7 +313,10 @@ class StoreCopy:
             progress(done, total)
 
         tell([])
-        readings = [(table, _Reading(self._source, table), _Reading(self._target, table)) for table in TABLES]
+        readings = [
+            (table, _Reading(self._source, table), _Reading(self._target, table))
+            for table in TABLES
+        ]
         begun = {}
         for table, here, there in readings:
             await there.read(tell=tell)
@@ -306,12 +336,16 @@ class StoreCopy:
             await there.read(tell=tell)
             if here.digest != there.digest:
                 raise Conflict(
-                    f"store {self._target.name} was changed during the copy: its table {table.name} differs from that of"
+                    f"store {self._target.name} was changed during the copy: its table "
+                    f"{table.name} differs from that of"
                     f" {self._source.name}. Stop all daemons, and copy into an empty store"
                 )
             copied.append(
                 CopiedTable(
-                    name=table.name, rows=here.rows, copied=here.rows - begun[table.name], digest=here.digest
+                    name=table.name,
+                    rows=here.rows,
+                    copied=here.rows - begun[table.name],
+                    digest=here.digest,
                 )
             )
         return copied
@@ -323,18 +357,21 @@ class StoreCopy:
         except store.integrity_error as error:
             reason = str(error).partition("\n")[0]
             raise Conflict(
-                f"the copy's table {table.name} refuses a row ({reason}): stop all other users of the stores during the copy"
+                f"the copy's table {table.name} refuses a row ({reason}): stop all other "
+                "users of the stores during the copy"
             ) from error
 
     def _running(self, count: int) -> Conflict:
         jobs, them = ("1 job is", "it") if count == 1 else (f"{count} jobs are", "them")
         return Conflict(
-            f"store {self._source.name} cannot be copied while {jobs} running: stop {them}, or pass --stop-jobs"
+            f"store {self._source.name} cannot be copied while {jobs} running: stop "
+            f"{them}, or pass --stop-jobs"
         )
 
     def _other_content(self, table: TableColumns) -> Conflict:
         return Conflict(
-            f"store {self._target.name} has other content than {self._source.name}, in its table {table.name}:"
+            f"store {self._target.name} has other content than {self._source.name}, in its "
+            f"table {table.name}:"
             " name an empty store"
         )
 
@@ -372,7 +409,10 @@ class _DamagedStore(StoreFailed):
 
 def _damaged(place: Place, table: TableColumns, row: Row, column: str) -> _DamagedStore:
     key = ", ".join(str(value) for value in table.key_of(row))
-    what = f"store {place.name} has a damaged row: {column} of {shorten(key)} in its table {table.name}"
+    what = (
+        f"store {place.name} has a damaged row: {column} of {shorten(key)} in its table "
+        f"{table.name}"
+    )
     if not table.scenario:
         return _DamagedStore(f"{what}. Delete the row, and copy into an empty store")
     id = shorten(dict(zip(table.columns, row, strict=True))[table.scenario])
@@ -380,14 +420,17 @@ def _damaged(place: Place, table: TableColumns, row: Row, column: str) -> _Damag
 
 
 def _same(kind: str, value: Any) -> Any:
-    """Return what *value* is in every store; ValueError, TypeError or RecursionError if not every one can keep it."""
+    """Return what *value* is in every store; ValueError, TypeError or RecursionError if not every
+    one can keep it."""
     if kind == "list":
         return tuple(sorted(read_texts(value)))
     if kind == "json":
         return json.dumps(json.loads(value), sort_keys=True)
     if value is None and kind.endswith("?"):
         return None
-    if not isinstance(value, _KINDS[kind.rstrip("?")]) or (isinstance(value, str) and "\0" in value):
+    if not isinstance(value, _KINDS[kind.rstrip("?")]) or (
+        isinstance(value, str) and "\0" in value
+    ):
         raise ValueError
     return value
 
@@ -398,17 +441,27 @@ def _count(table: TableColumns) -> Operation[int]:
 
 
 def _read_portion(table: TableColumns, *, after: Row, rows: int) -> Operation[list[Row]]:
-    """Return rows with keys above *after*, sorted; at most *rows*, and no more once they have BYTES.
+    """Return rows with keys above *after*, sorted; at most *rows*, and no more once they have
+    BYTES.
 
     There is none at the end of the table.  () is below all keys.
     """
-    values = {"rows": rows, "size": BYTES, **{f"after_{place}": part for place, part in enumerate(after)}}
-    columns = {
-        name: f"CAST({name} AS text)" if kind == "json" else name for name, kind in table.columns.items()
+    values = {
+        "rows": rows,
+        "size": BYTES,
+        **{f"after_{place}": part for place, part in enumerate(after)},
     }
-    long = tuple(columns[name] for name, kind in table.columns.items() if kind in ("text", "bytes", "json"))
+    columns = {
+        name: f"CAST({name} AS text)" if kind == "json" else name
+        for name, kind in table.columns.items()
+    }
+    long = tuple(
+        columns[name] for name, kind in table.columns.items() if kind in ("text", "bytes", "json")
+    )
     measuring = statements.measure_rows(table.name, table.key, long, after=bool(after))
-    reading = statements.read_rows(table.name, table.key, tuple(columns.values()), after=bool(after))
+    reading = statements.read_rows(
+        table.name, table.key, tuple(columns.values()), after=bool(after)
+    )
     ((count,),) = yield measuring, values
     return (yield reading, {**values, "rows": count})
 
@@ -426,7 +479,8 @@ def _add(table: TableColumns, rows: Sequence[Row]) -> Operation[None]:
 
 
 def _last_numbers() -> Operation[dict[str, int]]:
-    """Return the highest number that each numbered table has given to a row, also if the row is gone."""
+    """Return the highest number that each numbered table has given to a row, also if the row is
+    gone."""
     numbers = {}
     for table in TABLES:
         if table.is_numbered:

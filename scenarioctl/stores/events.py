@@ -1,7 +1,9 @@
-"""What arrives at webhooks, and the notifications that are not delivered yet: operations over a store.
+"""What arrives at webhooks, and the notifications that are not delivered yet: operations over a
+store.
 
-A store keeps notifications with the runs that they tell of.  One is due at a time of the callers' wall clock.  A claim makes
-it due again later, so that it is repeated if who claimed it ends before it has said what became of it.
+A store keeps notifications with the runs that they tell of.  One is due at a time of the callers'
+wall clock.  A claim makes it due again later, so that it is repeated if who claimed it ends before
+it has said what became of it.
 """
 
 import json
@@ -21,7 +23,16 @@ from scenarioctl.model.notifications import (
     QueuedNotification,
 )
 from scenarioctl.stores import statements
-from scenarioctl.stores.operations import CONCLUDE, Asking, Operation, Ring, Row, find, find_all, lock_key
+from scenarioctl.stores.operations import (
+    CONCLUDE,
+    Asking,
+    Operation,
+    Ring,
+    Row,
+    find,
+    find_all,
+    lock_key,
+)
 from scenarioctl.stores.retention import EVENTS, trim_bytes
 from scenarioctl.stores.rows import PORTION, clean
 from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
@@ -31,7 +42,8 @@ _FEW = 2
 
 
 def put(uuid: str, content: Any, *, now: int, retention: Retention) -> Operation[list[Row]]:
-    """Store an event, and let the runs go on that wait for it; return the list that has its id after the commit."""
+    """Store an event, and let the runs go on that wait for it; return the list that has its id
+    after the commit."""
     # Deletions of the webhook's events wait; others add theirs side by side.
     yield statements.LOCK_WEBHOOK_SHARED, {"key": lock_key(uuid.encode())}
     yield from check_named(uuid)
@@ -50,7 +62,9 @@ def put(uuid: str, content: Any, *, now: int, retention: Retention) -> Operation
 
 
 def newest(uuid: str, *, job: str, after: int) -> Operation[WebhookEvent | None]:
-    row = yield from find(statements.NEWEST_EVENT, uuid=uuid, job=job, after=min(after, INTEGER_MAX))
+    row = yield from find(
+        statements.NEWEST_EVENT, uuid=uuid, job=job, after=min(after, INTEGER_MAX)
+    )
     return None if row is None else _read_event(row)
 
 
@@ -117,7 +131,8 @@ class Outbox:
     async def claim(
         self, *, now: int, until: int, limit: int, without: Collection[str] = ()
     ) -> list[QueuedNotification]:
-        """Return up to *limit* notifications due by *now*, oldest first, which are then due again at *until*.
+        """Return up to *limit* notifications due by *now*, oldest first, which are then due again
+        at *until*.
 
         None goes to a URL of *without*.  Of all callers, one gets a notification.
         """
@@ -128,7 +143,8 @@ class Outbox:
         return await self._store.write(partial(_claim, until, {**due, "limit": limit}))
 
     async def retry(self, notification: QueuedNotification, *, due: int, error: str) -> None:
-        """Count a failed attempt, and let the notification be due again at *due*, unless another has claimed it since."""
+        """Count a failed attempt, and let the notification be due again at *due*, unless another
+        has claimed it since."""
         retry = partial(
             find_all,
             statements.RETRY_NOTIFICATION,
@@ -145,9 +161,13 @@ class Outbox:
         await self._store.write(drop, alone=True)
 
     async def prune(self, *, before: int, most: int) -> Mapping[str, int]:
-        """Remove notifications created *before*, and the oldest of a job beyond *most*; return how many of each job."""
+        """Remove notifications created *before*, and the oldest of a job beyond *most*; return how
+        many of each job."""
         bounds = {"before": before, "most": most}
-        if await self._store.read(partial(find, statements.HAS_NOTIFICATIONS_TO_PRUNE, **bounds)) is None:
+        if (
+            await self._store.read(partial(find, statements.HAS_NOTIFICATIONS_TO_PRUNE, **bounds))
+            is None
+        ):
             return {}
         removed = await self._store.write(
             partial(find_all, statements.PRUNE_NOTIFICATIONS, **bounds), alone=True
@@ -164,13 +184,21 @@ class Outbox:
 
 def notifications_of(run: FinishedRun, *, pauses: bool) -> list[NewNotification]:
     """Return the notifications that are stored with *run*; *pauses*: the job is paused by it."""
-    return [each for each in run.notifications if pauses or each.event is not NotificationEvent.JOB_PAUSED]
+    return [
+        each
+        for each in run.notifications
+        if pauses or each.event is not NotificationEvent.JOB_PAUSED
+    ]
 
 
-def still_true(notifications: Collection[NewNotification], flagged: Collection[int]) -> list[NewNotification]:
-    """Return *notifications* without drafts that others have flagged, and without those that are left with none."""
+def still_true(
+    notifications: Collection[NewNotification], flagged: Collection[int]
+) -> list[NewNotification]:
+    """Return *notifications* without drafts that others have flagged, and without those that are
+    left with none."""
     kept = [
-        replace(each, drafts=tuple(seq for seq in each.drafts if seq in flagged)) for each in notifications
+        replace(each, drafts=tuple(seq for seq in each.drafts if seq in flagged))
+        for each in notifications
     ]
     return [each for each in kept if each.drafts]
 
@@ -183,7 +211,8 @@ def _claim(until: int, due: Mapping[str, object]) -> Operation[list[QueuedNotifi
 
 
 def _read_all(rows: Iterable[Row], *, due: int) -> list[QueuedNotification]:
-    """Return the notifications in *rows*, which are due again at *due*, without those that this version can't read."""
+    """Return the notifications in *rows*, which are due again at *due*, without those that this
+    version can't read."""
     found = []
     for row in rows:
         # A newer version may share the store, and one row must not hold up the others.
@@ -193,7 +222,8 @@ def _read_all(rows: Iterable[Row], *, due: int) -> list[QueuedNotification]:
 
 
 def _read_notification(row: Row, *, due: int) -> QueuedNotification:
-    """Return a notification without drafts if those are damaged; ValueError or TypeError for anything else that is unknown."""
+    """Return a notification without drafts if those are damaged; ValueError or TypeError for
+    anything else that is unknown."""
     seq, id, job, event, created, attempts, format, url, drafts, reason, operation = row
     try:
         numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))

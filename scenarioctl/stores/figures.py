@@ -80,7 +80,8 @@ class Usage:
 
     #: Writes that it asked for.
     writes: int
-    #: Of the reads and writes that the store answered: without the wait for a connection of the pool.
+    #: Of the reads and writes that the store answered: without the wait for a connection of the
+    #: pool.
     seconds: Histogram
     #: Reads and writes that failed because of the store: it was away, busy, full, or damaged.
     errors: int
@@ -99,7 +100,8 @@ class Failures:
         self._named = f"store {name}"
 
     def note(self, error: ScenarioctlError) -> None:
-        """Count *error*, unless it is that of the request; logs of jobs, which quote its statement, don't tell the address."""
+        """Count *error*, unless it is that of the request; logs of jobs, which quote its statement,
+        don't tell the address."""
         if isinstance(error, (StoreBusy, StoreFailed, StoreUnavailable)):
             self.count += 1
             error.statement = str(error).replace(self._named, "the store")

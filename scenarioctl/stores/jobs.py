@@ -1,9 +1,10 @@
 """Jobs, and who runs the next leg of each: operations over a store.
 
-A run in progress is part of the row of its job.  While a leg is in progress, `owner` says whose, and `epoch` is the number by which
-the end of the leg is accepted.  Between two legs `saved` has what the next one goes on with, `due` when it begins at the latest,
-and `webhook` whose event lets it begin at once.  `leg` counts what is planned: a worker begins the leg whose number it was rung for,
-or none.  What is due is judged by the store's clock alone.
+A run in progress is part of the row of its job.  While a leg is in progress, `owner` says whose,
+and `epoch` is the number by which the end of the leg is accepted.  Between two legs `saved` has
+what the next one goes on with, `due` when it begins at the latest, and `webhook` whose event lets
+it begin at once.  `leg` counts what is planned: a worker begins the leg whose number it was rung
+for, or none.  What is due is judged by the store's clock alone.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -36,8 +37,8 @@ _AT_ONCE = 500
 #: Nanoseconds for which a silent worker is listed, and how many are.
 _SHOWN = 3600 * SECOND
 _WORKERS = 200
-#: Jobs that one transaction rings for again.  Bells are hardly ever lost; and if so much is due that all of them wait, each
-#: further one makes the wait longer.
+#: Jobs that one transaction rings for again.  Bells are hardly ever lost; and if so much is due
+#: that all of them wait, each further one makes the wait longer.
 _AGAIN = 50
 
 
@@ -55,10 +56,11 @@ def get(id: str) -> Operation[Job | None]:
 
 
 def start(job: Job) -> Operation[bool]:
-    """Start *job* with its schedule, due, planned and changed; False, and nothing changes, if it is running.
+    """Start *job* with its schedule, due, planned and changed; False, and nothing changes, if it is
+    running.
 
-    The epoch grows and the counts restart at zero.  A run of an earlier start that is still in progress is not kept.
-    NotFound if there is no such scenario.
+    The epoch grows and the counts restart at zero.  A run of an earlier start that is still in
+    progress is not kept. NotFound if there is no such scenario.
     """
     check_job(job)
     yield statements.LOCK_JOB, {"id": job.id}
@@ -127,7 +129,9 @@ def _change(job: Job, *, leg: int, former: Job, ends: bool) -> Operation[None]:
         yield from ring([(job.id, leg + 1, job.due)], moment)
 
 
-def list_page(*, limit: int, after: str, state: JobState | None, failing: bool) -> Operation[JobPage]:
+def list_page(
+    *, limit: int, after: str, state: JobState | None, failing: bool
+) -> Operation[JobPage]:
     condition = "j.state = :state" if state is not None else "1 = 1"
     if failing:
         condition = statements.FAILING
@@ -137,7 +141,12 @@ def list_page(*, limit: int, after: str, state: JobState | None, failing: bool) 
     )
     rows = yield (
         asked,
-        {"state": state and state.value, "changed": position[0], "id": position[1], "limit": limit + 1},
+        {
+            "state": state and state.value,
+            "changed": position[0],
+            "id": position[1],
+            "limit": limit + 1,
+        },
     )
     found = [row[1:] for row in rows if row[1] is not None]
     # As it is in the row, which may be damaged.
@@ -154,14 +163,17 @@ def count_drafts(ids: Sequence[str], *, now: int) -> Operation[dict[str, int]]:
 
 
 def waiting_drafts(*, now: int, soon: int, limit: int) -> Operation[WaitingDrafts]:
-    """Return the newest draft of each job that waits for a signature *now*, up to *limit*: those first that expire first.
+    """Return the newest draft of each job that waits for a signature *now*, up to *limit*: those
+    first that expire first.
 
-    A job counts as `expiring` if it will have none any more at *soon*.  Reads as many rows as there are jobs, however
-    many drafts they have.
+    A job counts as `expiring` if it will have none any more at *soon*.  Reads as many rows as there
+    are jobs, however many drafts they have.
     """
     rows = yield statements.WAITING_DRAFTS, {"now": now}
     shown = [job for job, _, _ in rows[:limit]]
-    counts: dict[str, int] = dict((yield statements.COUNT_WAITING_DRAFTS, {"now": now, "ids": shown}))
+    counts: dict[str, int] = dict(
+        (yield statements.COUNT_WAITING_DRAFTS, {"now": now, "ids": shown})
+    )
     return WaitingDrafts(
         items=tuple(
             # Without a count, it was sent between the two questions.
@@ -209,13 +221,15 @@ def next_due() -> Operation[int | None]:
 
 
 def until_due() -> Operation[int | None]:
-    """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is.  Reads one row."""
+    """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is.
+    Reads one row."""
     due = yield from next_due()
     return None if due is None else due - (yield from now())
 
 
 def find_due(limit: int) -> Operation[list[tuple[str, int]]]:
-    """Return up to *limit* legs that are due and that nobody has begun: job and number, in the order in which they are due."""
+    """Return up to *limit* legs that are due and that nobody has begun: job and number, in the
+    order in which they are due."""
     return [(id, leg) for id, leg in (yield statements.FIND_DUE, {"limit": limit})]
 
 
@@ -243,7 +257,9 @@ def begin(id: str, *, leg: int, owner: str) -> Operation[Leg | None]:
     )
 
 
-def renew(owner: str, *, lease: int, version: str = "", offset: int | None = None) -> Operation[RenewedLease]:
+def renew(
+    owner: str, *, lease: int, version: str = "", offset: int | None = None
+) -> Operation[RenewedLease]:
     """Let the owner's legs be its own for *lease* nanoseconds from now; return which they are.
 
     *version* and *offset* are those of `KnownWorker`.
@@ -255,7 +271,8 @@ def renew(owner: str, *, lease: int, version: str = "", offset: int | None = Non
 
 
 def list_workers() -> Operation[list[KnownWorker]]:
-    """Return the workers that have a lease, or had one within an hour and have not ended by themselves."""
+    """Return the workers that have a lease, or had one within an hour and have not ended by
+    themselves."""
     rows = yield statements.LIST_WORKERS, {"shown": _SHOWN, "limit": _WORKERS}
     jobs: dict[str, list[str]] = {}
     for owner, id in (yield statements.JOBS_IN_PROGRESS, {"limit": _AT_ONCE}):
@@ -285,7 +302,8 @@ def lapsed_owners() -> Operation[set[str]]:
 
 
 def free(owners: Collection[str], *, jobs: Collection[str] | None = None) -> Operation[int]:
-    """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return how many.
+    """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return
+    how many.
 
     The store keeps nothing more of them.
     """
@@ -306,7 +324,8 @@ def ring_due() -> Operation[int]:
 
 
 def ring_again() -> Operation[int]:
-    """Ring again for a few legs that are due and that nobody begins: their bells may be lost.  Return how many."""
+    """Ring again for a few legs that are due and that nobody begins: their bells may be lost.
+    Return how many."""
     return (yield from _ring(statements.RING_AGAIN, late=_LATE, silent=_SILENT, limit=_AGAIN))
 
 
@@ -318,7 +337,8 @@ def _ring(statement: str, **values: int) -> Operation[int]:
 
 
 def replan(*, after: str) -> Operation[list[tuple[str, bool]]]:
-    """Plan some of the jobs with an id above *after* that are due later than their schedule ever plans: the clock was set back.
+    """Plan some of the jobs with an id above *after* that are due later than their schedule ever
+    plans: the clock was set back.
 
     Return those that were looked at, and which have another time now; none at the end.
     """

@@ -1,4 +1,5 @@
-"""What was last read of the multisigs of the address book: the open operations that wait for an account of one's own."""
+"""What was last read of the multisigs of the address book: the open operations that wait for an
+account of one's own."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -51,7 +52,8 @@ class MultisigReadings:
     async def put(
         self, reading: MultisigReading, notices: Mapping[OperationKey, Sequence[NewNotification]]
     ) -> bool:
-        """Keep *reading* in place of the one before, unless that is of a later block, with the *notices* of operations it hadn't.
+        """Keep *reading* in place of the one before, unless that is of a later block, with the
+        *notices* of operations it hadn't.
 
         Of all callers, one leaves the notices of an operation. Return whether there are some.
         """
@@ -59,7 +61,9 @@ class MultisigReadings:
 
     async def forget(self, kept: Collection[str]) -> None:
         """Remove the readings of all accounts but those *kept*."""
-        await self._store.write(partial(find_all, statements.FORGET_MULTISIGS, kept=list(kept)), alone=True)
+        await self._store.write(
+            partial(find_all, statements.FORGET_MULTISIGS, kept=list(kept)), alone=True
+        )
 
 
 def _read_all() -> Operation[list[MultisigReading]]:
@@ -78,7 +82,9 @@ def _read_all() -> Operation[list[MultisigReading]]:
                 for each in json.loads(text)
             )
             found.append(
-                MultisigReading(account=account, chain=chain, block=block, read=read, operations=operations)
+                MultisigReading(
+                    account=account, chain=chain, block=block, read=read, operations=operations
+                )
             )
     return found
 
@@ -88,7 +94,9 @@ def _put(
 ) -> Operation[bool]:
     yield statements.LOCK_MULTISIG_READINGS, {}
     place = reading.account, reading.chain
-    before = next((each for each in (yield from _read_all()) if (each.account, each.chain) == place), None)
+    before = next(
+        (each for each in (yield from _read_all()) if (each.account, each.chain) == place), None
+    )
     # A node that lags behind doesn't make an operation new again.
     if before is not None and before.block > reading.block:
         return False

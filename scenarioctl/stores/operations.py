@@ -1,11 +1,14 @@
 """What a store does, written once for every database.
 
-An operation is a generator: it yields a statement and its values, is sent the rows that the database answers, and returns what
-the caller of the store gets.  A driver runs it: `sqlite/store.py` over a connection of its thread that writes, or of one that
-reads, `postgres/store.py` over a connection of a pool.  A driver may run an operation again from its start, in another transaction.
+An operation is a generator: it yields a statement and its values, is sent the rows that the
+database answers, and returns what the caller of the store gets.  A driver runs it:
+`sqlite/store.py` over a connection of its thread that writes, or of one that reads,
+`postgres/store.py` over a connection of a pool.  A driver may run an operation again from its
+start, in another transaction.
 
-The statements stand together in `queries.sql`.  A statement names what differs between the databases in braces, with arguments
-behind commas: `{rows each, id text, due bigint}`, which a `Dialect` fills.  Its values are `:names`.
+The statements stand together in `queries.sql`.  A statement names what differs between the
+databases in braces, with arguments behind commas: `{rows each, id text, due bigint}`, which a
+`Dialect` fills.  Its values are `:names`.
 """
 
 import re
@@ -23,7 +26,8 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """Have the dispatch engine of a server ring for legs at their due times, if this transaction commits: job, number and due time.
+    """Have the dispatch engine of a server ring for legs at their due times, if this transaction
+    commits: job, number and due time.
 
     A store without an engine does nothing: its workers look.
     """
@@ -31,13 +35,16 @@ class Ring:
     legs: list[tuple[str, int, int]]
 
 
-#: A statement of `queries.sql` and its values by name, or what the dispatch engine is to do in the same transaction.
+#: A statement of `queries.sql` and its values by name, or what the dispatch engine is to do in the
+#: same transaction.
 Asked = tuple[str, Mapping[str, Any]] | Ring
-#: Returns T.  What `CONCLUDE` is yielded before is sent at the commit, and its rows come into their lists after it.
+#: Returns T.  What `CONCLUDE` is yielded before is sent at the commit, and its rows come into their
+#: lists after it.
 Operation = Generator[Asked, list[Row], T]
 
-#: What follows is asked together with the commit, so that its locks are held for as long as the database needs, however slow or
-#: frozen this process is.  An operation may return lists of rows that it was sent after this, and not look into them.
+#: What follows is asked together with the commit, so that its locks are held for as long as the
+#: database needs, however slow or frozen this process is.  An operation may return lists of rows
+#: that it was sent after this, and not look into them.
 CONCLUDE: Asked = ("", {})
 
 
@@ -54,15 +61,18 @@ class Asking(Protocol):
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
         """Return what *operation* reads.
 
-        *long*: it may take more than a millisecond, or has several statements, which see the same state of a file.
+        *long*: it may take more than a millisecond, or has several statements, which see the same
+        state of a file.
         """
 
     async def write(
         self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
     ) -> T:
-        """Return what *operation* returns, once all that it writes, or nothing of it, is on the disk.
+        """Return what *operation* returns, once all that it writes, or nothing of it, is on the
+        disk.
 
-        *alone*: it is one statement, which needs no transaction.  *tell*: processes that follow jobs want to know.
+        *alone*: it is one statement, which needs no transaction.  *tell*: processes that follow
+        jobs want to know.
         """
 
 
@@ -104,8 +114,8 @@ def writes(
 def lock_key(name: bytes) -> int:
     """Return the second key of a lock on what has this *name*; the first one says what it is.
 
-    A transaction of a server takes it by `{lock …}` in a statement, and holds it until its end; a file has one writer at a
-    time, and needs none.  Processes of other versions use the same keys.
+    A transaction of a server takes it by `{lock …}` in a statement, and holds it until its end; a
+    file has one writer at a time, and needs none.  Processes of other versions use the same keys.
     """
     return int.from_bytes(blake2b(name, digest_size=4).digest(), signed=True)
 
@@ -131,7 +141,9 @@ class Dialect:
 
     def render(self, statement: str) -> str:
         """Return *statement* as the database takes it."""
-        written = _PLACE.sub(self._word, statement.replace("%", "%%") if "%" in self.value else statement)
+        written = _PLACE.sub(
+            self._word, statement.replace("%", "%%") if "%" in self.value else statement
+        )
         return _NAME.sub(lambda found: self.value.format(found[1]), written.strip())
 
     def _word(self, found: "re.Match[str]") -> str:
@@ -142,19 +154,23 @@ class Dialect:
 
 def _sqlite_rows(name: str, *columns: str) -> str:
     picked = ", ".join(
-        f"json_extract(value, '$[{place}]') AS {column.split()[0]}" for place, column in enumerate(columns)
+        f"json_extract(value, '$[{place}]') AS {column.split()[0]}"
+        for place, column in enumerate(columns)
     )
     return f"(SELECT {picked}, key AS place FROM json_each(:{name})) AS {name}"
 
 
 def _postgres_rows(name: str, *columns: str) -> str:
     names = ", ".join(column.split()[0] for column in columns)
-    arrays = ", ".join(f":{name}_{place}::{column.split()[1]}[]" for place, column in enumerate(columns))
+    arrays = ", ".join(
+        f":{name}_{place}::{column.split()[1]}[]" for place, column in enumerate(columns)
+    )
     return f"unnest({arrays}) WITH ORDINALITY AS {name} ({names}, place)"
 
 
 def _locking(lock: str) -> _Word:
-    """Return a word for the lock of rows that a SELECT finds, of all its tables or of the one that is named."""
+    """Return a word for the lock of rows that a SELECT finds, of all its tables or of the one that
+    is named."""
     return lambda table="": f"{lock} OF {table}" if table else lock
 
 
@@ -182,7 +198,9 @@ SQLITE = Dialect(
         "naming": "FROM scenario_webhooks WHERE uuid = {0}",
         # What has a tag, and how many there are, as far as that decides how they are found.
         "tagged": "s.seq IN (SELECT scenario FROM scenario_tags WHERE tag = :tag)",
-        "tagged_in_order": "EXISTS (SELECT 1 FROM scenario_tags t WHERE t.tag = :tag AND t.scenario = s.seq)",
+        "tagged_in_order": (
+            "EXISTS (SELECT 1 FROM scenario_tags t WHERE t.tag = :tag AND t.scenario = s.seq)"
+        ),
         "tag_count": "(SELECT count(*) FROM scenario_tags WHERE tag = :tag)",
         # A join that reads its left side first.
         "cross": "CROSS",
@@ -197,7 +215,8 @@ SQLITE = Dialect(
         # Its table has no keys.
         "forget_number": "DELETE FROM sqlite_sequence WHERE name = '{0}'",
         "set_number": "INSERT INTO sqlite_sequence (name, seq) VALUES ('{0}', :last)",
-        # The clock of the store, in nanoseconds since 1970, and that of leases: values that the driver adds.
+        # The clock of the store, in nanoseconds since 1970, and that of leases: values that the
+        # driver adds.
         "now": ":store_now",
         "lease_now": ":lease_now",
         # An index that the planner wouldn't choose.
@@ -222,7 +241,9 @@ POSTGRES = Dialect(
         "in_order": "ORDER BY place",
         "greatest": "greatest({0}, {1})",
         "numbers": "json_agg({0} ORDER BY {0})::text",
-        "sequences": "(SELECT left(sequencename::text, -8) AS name, coalesce(last_value, 0) AS seq FROM pg_sequences"
+        "sequences": "(SELECT left(sequencename::text, -8) AS name, "
+        "coalesce(last_value, 0) AS seq FROM "
+        "pg_sequences"
         " WHERE schemaname = current_schema() AND sequencename LIKE '%%_seq_seq') AS sequences",
         "bytes": "octet_length({0})",
         "naming": "FROM scenarios WHERE webhooks <> '{{}}' AND webhooks @> ARRAY[{0}::text]",

@@ -1,7 +1,8 @@
 """Which rows go by age, number and bytes.
 
-Log lines, drafts, runs and webhook events are each kept in the order written, for a job or a webhook, and the oldest go
-first.  `tallies` has the number of rows of each job.  Who removes rows has locked the job's tally before.
+Log lines, drafts, runs and webhook events are each kept in the order written, for a job or a
+webhook, and the oldest go first.  `tallies` has the number of rows of each job.  Who removes rows
+has locked the job's tally before.
 """
 
 import re
@@ -14,7 +15,8 @@ from scenarioctl.stores.operations import Operation, Table
 
 #: The most rows that pruning removes before it lets others write.
 _PRUNED_AT_ONCE = 2_000
-#: The share of its bytes, one in so many, that is kept free for short rows, whose bytes are not counted.
+#: The share of its bytes, one in so many, that is kept free for short rows, whose bytes are not
+#: counted.
 _SPARE = 8
 #: Rows that are expected if their number has no limit.
 _EXPECTED_ROWS = 10_000
@@ -44,7 +46,9 @@ class KeptTable:
 LINES = KeptTable(name="log_lines", written="written", text="text", tally="lines")
 DRAFTS = KeptTable(name="mempool", written="date", text="tx", tally="entries")
 RUNS = KeptTable(name="runs", written="finished", text="failure", tally="runs")
-EVENTS = KeptTable(name="webhook_events", owner="uuid", number="id", written="received", text="content")
+EVENTS = KeptTable(
+    name="webhook_events", owner="uuid", number="id", written="received", text="content"
+)
 
 
 def trim_rows(table: KeptTable, owner: str, *, excess: int) -> Operation[None]:
@@ -56,7 +60,8 @@ def trim_rows(table: KeptTable, owner: str, *, excess: int) -> Operation[None]:
 def trim_bytes(
     table: KeptTable, owner: str, *, added: Sequence[str], limit: int, rows: int
 ) -> Operation[None]:
-    """Remove the oldest rows beyond *limit* bytes, now that the texts *added* are in, and at most *rows* (0: any number).
+    """Remove the oldest rows beyond *limit* bytes, now that the texts *added* are in, and at most
+    *rows* (0: any number).
 
     The newest row stays however long.  Nothing is read if they surely fit.
     """
@@ -68,7 +73,8 @@ def trim_bytes(
 
 
 def _surely_fits(added: Sequence[str], *, limit: int, rows: int) -> bool:
-    """Return whether *rows* texts as long as those *added* fit into the spare share of *limit* bytes.
+    """Return whether *rows* texts as long as those *added* fit into the spare share of *limit*
+    bytes.
 
     To count the bytes of a whole job takes too long for every run.
     """
@@ -77,7 +83,8 @@ def _surely_fits(added: Sequence[str], *, limit: int, rows: int) -> bool:
 
 
 def prune(table: KeptTable, *, now: int, age: int, limit: int = 0) -> Operation[int]:
-    """Remove some of the rows older than *age*, or beyond *limit* of a job (0: no bound); return how many, 0 at the end."""
+    """Remove some of the rows older than *age*, or beyond *limit* of a job (0: no bound); return
+    how many, 0 at the end."""
     removed = (yield from _prune_old(table, now - age)) if age else 0
     if not limit:
         return removed

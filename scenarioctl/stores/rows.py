@@ -1,4 +1,5 @@
-"""Rows of SQL stores, read as what they mean, and written alike: schedules, what follows from a run, cursors of lists.
+"""Rows of SQL stores, read as what they mean, and written alike: schedules, what follows from a
+run, cursors of lists.
 
 A row that somebody has damaged hides no other.
 """
@@ -38,7 +39,8 @@ PORTION = 1024 * 1024
 
 
 def clean(text: str) -> str:
-    """Return *text* with `?` in place of lone surrogates and NUL characters, which a store may be unable to hold."""
+    """Return *text* with `?` in place of lone surrogates and NUL characters, which a store may be
+    unable to hold."""
     if "\0" in text:
         text = text.replace("\0", "?")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
@@ -59,23 +61,29 @@ SCENARIO_DAMAGED = "its scenario is damaged in the store, delete it and create i
 _KINDS = {name: type(value) for name, value in asdict(Schedule()).items()}
 
 
-#: Fields that older versions don't know: they read a schedule without them, and leave a job with them alone.
+#: Fields that older versions don't know: they read a schedule without them, and leave a job with
+#: them alone.
 _NEWER = (*BOUNDS, "batch")
 
 
 def write_schedule(schedule: Schedule) -> str:
     written = asdict(schedule)
-    return json.dumps({name: value for name, value in written.items() if value or name not in _NEWER})
+    return json.dumps(
+        {name: value for name, value in written.items() if value or name not in _NEWER}
+    )
 
 
 def write_steps(steps: StepResults) -> str:
-    """Return what became of a run's steps as text, with as much of their inputs and outputs as fits; empty if none does."""
+    """Return what became of a run's steps as text, with as much of their inputs and outputs as
+    fits; empty if none does."""
     for longest in (STEP_TEXT_MAX, STEP_TEXT_MAX // 5, 0) if steps else ():
         written = {node: _write_step(step, longest) for node, step in steps.items()}
         text = clean(json.dumps(written, ensure_ascii=False))
         if len(text) <= STEPS_MAX:
             return text
-    text = clean(json.dumps({node: step.outcome for node, step in steps.items()}, ensure_ascii=False))
+    text = clean(
+        json.dumps({node: step.outcome for node, step in steps.items()}, ensure_ascii=False)
+    )
     return text if steps and len(text) <= STEPS_MAX else ""
 
 
@@ -152,9 +160,12 @@ class Plan:
 
 
 def next_plan(run: FinishedRun, *, state: str, failures: int, schedule: str) -> Plan:
-    """Return what *run* changes in a job, which has this *state* and *schedule*, and had so many *failures* in a row."""
+    """Return what *run* changes in a job, which has this *state* and *schedule*, and had so many
+    *failures* in a row."""
     if run.wait is not None:
-        return Plan(state=state, due=run.wait.until, planned=run.planned, failures=failures, waits=True)
+        return Plan(
+            state=state, due=run.wait.until, planned=run.planned, failures=failures, waits=True
+        )
     reason = clean(run.failure) if run.ran else None
     if run.ran:
         failures = failures + 1 if run.failure else 0
@@ -183,7 +194,8 @@ def next_plan(run: FinishedRun, *, state: str, failures: int, schedule: str) -> 
 
 
 def _plan_anew(schedule: Schedule, run: FinishedRun) -> tuple[int | None, int | None]:
-    """Return the due and the planned time after *run* of a job that has this *schedule* by now; None if there is none."""
+    """Return the due and the planned time after *run* of a job that has this *schedule* by now;
+    None if there is none."""
     from scenarioctl.schedules import next_times
 
     try:
@@ -216,7 +228,8 @@ TIMELINE_BITS = 40
 #: A part of a sort key.
 Value = str | int
 
-#: Sort -> the types of its key. Rows with the same time or summary follow each other in the order of their numbers.
+#: Sort -> the types of its key. Rows with the same time or summary follow each other in the order
+#: of their numbers.
 _KEYS: dict[str, tuple[type, ...]] = {
     "created": (int, int),
     "id": (str,),
@@ -228,9 +241,15 @@ _KEYS: dict[str, tuple[type, ...]] = {
 }
 
 
-def write_cursor(*, id: str, summary: str, created: int, seq: int, sort: str, descending: bool) -> str:
+def write_cursor(
+    *, id: str, summary: str, created: int, seq: int, sort: str, descending: bool
+) -> str:
     """Return the cursor behind a row; *seq* is its number in the store."""
-    keys: dict[str, list[Value]] = {"created": [created, seq], "id": [id], "summary": [summary, seq]}
+    keys: dict[str, list[Value]] = {
+        "created": [created, seq],
+        "id": [id],
+        "summary": [summary, seq],
+    }
     return _write(keys[sort], sort=sort, descending=descending)
 
 
@@ -260,9 +279,11 @@ def _write(values: list[Value], *, sort: str, descending: bool) -> str:
 
 
 def read_cursor(cursor: str, *, sort: str, descending: bool, damaged: bool = True) -> list[Value]:
-    """Return the sort key that *cursor* holds; InvalidRequest if no list of this order has written it.
+    """Return the sort key that *cursor* holds; InvalidRequest if no list of this order has written
+    it.
 
-    Without *damaged*, the store has no column with a value of another type, or with a NUL character.
+    Without *damaged*, the store has no column with a value of another type, or with a NUL
+    character.
     """
     if not cursor:
         return []
@@ -285,7 +306,10 @@ def read_cursor(cursor: str, *, sort: str, descending: bool, damaged: bool = Tru
         sound = False
     if not sound:
         raise InvalidRequest(
-            field="after", value=cursor, problem="is not a cursor", expected="the `next` of another page"
+            field="after",
+            value=cursor,
+            problem="is not a cursor",
+            expected="the `next` of another page",
         )
     if (given, direction) != (sort, descending):
         order = f"{given} {'descending' if direction else 'ascending'}"
@@ -309,11 +333,13 @@ def _read_damaged(kind: str, value: str) -> Any:
     return readers[kind](check_text(value, field="after"))
 
 
-#: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of `_JOB_KINDS` but the first.
+#: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of
+#: `_JOB_KINDS` but the first.
 JOB_WIDTH = 16
 
 _MOMENT = (int, NoneType)
-#: The types of id, changed, due, planned, epoch, owner, step, runs, failures, last_started, last_finished, reason, notify, waiting.
+#: The types of id, changed, due, planned, epoch, owner, step, runs, failures, last_started,
+#: last_finished, reason, notify, waiting.
 _JOB_KINDS: tuple[tuple[type, ...], ...] = (
     *((str,), (int,), _MOMENT, _MOMENT, (int,), (str,), (str,)),
     *((int,), (int,), _MOMENT, _MOMENT, (str,), (str,), (int,)),
@@ -321,7 +347,8 @@ _JOB_KINDS: tuple[tuple[type, ...], ...] = (
 
 
 def read_texts(value: object) -> tuple[str, ...]:
-    """Return a list of texts, which a database has as an array or as JSON; ValueError if it is damaged."""
+    """Return a list of texts, which a database has as an array or as JSON; ValueError if it is
+    damaged."""
     try:
         texts = json.loads(value) if isinstance(value, str) else value
     except RecursionError:
@@ -332,12 +359,25 @@ def read_texts(value: object) -> tuple[str, ...]:
 
 
 def read_job(row: tuple[Any, ...]) -> Job:
-    """Return the job in the first columns of *row*; a paused one with the reason if the row is damaged."""
+    """Return the job in the first columns of *row*; a paused one with the reason if the row is
+    damaged."""
     id, state, schedule, *rest = row[:JOB_WIDTH]
     sound = all(type(value) in kinds for value, kinds in zip((id, *rest), _JOB_KINDS, strict=True))
-    changed, due, planned, epoch, owner, step, runs, failures, started, finished, reason, notify, waiting = (
-        rest
-    )
+    (
+        changed,
+        due,
+        planned,
+        epoch,
+        owner,
+        step,
+        runs,
+        failures,
+        started,
+        finished,
+        reason,
+        notify,
+        waiting,
+    ) = rest
     try:
         if sound:
             return Job(

@@ -1,4 +1,5 @@
-"""What runs leave behind, written and read, what follows from it for their jobs, and the drafts that wait for a signature: operations over a store."""
+"""What runs leave behind, written and read, what follows from it for their jobs, and the drafts
+that wait for a signature: operations over a store."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -58,9 +59,11 @@ class LegProgress:
 
 
 def mark_lines(marks: Sequence[LegProgress]) -> Operation[list[bool]]:
-    """Store lines of legs, each of another job, in the order of their jobs; return of which legs they are stored."""
+    """Store lines of legs, each of another job, in the order of their jobs; return of which legs
+    they are stored."""
     rows: list[Row] = [
-        (mark.lines.job, mark.epoch, mark.planned, mark.noted, len(mark.lines.texts)) for mark in marks
+        (mark.lines.job, mark.epoch, mark.planned, mark.noted, len(mark.lines.texts))
+        for mark in marks
     ]
     marked = {id for (id,) in (yield statements.MARK_LINES, {"marks": Table(rows)})}
     yield from add_lines([mark.lines for mark in marks if mark.lines.job in marked])
@@ -73,7 +76,10 @@ def add_lines(added: Sequence[Lines]) -> Operation[None]:
     yield CONCLUDE
     if not cut:
         return
-    yield statements.COUNT_UP, {"added": Table([(lines.job, len(texts), 0, 0) for lines, texts in cut])}
+    yield (
+        statements.COUNT_UP,
+        {"added": Table([(lines.job, len(texts), 0, 0) for lines, texts in cut])},
+    )
     rows: list[Row] = [(lines.job, lines.written, text) for lines, texts in cut for text in texts]
     yield statements.ADD_LINES, {"lines": Table(rows)}
     for lines, texts in cut:
@@ -88,9 +94,11 @@ def flag_drafts(
     lines: Mapping[str, Sequence[str]],
     notifications: Sequence[NewNotification] = (),
 ) -> Operation[None]:
-    """Flag drafts (seq -> reason), add *lines* (job -> texts) to the logs, and store notifications, in one transaction.
+    """Flag drafts (seq -> reason), add *lines* (job -> texts) to the logs, and store notifications,
+    in one transaction.
 
-    A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged now (or if there are no
+    A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged
+    now (or if there are no
     *flags*), and a notification tells only of drafts that are.
     """
     flagged: list[Row] = []
@@ -100,7 +108,11 @@ def flag_drafts(
     jobs, seqs = {job for job, _ in flagged}, {seq for _, seq in flagged}
     stored = yield statements.LOCK_SCENARIOS, {"ids": list(lines)}
     yield from add_lines(
-        [Lines(job=job, texts=lines[job], written=now) for (job,) in stored if job in jobs or not flags]
+        [
+            Lines(job=job, texts=lines[job], written=now)
+            for (job,) in stored
+            if job in jobs or not flags
+        ]
     )
     yield from notify(still_true(notifications, seqs))
 
@@ -119,10 +131,15 @@ class _Kept:
 
 
 def finish(runs: Sequence[tuple[FinishedRun, Retention]]) -> Operation[list[bool]]:
-    """Store what *runs* leave behind, each of another job, in the order of their jobs; return which are kept."""
+    """Store what *runs* leave behind, each of another job, in the order of their jobs; return which
+    are kept."""
     # Events wait, that would not find those that wait for them.
     for key in sorted(
-        {lock_key(run.wait.webhook.encode()) for run, _ in runs if run.wait is not None and run.wait.webhook}
+        {
+            lock_key(run.wait.webhook.encode())
+            for run, _ in runs
+            if run.wait is not None and run.wait.webhook
+        }
     ):
         yield statements.LOCK_WEBHOOK, {"key": key}
     tallies = yield from _lock(
@@ -139,7 +156,9 @@ def finish(runs: Sequence[tuple[FinishedRun, Retention]]) -> Operation[list[bool
             if epoch == run.epoch and owner and run.owner in ("", owner):
                 tallies[run.job] = counts
                 rest = replace(run, lines=run.lines[noted:], former_lines=run.former_lines + noted)
-                plans.append((rest, next_plan(rest, state=state, failures=failures, schedule=schedule)))
+                plans.append(
+                    (rest, next_plan(rest, state=state, failures=failures, schedule=schedule))
+                )
         left.append((rest, retention))
     yield from _plan_next(plans)
     yield CONCLUDE
@@ -176,7 +195,15 @@ def _plan_next(plans: Sequence[tuple[FinishedRun, Plan]]) -> Operation[None]:
         wait = run.wait if plan.waits else None
         rows.append(
             (
-                *(run.job, plan.state, plan.due, plan.planned, plan.changed, plan.failures, int(run.ran)),
+                *(
+                    run.job,
+                    plan.state,
+                    plan.due,
+                    plan.planned,
+                    plan.changed,
+                    plan.failures,
+                    int(run.ran),
+                ),
                 *((run.started, run.finished) if run.ran else (None, None)),
                 *(plan.reason, rung_at(plan.due, run.finished)),
                 *(
@@ -188,14 +215,22 @@ def _plan_next(plans: Sequence[tuple[FinishedRun, Plan]]) -> Operation[None]:
         )
     planned = yield statements.PLAN_NEXT, {"plans": Table(rows)}
     legs = {id: (id, leg, due) for id, leg, due in planned}
-    waiting = [run.job for run, plan in plans if plan.waits and run.wait is not None and run.wait.webhook]
+    waiting = [
+        run.job for run, plan in plans if plan.waits and run.wait is not None and run.wait.webhook
+    ]
     if waiting:
-        legs |= {id: (id, leg, due) for id, leg, due in (yield statements.WAKE_AT_ONCE, {"ids": waiting})}
+        legs |= {
+            id: (id, leg, due) for id, leg, due in (yield statements.WAKE_AT_ONCE, {"ids": waiting})
+        }
     yield from ring(legs.values(), max(run.finished for run, _ in plans))
 
 
 def _excess(run: FinishedRun, retention: Retention, tallies: Sequence[int]) -> tuple[int, int, int]:
-    lines, drafts, runs = tallies[0] + len(run.lines), tallies[1] + len(run.drafts), tallies[2] + run.ran
+    lines, drafts, runs = (
+        tallies[0] + len(run.lines),
+        tallies[1] + len(run.drafts),
+        tallies[2] + run.ran,
+    )
     # A few more than the limit do no harm, and trimming at every run costs time.
     is_full = runs > retention.runs + retention.runs // 16
     return (
@@ -216,7 +251,9 @@ def _count(kept: Sequence[_Kept]) -> Operation[None]:
         run, (lines, drafts, runs) = each.run, each.excess
         added.append((run.job, len(run.lines) - lines, len(run.drafts) - drafts, run.ran - runs))
     yield statements.COUNT_UP, {"added": Table(added)}
-    used: list[Row] = [(each.run.job, *event) for each in kept for event in each.run.used_events.items()]
+    used: list[Row] = [
+        (each.run.job, *event) for each in kept for event in each.run.used_events.items()
+    ]
     if used:
         yield statements.MARK_EVENTS, {"used": Table(used)}
     ended: list[Row] = [
@@ -254,7 +291,9 @@ def _write(kept: Sequence[_Kept]) -> Operation[None]:
     ]
     if drafts:
         yield statements.ADD_DRAFTS, {"drafts": Table(drafts)}
-    lines: list[Row] = [(each.run.job, each.run.finished, line) for each in kept for line in each.lines]
+    lines: list[Row] = [
+        (each.run.job, each.run.finished, line) for each in kept for line in each.lines
+    ]
     if lines:
         yield statements.ADD_LINES, {"lines": Table(lines)}
     for each in kept:
@@ -271,7 +310,9 @@ def _write(kept: Sequence[_Kept]) -> Operation[None]:
             yield from trim_bytes(table, run.job, added=added, limit=limit, rows=most)
 
 
-def notify(notifications: Sequence[NewNotification], run: FinishedRun | None = None) -> Operation[None]:
+def notify(
+    notifications: Sequence[NewNotification], run: FinishedRun | None = None
+) -> Operation[None]:
     """Store notifications; *run* has just left its drafts, which are the newest of its job."""
     rows: list[Row] = [
         (
@@ -312,7 +353,8 @@ class WaitingDraft:
 class WaitingDrafts:
     """Drafts that somebody should sign.
 
-    A draft waits while it is neither expired nor flagged, and until it, or a newer draft of the same job and node, is sent.
+    A draft waits while it is neither expired nor flagged, and until it, or a newer draft of the
+    same job and node, is sent.
     """
 
     items: tuple[WaitingDraft, ...] = ()
@@ -353,12 +395,17 @@ def read_mempool(id: str | None, *, after: int, limit: int) -> Operation[list[Me
 
 
 def uuids_of_drafts(seqs: Sequence[int]) -> Operation[dict[int, str]]:
-    return {seq: str(uuid) for seq, uuid in (yield statements.UUIDS_OF_DRAFTS, {"drafts": list(seqs)})}
+    return {
+        seq: str(uuid) for seq, uuid in (yield statements.UUIDS_OF_DRAFTS, {"drafts": list(seqs)})
+    }
 
 
 def _find_after(statement: str, id: str | None, after: int, limit: int) -> Operation[list[Row]]:
     """Return up to *limit* rows (0: all), oldest first; NotFound for an unknown job."""
-    bounds = {"after": max(-1, min(after, INTEGER_MAX)), "limit": min(limit, INTEGER_MAX) or INTEGER_MAX}
+    bounds = {
+        "after": max(-1, min(after, INTEGER_MAX)),
+        "limit": min(limit, INTEGER_MAX) or INTEGER_MAX,
+    }
     rows = yield statement, {"job": id, **bounds}
     if not rows and id is not None and (yield from find(statements.HAS_SCENARIO, id=id)) is None:
         raise unknown(id)
@@ -374,13 +421,15 @@ def find_tail(id: str | None, *, lines: int, entries: int) -> Operation[tuple[in
 
 
 def find_end() -> Operation[tuple[int, int]]:
-    """Return the highest seq that any log line and any draft has been given, deleted ones included."""
+    """Return the highest seq that any log line and any draft has been given, deleted ones
+    included."""
     numbers: dict[str, int] = dict((yield from find_all(statements.FIND_END)))
     return numbers.get("log_lines", 0), numbers.get("mempool", 0)
 
 
 def is_lost(counter: Counter, number: int) -> Operation[bool]:
-    """Return whether *number* is of a row that the store has lost, in a failover or a restore to an earlier time."""
+    """Return whether *number* is of a row that the store has lost, in a failover or a restore to an
+    earlier time."""
     row = yield from find(statements.IS_LOST, counter=counter, number=min(number, INTEGER_MAX))
     return bool(row and row[0])
 
@@ -398,10 +447,14 @@ def steps_of_run(id: str, number: int) -> Operation[StepResults]:
 
 
 def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[KeptRun]]]:
-    """Return the newest runs of each of these jobs, newest first.  Jobs without any are left out."""
+    """Return the newest runs of each of these jobs, newest first.  Jobs without any are left
+    out."""
     found: dict[str, list[KeptRun]] = {}
     if ids:
-        rows = yield statements.RUNS_OF_EACH, {"each": Table([(id,) for id in ids]), "others": limit - 1}
+        rows = yield (
+            statements.RUNS_OF_EACH,
+            {"each": Table([(id,) for id in ids]), "others": limit - 1},
+        )
         for job, *row in rows:
             if _is_sound(tuple(row)):
                 found.setdefault(job, []).append(_read_run(tuple(row)))
@@ -409,10 +462,12 @@ def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[
 
 
 def count_runs(ids: Sequence[str]) -> Operation[dict[str, tuple[int, KeptRun | None]]]:
-    """Return how many runs each of these jobs has, and the newest, if it isn't damaged.  Jobs without any are left out."""
+    """Return how many runs each of these jobs has, and the newest, if it isn't damaged.  Jobs
+    without any are left out."""
     rows = yield statements.COUNT_RUNS, {"jobs": list(ids)}
     return {
-        job: (count, _read_run(tuple(row)) if _is_sound(tuple(row)) else None) for job, count, *row in rows
+        job: (count, _read_run(tuple(row)) if _is_sound(tuple(row)) else None)
+        for job, count, *row in rows
     }
 
 
@@ -454,9 +509,17 @@ def _read_entry(row: Row) -> MempoolEntry:
     node, human, uuid, beside, occurrence = rest
     texts = (flag, chain, amount, tx_type, tx, node, human, uuid, beside)
     times = (spec_version, expires, occurrence)
-    if {*map(type, texts)} != {str} or type(date) is not int or not {*map(type, times)} <= {int, NoneType}:
-        draft = MempoolDraft(chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION)
-        return MempoolEntry(seq=seq, job=job, flag="this draft is damaged in the store", draft=draft)
+    if (
+        {*map(type, texts)} != {str}
+        or type(date) is not int
+        or not {*map(type, times)} <= {int, NoneType}
+    ):
+        draft = MempoolDraft(
+            chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION
+        )
+        return MempoolEntry(
+            seq=seq, job=job, flag="this draft is damaged in the store", draft=draft
+        )
     draft = MempoolDraft(
         chain=chain,
         amount=amount,

@@ -10,7 +10,14 @@ from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, job
 from scenarioctl.stores.operations import Operation, Row, Table, find, find_all, lock_key
 from scenarioctl.stores.rows import Value, clean, read_texts, write_cursor
 from scenarioctl.stores.search import read_search
-from scenarioctl.stores.validation import changed_meanwhile, damaged, is_id, still_running, taken, unknown
+from scenarioctl.stores.validation import (
+    changed_meanwhile,
+    damaged,
+    is_id,
+    still_running,
+    taken,
+    unknown,
+)
 
 #: Means the scenario that was created last.
 NEWEST = "@last"
@@ -23,7 +30,8 @@ _AT_ONCE = 50
 
 
 def add(scenarios: Sequence[StoredScenario]) -> Operation[list[bool]]:
-    """Insert new scenarios by one statement; say of each whether it is in, which it is not if its id is taken."""
+    """Insert new scenarios by one statement; say of each whether it is in, which it is not if its
+    id is taken."""
     values = {
         f"{name}_{place}": value
         for place, scenario in enumerate(scenarios)
@@ -66,7 +74,8 @@ def change(
 
 
 def _replace(scenario: StoredScenario, *, revision: str = "") -> Operation[bool]:
-    """Store *scenario* in place of the one with its id, if it has that *revision*; False if there is none."""
+    """Store *scenario* in place of the one with its id, if it has that *revision*; False if there
+    is none."""
     former = yield from find(statements.WEBHOOKS_OF_SCENARIO, id=scenario.id)
     if former is None:
         return False
@@ -101,9 +110,11 @@ def get(id: str) -> Operation[StoredScenario]:
 
 
 def find_named(text: str, *, limit: int) -> Operation[list[tuple[str, str]]]:
-    """Return id and name of the scenario with the id *text*; without one, those that *text* means otherwise, at most *limit*.
+    """Return id and name of the scenario with the id *text*; without one, those that *text* means
+    otherwise, at most *limit*.
 
-    That is the one that was created last for `@last`, those with that name, else those whose id begins so.
+    That is the one that was created last for `@last`, those with that name, else those whose id
+    begins so.
     """
     rows = yield statements.NAME_OF_SCENARIO, {"id": text}
     if not rows and text == NEWEST:
@@ -150,7 +161,14 @@ def count(chain: str) -> Operation[int]:
 
 
 def list_page(
-    *, limit: int, after: Sequence[Value], chain: str, tag: str, search: str, sort: str, descending: bool
+    *,
+    limit: int,
+    after: Sequence[Value],
+    chain: str,
+    tag: str,
+    search: str,
+    sort: str,
+    descending: bool,
 ) -> Operation[ScenarioPage]:
     """Return the scenarios behind the one with the sort key *after*; () is before all."""
     words, wanted = yield from read_search(search)
@@ -193,7 +211,8 @@ def list_page(
 
 
 def find_without_words(*, after: int, limit: int) -> Operation[dict[int, StoredScenario | None]]:
-    """Return scenarios whose words nobody has told since they were stored or changed, by their numbers; None is a damaged one.
+    """Return scenarios whose words nobody has told since they were stored or changed, by their
+    numbers; None is a damaged one.
 
     They are those behind the number *after*, in this order.
     """
@@ -206,7 +225,8 @@ def find_without_words(*, after: int, limit: int) -> Operation[dict[int, StoredS
 
 
 def add_words(told: Sequence[tuple[int, int, str]]) -> Operation[None]:
-    """Keep the words of scenarios: the number of each, its `updated` as it was read, and what `search.words_of` returned."""
+    """Keep the words of scenarios: the number of each, its `updated` as it was read, and what
+    `search.words_of` returned."""
     rows: list[Row] = [(seq, updated, clean(words)) for seq, updated, words in told]
     yield statements.ADD_WORDS, {"told": Table(rows)}
 
@@ -219,7 +239,8 @@ def _lock_webhooks(uuids: Iterable[str]) -> Operation[None]:
 
 
 def _forget_events(webhooks: Iterable[str]) -> Operation[None]:
-    """Delete the events of those *webhooks* that no scenario names any more: nobody could list them."""
+    """Delete the events of those *webhooks* that no scenario names any more: nobody could list
+    them."""
     for uuid in webhooks:
         yield statements.FORGET_EVENTS, {"uuid": uuid}
 

@@ -1,4 +1,5 @@
-"""What a search finds: the words of texts, as stores keep them in one column, and what a search wants there."""
+"""What a search finds: the words of texts, as stores keep them in one column, and what a search
+wants there."""
 
 import re
 from typing import Any
@@ -17,7 +18,8 @@ _JOINT_NUMBER = re.compile(r"(?<![^-/:#_])\d+(?![^-/:#_])", re.ASCII)
 def words_of(*texts: str) -> str:
     """Return the words of *texts*, each once, with a space on either side.
 
-    An account is there as `0x` hex too, whatever its address, and a number that a sign joins to others by itself: `2026-11`.
+    An account is there as `0x` hex too, whatever its address, and a number that a sign joins to
+    others by itself: `2026-11`.
     """
     found: dict[str, None] = {}
     for word in _split(" ".join(texts)):
@@ -33,8 +35,8 @@ def words_of(*texts: str) -> str:
 def wanted_by(search: str) -> tuple[str, ...]:
     """Return the texts that `words_of` must have for *search* to find it.
 
-    A word may be a part of one there, in either case.  A number is a whole one, however it is spelled: `5` isn't `1.5`, and
-    `1,500.0` is `1500`.
+    A word may be a part of one there, in either case.  A number is a whole one, however it is
+    spelled: `5` isn't `1.5`, and `1,500.0` is `1500`.
     """
     wanted = []
     for word in _split(search):
@@ -44,15 +46,19 @@ def wanted_by(search: str) -> tuple[str, ...]:
 
 
 def read_search(search: str) -> Operation[tuple[tuple[bool, ...], dict[str, Any]]]:
-    """Return the words that *search* wants, for `statements.has_words`, and the values of their conditions.
+    """Return the words that *search* wants, for `statements.has_words`, and the values of their
+    conditions.
 
-    Each word is whether accounts of the address book have it in their name: a list shows that name, and any of them will do.
+    Each word is whether accounts of the address book have it in their name: a list shows that name,
+    and any of them will do.
     """
     wanted = wanted_by(search)
     book = (yield statements.NAMED_ACCOUNTS, {}) if wanted else []
     named = [(words_of(name), account) for name, account in book]
     accounts = [[account for words, account in named if word in words] for word in wanted]
-    literal = [each.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for each in wanted]
+    literal = [
+        each.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for each in wanted
+    ]
     return tuple(map(bool, accounts)), {
         **{f"word_{place}": each for place, each in enumerate(wanted)},
         **{f"word_{place}_like": f"%{each}%" for place, each in enumerate(literal)},

@@ -1,4 +1,5 @@
-"""The transactions of a store that were sent: what is known of each, so that none is sent twice or forgotten."""
+"""The transactions of a store that were sent: what is known of each, so that none is sent twice or
+forgotten."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +61,8 @@ class SentTransactions:
         self._store = store
 
     async def add(self, transaction: SentTransaction) -> SentTransaction | None:
-        """Store *transaction*; a crash after this returns does not lose it.  The oldest beyond MOST are removed.
+        """Store *transaction*; a crash after this returns does not lose it.  The oldest beyond MOST
+        are removed.
 
         If the chain has one with this hash already, nothing changes, and that one is returned.
         """
@@ -74,7 +76,8 @@ class SentTransactions:
         return await self._store.read(partial(_get, chain, hash))
 
     async def change(self, transaction: SentTransaction) -> bool:
-        """Store what is known of *transaction* by now: state, searched, block and effects; its revision grows.
+        """Store what is known of *transaction* by now: state, searched, block and effects; its
+        revision grows.
 
         False, and nothing changes, if it has another revision than *transaction*, or is gone.
         """
@@ -82,12 +85,14 @@ class SentTransactions:
         return await self._store.write(change, tell=True) is not None
 
     async def remove(self, transaction: SentTransaction) -> bool:
-        """Remove *transaction*; False, and nothing changes, if it has another revision, or is gone."""
+        """Remove *transaction*; False, and nothing changes, if it has another revision, or is
+        gone."""
         remove = partial(find, statements.REMOVE_SENT, **_values(transaction))
         return await self._store.write(remove, tell=True) is not None
 
     async def list(self, wanted: SentFilter, *, limit: int, after: str) -> SentPage:
-        """Return at most *limit* of those that are *wanted*, behind the cursor *after*; InvalidRequest if it is none."""
+        """Return at most *limit* of those that are *wanted*, behind the cursor *after*;
+        InvalidRequest if it is none."""
         check_limit(limit)
         check_search(wanted.search)
         position = read_cursor(after, sort="sent", descending=True, damaged=False)
@@ -104,14 +109,19 @@ class SentTransactions:
         return [_read(row) for row in rows]
 
     async def add_words(self, told: Sequence[tuple[SentTransaction, str]]) -> None:
-        """Keep what `search.words_of` returned of transactions, unless they have changed since they were read."""
-        rows: list[Row] = [(each.chain, each.hash, each.revision, clean(words)) for each, words in told]
+        """Keep what `search.words_of` returned of transactions, unless they have changed since they
+        were read."""
+        rows: list[Row] = [
+            (each.chain, each.hash, each.revision, clean(words)) for each, words in told
+        ]
         await self._store.write(partial(find_all, statements.ADD_WORDS_OF_SENT, told=Table(rows)))
 
     async def of_drafts(self, drafts: Collection[int]) -> Mapping[int, SentTransaction]:
-        """Return the transaction that was sent last for each of these drafts, by its seq, where there is one.
+        """Return the transaction that was sent last for each of these drafts, by its seq, where
+        there is one.
 
-        One that has expired is returned only if all of the draft's have: another one may be in a block.
+        One that has expired is returned only if all of the draft's have: another one may be in a
+        block.
         """
         if not drafts:
             return {}
@@ -119,10 +129,14 @@ class SentTransactions:
         found = map(_read, await self._store.read(select, long=len(drafts) > _SHORT))
         return {each.draft: each for each in found if each.draft is not None}
 
-    async def of_scenarios(self, scenarios: Collection[str]) -> Mapping[tuple[str, str], SentTransaction]:
-        """Return the transaction that was sent last for each scenario of these and each of its nodes, by both.
+    async def of_scenarios(
+        self, scenarios: Collection[str]
+    ) -> Mapping[tuple[str, str], SentTransaction]:
+        """Return the transaction that was sent last for each scenario of these and each of its
+        nodes, by both.
 
-        One that has expired, or that failed in its block, is returned only if all of that node have: another one may have paid.
+        One that has expired, or that failed in its block, is returned only if all of that node
+        have: another one may have paid.
         """
         wanted = [id for id in scenarios if "\0" not in id]
         if not wanted:
@@ -151,14 +165,18 @@ def _get(chain: str, hash: str) -> Operation[SentTransaction | None]:
 def _list(wanted: SentFilter, limit: int, position: Sequence[int | str]) -> Operation[SentPage]:
     words, values = yield from read_search(wanted.search)
     given = {
-        name: value for name, value in vars(wanted).items() if value not in ("", None) and name != "search"
+        name: value
+        for name, value in vars(wanted).items()
+        if value not in ("", None) and name != "search"
     }
     conditions = [*(_CONDITIONS[name] for name in given), *statements.has_words("words", words)]
     behind = dict(zip(("behind_sent", "behind_chain", "behind_hash"), position, strict=False))
     rows = yield (
         statements.LIST_SENT.format(
             condition=" AND ".join(conditions) or "1 = 1",
-            behind="AND (sent, chain, hash) < (:behind_sent, :behind_chain, :behind_hash)" if behind else "",
+            behind="AND (sent, chain, hash) < (:behind_sent, :behind_chain, :behind_hash)"
+            if behind
+            else "",
         ),
         {**given, **values, **behind, "limit": limit + 1},
     )

@@ -1,4 +1,5 @@
-"""What the drafts of a job with a bound per day have moved lately, in one place: operations over a store."""
+"""What the drafts of a job with a bound per day have moved lately, in one place: operations over a
+store."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -22,10 +23,12 @@ def spend(
     amounts: Mapping[str, Fraction],
     limits: Mapping[str, Fraction],
 ) -> Operation[dict[str, Fraction]]:
-    """Note that a draft of *node* moves *amounts* in a run, unless one with those of 24 hours before *moment* exceeds its limit.
+    """Note that a draft of *node* moves *amounts* in a run, unless one with those of 24 hours
+    before *moment* exceeds its limit.
 
-    Return what the other drafts move of each asset that is exceeded; nothing is noted then.  A run that is tried again counts
-    once, with the larger amount, and it counts also if its draft is lost.  NotFound if there is no such job.
+    Return what the other drafts move of each asset that is exceeded; nothing is noted then.  A run
+    that is tried again counts once, with the larger amount, and it counts also if its draft is
+    lost.  NotFound if there is no such job.
     """
     # Runs of a job that go on at once wait for each other.
     yield statements.LOCK_SPENDING, {"key": lock_key(job.encode())}
@@ -40,7 +43,9 @@ def spend(
             own[asset] = max(own[asset], spent)
         elif asset in amounts:
             others[asset] += spent
-    exceeded = {asset: spent for asset, spent in others.items() if spent + own[asset] > limits[asset]}
+    exceeded = {
+        asset: spent for asset, spent in others.items() if spent + own[asset] > limits[asset]
+    }
     if exceeded:
         return exceeded
     yield statements.FORGET_SPENDING, {"job": job, "before": moment - 2 * DAY}

@@ -1,4 +1,5 @@
-"""The statements that a store asks: those of `queries.sql`, by name, and those that depend on what is asked."""
+"""The statements that a store asks: those of `queries.sql`, by name, and those that depend on what
+is asked."""
 
 import re
 from functools import cache
@@ -13,17 +14,23 @@ _OTHER = re.compile(r"\{([A-Z_]+)\}")
 
 
 def read_sections(file: Path) -> dict[str, str]:
-    """Return what a file of SQL has below each of its titles, `-- TITLE --`, without comments that begin a line."""
+    """Return what a file of SQL has below each of its titles, `-- TITLE --`, without comments that
+    begin a line."""
     _, *parts = _TITLE.split(read_text(file))
-    return {title: _COMMENT.sub("", text) for title, text in zip(parts[::2], parts[1::2], strict=True)}
+    return {
+        title: _COMMENT.sub("", text) for title, text in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def split_statements(text: str) -> tuple[str, ...]:
-    """Return the statements of a section, each of which ends with a semicolon before an empty line."""
+    """Return the statements of a section, each of which ends with a semicolon before an empty
+    line."""
     return tuple(text.strip().removesuffix(";").split(";\n\n"))
 
 
-_SECTIONS = {"NO_TRANSACTION": NO_TRANSACTION} | read_sections(Path(__file__).with_name("queries.sql"))
+_SECTIONS = {"NO_TRANSACTION": NO_TRANSACTION} | read_sections(
+    Path(__file__).with_name("queries.sql")
+)
 
 
 def __getattr__(name: str) -> str:
@@ -41,18 +48,37 @@ def insert(table: str, columns: tuple[str, ...], rows: int, *, numbered: bool = 
 
     *numbered*: they bring their numbers along.
     """
-    values = ", ".join(f"({', '.join(f':{name}_{place}' for name in columns)})" for place in range(rows))
-    return f"INSERT INTO {table} ({', '.join(columns)}) {'{numbered}' if numbered else ''} VALUES {values}"
+    values = ", ".join(
+        f"({', '.join(f':{name}_{place}' for name in columns)})" for place in range(rows)
+    )
+    return (
+        f"INSERT INTO {table} ({', '.join(columns)}) {'{numbered}' if numbered else ''} VALUES "
+        f"{values}"
+    )
 
 
 _SCENARIO_COLUMNS = (
-    *("id", "summary", "name", "chains", "webhooks", "tags", "created", "updated", "size", "digest", "blob"),
+    *(
+        "id",
+        "summary",
+        "name",
+        "chains",
+        "webhooks",
+        "tags",
+        "created",
+        "updated",
+        "size",
+        "digest",
+        "blob",
+    ),
 )
 
 
 def add_scenarios(rows: int) -> str:
     """Return the statement that adds so many, and returns the ids of those whose id was free."""
-    return f"{insert('scenarios', _SCENARIO_COLUMNS, rows)} ON CONFLICT (id) DO NOTHING RETURNING id"
+    return (
+        f"{insert('scenarios', _SCENARIO_COLUMNS, rows)} ON CONFLICT (id) DO NOTHING RETURNING id"
+    )
 
 
 DELETE_SCENARIO = (
@@ -81,7 +107,8 @@ _ALL_OF_A_CHAIN = "scenarios s {cross} JOIN scenario_chains c ON c.scenario = s.
 
 
 def has_words(column: str, words: tuple[bool, ...]) -> list[str]:
-    """Return the condition of each word that *column* must have: the word, or one of its accounts if it has any."""
+    """Return the condition of each word that *column* must have: the word, or one of its accounts
+    if it has any."""
     return [
         f"({{has {column}, :word_{place}}} OR {{has_any {column}, accounts_{place}}})"
         if is_named
@@ -101,16 +128,21 @@ def list_scenarios(
     descending: bool,
     are_many: bool,
 ) -> str:
-    """Return the question for a page of the scenarios of a chain, with a tag, with words, or all; each row begins with the total.
+    """Return the question for a page of the scenarios of a chain, with a tag, with words, or all;
+    each row begins with the total.
 
-    *words* are those of `search.read_search`.  *are_many*: there are so many with the tag, or else of the chain, that a page
-    fills soon in the order of the list.
+    *words* are those of `search.read_search`.  *are_many*: there are so many with the tag, or else
+    of the chain, that a page fills soon in the order of the list.
     """
     found = " AND ".join(has_words("w.words", words))
     conditions = [
         *(["c.chain = :chain"] if chain else []),
         *(["{tagged_in_order}" if are_many else "{tagged}"] if tag else []),
-        *([f"EXISTS (SELECT 1 FROM scenario_words w WHERE w.scenario = s.seq AND {found})"] if words else []),
+        *(
+            [f"EXISTS (SELECT 1 FROM scenario_words w WHERE w.scenario = s.seq AND {found})"]
+            if words
+            else []
+        ),
     ]
     source = _OF_A_CHAIN if chain else "scenarios s"
     total = __getattr__("COUNT_SCENARIOS")
@@ -131,7 +163,8 @@ def list_scenarios(
         SELECT ({total}) AS total, page.* FROM (SELECT 1) AS one LEFT JOIN (
             SELECT s.id, s.summary, s.name, s.chains, s.tags, s.created, s.updated, s.size, s.seq
             FROM {source} WHERE {" AND ".join(conditions) or "true"}
-            ORDER BY {", ".join(f"{column} DESC" if descending else column for column in order)} LIMIT :limit
+            ORDER BY {", ".join(f"{column} DESC" if descending else column for column in order)}
+            LIMIT :limit
         ) AS page ON true
     """
 
@@ -144,12 +177,14 @@ def count_table(table: str) -> str:
 
 
 def measure_rows(table: str, key: tuple[str, ...], long: tuple[str, ...], *, after: bool) -> str:
-    """Return the question how many of the next rows come before those behind so many bytes in their *long* columns."""
+    """Return the question how many of the next rows come before those behind so many bytes in their
+    *long* columns."""
     weight = " + ".join(f"coalesce({{bytes {name}}}, 0)" for name in long)
     first = read_rows(table, key, (*key, f"{weight} AS weight"), after=after)
     return f"""
         SELECT count(*) FROM (
-            SELECT sum(weight) OVER (ORDER BY {", ".join(key)}) - weight AS former FROM ({first}) AS first
+            SELECT sum(weight) OVER (ORDER BY {", ".join(key)}) - weight AS former
+            FROM ({first}) AS first
         ) AS sized WHERE former < :size
     """
 
@@ -158,13 +193,18 @@ def read_rows(table: str, key: tuple[str, ...], columns: tuple[str, ...], *, aft
     """Return the question for the next rows of a table, in the order of their key."""
     names = ", ".join(key)
     condition = (
-        f"({names}) > ({', '.join(f':after_{place}' for place in range(len(key)))})" if after else "true"
+        f"({names}) > ({', '.join(f':after_{place}' for place in range(len(key)))})"
+        if after
+        else "true"
     )
-    return f"SELECT {', '.join(columns)} FROM {table} WHERE {condition} ORDER BY {names} LIMIT :rows"
+    return (
+        f"SELECT {', '.join(columns)} FROM {table} WHERE {condition} ORDER BY {names} LIMIT :rows"
+    )
 
 
 def last_number(table: str, column: str) -> str:
-    """Return the question for the highest number that was given to a row, and that of a row which is there."""
+    """Return the question for the highest number that was given to a row, and that of a row which
+    is there."""
     return f"SELECT {{last_number {table}, {column}}}, max({column}) FROM {table}"
 
 

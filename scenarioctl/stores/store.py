@@ -56,7 +56,8 @@ _SHORT = 200
 
 
 class Store(ABC):
-    """What every store does, above the driver of its database; `tests/test_stores.py` and `tests/test_store_jobs.py` show it by example."""
+    """What every store does, above the driver of its database; `tests/test_stores.py` and
+    `tests/test_store_jobs.py` show it by example."""
 
     #: Whether a column may hold a value of another type, if somebody has changed it by hand.
     has_damaged_columns = False
@@ -78,7 +79,8 @@ class Store(ABC):
     async def put_scenario(self, scenario: StoredScenario, *, replace: bool = False) -> None:
         """Store *scenario*; a crash after this returns does not lose it.
 
-        Conflict if the id is taken, unless *replace*, which keeps `created` of the scenario that it replaces.
+        Conflict if the id is taken, unless *replace*, which keeps `created` of the scenario that it
+        replaces.
         """
         if replace:
             await self.put_scenarios([scenario], replace=True)
@@ -100,9 +102,11 @@ class Store(ABC):
         return await self.write(partial(scenarios.put_all if replace else scenarios.add_all, given))
 
     async def keep_scenario(self, scenario: StoredScenario) -> str:
-        """Store *scenario* as `put_scenario` does, unless one with its digest is stored; return the id of that one.
+        """Store *scenario* as `put_scenario` does, unless one with its digest is stored; return the
+        id of that one.
 
-        Of several callers at once with the same digest, one stores its scenario.  Conflict if another has the id.
+        Of several callers at once with the same digest, one stores its scenario.  Conflict if
+        another has the id.
         """
         check_scenario(scenario)
         return await self.write(partial(scenarios.keep, scenario))
@@ -114,7 +118,8 @@ class Store(ABC):
     find_scenarios = reads(scenarios.find_some, long=True)
 
     async def find_named(self, text: str, *, limit: int) -> list[tuple[str, str]]:
-        """Return id and name of what *text* means, as `scenarios.find_named` says; at most *limit*."""
+        """Return id and name of what *text* means, as `scenarios.find_named` says; at most
+        *limit*."""
         try:
             check_storable(text, field="id")
         except InvalidRequest:
@@ -122,7 +127,8 @@ class Store(ABC):
         return await self.read(partial(scenarios.find_named, text, limit=limit))
 
     async def delete_scenario(self, id: str) -> None:
-        """Delete the scenario with its job, log, drafts and runs, or raise NotFound; Conflict while its job is running.
+        """Delete the scenario with its job, log, drafts and runs, or raise NotFound; Conflict while
+        its job is running.
 
         If a run of the stopped job is still in progress, the store does not keep it.
         """
@@ -141,9 +147,10 @@ class Store(ABC):
     ) -> ScenarioPage:
         """Return up to *limit* scenarios that follow the cursor *after*.
 
-        *chain* selects the scenarios that use it, *tag* those that have it.  *search* selects those whose words were added and
-        are wanted by it (`search.wanted_by`).  A damaged scenario is named in the page, and hides no other.  Scenarios that
-        are stored or deleted between two pages make the second page neither repeat nor skip any other.
+        *chain* selects the scenarios that use it, *tag* those that have it.  *search* selects those
+        whose words were added and are wanted by it (`search.wanted_by`).  A damaged scenario is
+        named in the page, and hides no other.  Scenarios that are stored or deleted between two
+        pages make the second page neither repeat nor skip any other.
         """
         check_listing(limit=limit, after=after, search=search, sort=sort)
         check_text(chain, field="chain")
@@ -170,7 +177,8 @@ class Store(ABC):
     add_words = writes(scenarios.add_words)
 
     async def count_scenarios(self, chain: str = "") -> int:
-        """Return how many scenarios use *chain*; without one, how many there are.  Reads one row."""
+        """Return how many scenarios use *chain*; without one, how many there are.  Reads one
+        row."""
         if "\0" in check_text(chain, field="chain"):
             return 0
         return await self.read(partial(scenarios.count, chain))
@@ -182,13 +190,16 @@ class Store(ABC):
         revision: str,
         change: Callable[[Job], JobChange | None] | None = None,
     ) -> None:
-        """Replace the scenario that has this id and *revision*; `created` stays, and so do its job, log and drafts.
+        """Replace the scenario that has this id and *revision*; `created` stays, and so do its job,
+        log and drafts.
 
-        Conflict if it has another revision by now, NotFound if it is gone.  *change* says what becomes
-        of its job in the same transaction, as in `change_job`.
+        Conflict if it has another revision by now, NotFound if it is gone.  *change* says what
+        becomes of its job in the same transaction, as in `change_job`.
         """
         check_scenario(scenario)
-        await self.write(partial(scenarios.change, scenario, revision=revision, job=change), tell=True)
+        await self.write(
+            partial(scenarios.change, scenario, revision=revision, job=change), tell=True
+        )
 
     # -- jobs
 
@@ -196,11 +207,12 @@ class Store(ABC):
     start_job = writes(job_operations.start, tell=True)
 
     async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
-        """Change a job as *change* says, in one transaction, and return it as it is then; None if it was never started.
+        """Change a job as *change* says, in one transaction, and return it as it is then; None if
+        it was never started.
 
-        *change* may be called more than once.  Nothing changes if it returns None or raises.  Unless the change ends it, a run
-        in progress goes on, and its end plans the next run by the schedule that the job has then.  NotFound if there is no such
-        scenario.
+        *change* may be called more than once.  Nothing changes if it returns None or raises.
+        Unless the change ends it, a run in progress goes on, and its end plans the next run by the
+        schedule that the job has then.  NotFound if there is no such scenario.
         """
         return await self.write(partial(job_operations.change, check_id(id), change), tell=True)
 
@@ -212,22 +224,33 @@ class Store(ABC):
         return await self.read(partial(job_operations.get, check_id(id)))
 
     async def list_jobs(
-        self, *, limit: int = 50, after: str = "", state: JobState | None = None, failing: bool = False
+        self,
+        *,
+        limit: int = 50,
+        after: str = "",
+        state: JobState | None = None,
+        failing: bool = False,
     ) -> JobPage:
-        """Return up to *limit* jobs that follow the cursor *after*, those first that changed their state last.
+        """Return up to *limit* jobs that follow the cursor *after*, those first that changed their
+        state last.
 
         *failing* selects the running jobs whose last run failed; they have no other state.
         """
         check_limit(limit)
-        page = partial(job_operations.list_page, limit=limit, after=after, state=state, failing=failing)
+        page = partial(
+            job_operations.list_page, limit=limit, after=after, state=state, failing=failing
+        )
         return await self.read(page, long=limit > _SHORT)
 
     async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
-        """Return how many drafts each of these jobs has that could be signed *now*: not flagged, and not expired.
+        """Return how many drafts each of these jobs has that could be signed *now*: not flagged,
+        and not expired.
 
         Jobs without any are left out.
         """
-        return await self.read(partial(job_operations.count_drafts, ids, now=now), long=len(ids) > 1)
+        return await self.read(
+            partial(job_operations.count_drafts, ids, now=now), long=len(ids) > 1
+        )
 
     waiting_drafts = reads(job_operations.waiting_drafts, long=True)
 
@@ -237,11 +260,13 @@ class Store(ABC):
         """Let `has_worker` find the worker *owner*, until it frees its legs or ends."""
 
     def engine_address(self) -> str:
-        """Return how libpq connects to the dispatch engine of the store; it may hold a password.  Empty if there is none."""
+        """Return how libpq connects to the dispatch engine of the store; it may hold a password.
+        Empty if there is none."""
         return ""
 
     def explain(self, error: Exception) -> ScenarioctlError:
-        """Return what an error of a connection to it means to a user; raise *error* if it is a bug."""
+        """Return what an error of a connection to it means to a user; raise *error* if it is a
+        bug."""
         raise error
 
     find_due = reads(job_operations.find_due)
@@ -250,10 +275,12 @@ class Store(ABC):
     async def begin_leg(self, id: str, *, leg: int, owner: str) -> Leg | None:
         """Give the leg with this number to *owner*, with a new epoch.
 
-        None, and nothing changes, unless it is due, nobody has begun it, and no other leg was planned in its place.  Of several
-        callers, one gets it.  The owner must have a lease.
+        None, and nothing changes, unless it is due, nobody has begun it, and no other leg was
+        planned in its place.  Of several callers, one gets it.  The owner must have a lease.
         """
-        return await self.write(partial(job_operations.begin, check_id(id), leg=leg, owner=owner), alone=True)
+        return await self.write(
+            partial(job_operations.begin, check_id(id), leg=leg, owner=owner), alone=True
+        )
 
     renew_lease = writes(job_operations.renew)
     list_workers = reads(job_operations.list_workers)
@@ -264,7 +291,8 @@ class Store(ABC):
     ring_again = writes(job_operations.ring_again)
 
     async def replan(self) -> int:
-        """Plan jobs that are due later than their schedule ever plans, since the store's clock was set back; return how many."""
+        """Plan jobs that are due later than their schedule ever plans, since the store's clock was
+        set back; return how many."""
         moved, last = 0, ""
         while some := await self.write(partial(job_operations.replan, after=last)):
             moved += sum(changed for _, changed in some)
@@ -285,9 +313,10 @@ class Store(ABC):
     ) -> bool:
         """Store *lines* of a leg in progress, of which the log has *noted* already.
 
-        False, and nothing changes, if it has another number of them, or if the epoch has moved on.  They stay whatever becomes
-        of the leg; `finish_run` stores only the lines that follow.  *planned* is the time that the run
-        is for, if its lines say that others were missed: should it be interrupted, the next attempt is for that.
+        False, and nothing changes, if it has another number of them, or if the epoch has moved on.
+        They stay whatever becomes of the leg; `finish_run` stores only the lines that follow.
+        *planned* is the time that the run is for, if its lines say that others were missed: should
+        it be interrupted, the next attempt is for that.
         """
         written = runs.Lines(job=id, texts=lines, written=now)
         return await self._store_mark(
@@ -301,12 +330,14 @@ class Store(ABC):
         return await self.write(partial(runs.mark_lines, marks), tell=True)
 
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
-        """Store what *run*, or a leg of it, leaves behind, and plan the next leg, in one transaction; remove what exceeds *retention*.
+        """Store what *run*, or a leg of it, leaves behind, and plan the next leg, in one
+        transaction; remove what exceeds *retention*.
 
         Of its lines the log has those that `add_lines` has stored.
 
-        False, and nothing is stored, if the job's epoch has moved on: the job was stopped, paused or started again, another
-        worker has the leg, or its end is stored already.  A failure is counted, and pauses the job at its `pause_after`.
+        False, and nothing is stored, if the job's epoch has moved on: the job was stopped, paused
+        or started again, another worker has the leg, or its end is stored already.  A failure is
+        counted, and pauses the job at its `pause_after`.
         """
         return (await self._finish_runs([(run, retention)]))[0]
 
@@ -323,7 +354,9 @@ class Store(ABC):
         read = partial(runs.read_log, _check_job(id), after=after, limit=limit)
         return await self.read(read, long=not 0 < limit <= _SHORT)
 
-    async def read_mempool(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[MempoolEntry]:
+    async def read_mempool(
+        self, id: str | None, *, after: int = 0, limit: int = 0
+    ) -> list[MempoolEntry]:
         """Return the job's drafts with a seq above *after*, in the order drafted; as `read_log`.
 
         With a *limit* there may be fewer if they are long, but at least one if there is one.
@@ -336,17 +369,21 @@ class Store(ABC):
         return await self.read(partial(runs.uuids_of_drafts, seqs)) if seqs else {}
 
     async def find_tail(self, id: str | None, *, lines: int, entries: int) -> tuple[int, int]:
-        """Return the cursors behind which the job's newest *lines* log lines and *entries* drafts follow.
+        """Return the cursors behind which the job's newest *lines* log lines and *entries* drafts
+        follow.
 
         0 if there are no older ones.  None means every job.  NotFound if there is no such scenario.
         """
-        return await self.read(partial(runs.find_tail, _check_job(id), lines=lines, entries=entries))
+        return await self.read(
+            partial(runs.find_tail, _check_job(id), lines=lines, entries=entries)
+        )
 
     find_end = reads(runs.find_end)
     is_lost = reads(runs.is_lost)
 
     async def last_runs(self, id: str, *, limit: int, before: int = 0) -> list[KeptRun]:
-        """Return the newest runs of the job, `job run` included, newest first; only those with a number below *before*.
+        """Return the newest runs of the job, `job run` included, newest first; only those with a
+        number below *before*.
 
         *before* 0 means all.
         """
@@ -357,7 +394,8 @@ class Store(ABC):
     runs_of_each = reads(runs.runs_of_each, long=True)
 
     async def count_runs(self, ids: Sequence[str]) -> dict[str, tuple[int, KeptRun | None]]:
-        """Return how many runs each of these jobs has, and the newest; jobs without any are left out."""
+        """Return how many runs each of these jobs has, and the newest; jobs without any are left
+        out."""
         return await self.read(partial(runs.count_runs, ids), long=len(ids) > 1)
 
     drafted_for = reads(runs.drafted_for, long=True)
@@ -370,7 +408,8 @@ class Store(ABC):
 
     @abstractmethod
     async def place(self) -> Row:
-        """Return what only this store answers, however its location is spelled; StoreFailed if its tables are too new."""
+        """Return what only this store answers, however its location is spelled; StoreFailed if its
+        tables are too new."""
 
     @abstractmethod
     def frozen(self, tables: Iterable[str]) -> AbstractAsyncContextManager[None]:
@@ -390,16 +429,22 @@ class Store(ABC):
 
     # -- webhooks
 
-    async def put_event(self, uuid: str, content: Any, *, now: int, retention: Retention) -> WebhookEvent:
+    async def put_event(
+        self, uuid: str, content: Any, *, now: int, retention: Retention
+    ) -> WebhookEvent:
         # Refused before it waits for its turn to write: anybody may post to any name.
-        """Store an event, and remove the webhook's oldest; NotFound if no stored scenario names the webhook."""
+        """Store an event, and remove the webhook's oldest; NotFound if no stored scenario names the
+        webhook."""
         await self.check_webhook(uuid)
         put = partial(events.put, uuid, content, now=now, retention=retention)
         ((id,),) = await self.write(put, tell=True)
         return WebhookEvent(id=id, uuid=uuid, received=now, content=content)
 
-    async def newest_event(self, uuid: str, *, job: str, after: int | None = None) -> WebhookEvent | None:
-        """Return the newest event that *job* has not used, with an id above *after*; None if there is none."""
+    async def newest_event(
+        self, uuid: str, *, job: str, after: int | None = None
+    ) -> WebhookEvent | None:
+        """Return the newest event that *job* has not used, with an id above *after*; None if there
+        is none."""
         if "\0" in check_text(uuid, field="webhook"):
             # No text of the store has it.
             return None
@@ -411,10 +456,11 @@ class Store(ABC):
         await self.read(partial(events.check_named, uuid))
 
     async def list_events(self, uuid: str, *, after: int = 0, limit: int = 0) -> list[WebhookEvent]:
-        """Return the events of the webhook with an id above *after*, oldest first; *limit* 0 means all.
+        """Return the events of the webhook with an id above *after*, oldest first; *limit* 0 means
+        all.
 
-        With a *limit* there may be fewer if they are long, but at least one if there is one.  NotFound if no stored scenario
-        names it.
+        With a *limit* there may be fewer if they are long, but at least one if there is one.
+        NotFound if no stored scenario names it.
         """
         check_text(uuid, field="webhook")
         return await self.read(partial(events.read_some, uuid, after=after, limit=limit), long=True)
@@ -450,15 +496,18 @@ class Store(ABC):
 
     @abstractmethod
     async def inspect(self, clock: Callable[[], int]) -> Inspection:
-        """Look for what an operator should know; *clock* is that of this machine, in nanoseconds since 1970."""
+        """Look for what an operator should know; *clock* is that of this machine, in nanoseconds
+        since 1970."""
 
     @abstractmethod
     async def health(self) -> str:
-        """Return why writes fail; empty if the last write succeeded, or if it failed more than a minute ago."""
+        """Return why writes fail; empty if the last write succeeded, or if it failed more than a
+        minute ago."""
 
     @abstractmethod
     async def change_token(self) -> str:
-        """Return a text that changes with every write of any process; cheap, for callers that poll."""
+        """Return a text that changes with every write of any process; cheap, for callers that
+        poll."""
 
     @abstractmethod
     async def close(self) -> None:

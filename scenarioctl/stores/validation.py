@@ -9,7 +9,9 @@ SORTS = ("created", "id", "summary")
 #: The longest page.
 LIMIT_MAX = 1000
 
-_ID_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-!@#$*+?")
+_ID_CHARACTERS = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-!@#$*+?"
+)
 _SEARCH_MAX = 200
 #: The largest integer that a column holds.
 INTEGER_MAX = 2**63 - 1
@@ -22,10 +24,14 @@ def check_scenario(scenario: StoredScenario) -> None:
     check_storable(scenario.name, field="name")
     for chain in scenario.chains:
         if not check_storable(chain, field="chain"):
-            raise InvalidRequest(field="chain", value="", problem="is empty", expected="a chain's name")
+            raise InvalidRequest(
+                field="chain", value="", problem="is empty", expected="a chain's name"
+            )
     for uuid in scenario.webhooks:
         if not check_storable(uuid, field="webhook"):
-            raise InvalidRequest(field="webhook", value="", problem="is empty", expected="a webhook's uuid")
+            raise InvalidRequest(
+                field="webhook", value="", problem="is empty", expected="a webhook's uuid"
+            )
     for tag in scenario.tags:
         if not check_storable(tag, field="tag"):
             raise InvalidRequest(field="tag", value="", problem="is empty", expected="a word")
@@ -44,11 +50,14 @@ def check_job(job: Job) -> None:
 def check_moment(moment: int, *, field: str) -> None:
     """Refuse a time that no store can keep."""
     if not 0 <= moment <= INTEGER_MAX:
-        raise InvalidRequest(field=field, value=moment, problem="is not a time in nanoseconds since 1970")
+        raise InvalidRequest(
+            field=field, value=moment, problem="is not a time in nanoseconds since 1970"
+        )
 
 
 def check_id(id: object, *, field: str = "id") -> str:
-    """Return *id* if it can name a scenario: 1 to 64 of `A-Z a-z 0-9 _ -`, and `!@#$*+?` as Threadbag has them."""
+    """Return *id* if it can name a scenario: 1 to 64 of `A-Z a-z 0-9 _ -`, and `!@#$*+?` as
+    Threadbag has them."""
     if not isinstance(id, str) or not is_id(id):
         raise InvalidRequest(
             field=field,
@@ -75,7 +84,10 @@ def check_listing(*, limit: object, after: object, search: object, sort: object)
 def check_search(search: object) -> None:
     if len(check_text(search, field="search")) > _SEARCH_MAX:
         raise InvalidRequest(
-            field="search", value=search, problem="is too long", expected=f"at most {_SEARCH_MAX} characters"
+            field="search",
+            value=search,
+            problem="is too long",
+            expected=f"at most {_SEARCH_MAX} characters",
         )
 
 
@@ -87,7 +99,8 @@ def check_limit(limit: object) -> None:
 
 
 def check_text(value: object, *, field: str) -> str:
-    """Return *value* if it is text that can be written as UTF-8: JSON can spell text that cannot."""
+    """Return *value* if it is text that can be written as UTF-8: JSON can spell text that
+    cannot."""
     try:
         if isinstance(value, str) and value.encode() is not None:
             return value
@@ -100,7 +113,9 @@ def check_storable(value: object, *, field: str) -> str:
     """Return *value* if it is text that every store can hold: PostgreSQL has no NUL characters."""
     text = check_text(value, field=field)
     if "\0" in text:
-        raise InvalidRequest(field=field, value=text, problem="has a NUL character, which cannot be stored")
+        raise InvalidRequest(
+            field=field, value=text, problem="has a NUL character, which cannot be stored"
+        )
     return text
 
 
@@ -114,7 +129,8 @@ def taken(id: str) -> Conflict:
 
 def changed_meanwhile(id: str) -> Conflict:
     return Conflict(
-        f"scenario {id!r} was changed since you read it. Read it again, and repeat your change on the new version."
+        f"scenario {id!r} was changed since you read it. Read it again, and repeat your "
+        "change on the new version."
     )
 
 
@@ -129,7 +145,9 @@ def damaged(id: str) -> StoreFailed:
 
 
 def unnamed(uuid: str) -> NotFound:
-    return NotFound(field="webhook", value=uuid, problem="is not named by any scenario in the store")
+    return NotFound(
+        field="webhook", value=uuid, problem="is not named by any scenario in the store"
+    )
 
 
 def no_event(id: int) -> NotFound:
@@ -137,7 +155,9 @@ def no_event(id: int) -> NotFound:
 
 
 def damaged_event(id: int, uuid: str) -> StoreFailed:
-    return StoreFailed(f"event {id} of webhook {shorten(uuid)} is damaged in the store, send it again")
+    return StoreFailed(
+        f"event {id} of webhook {shorten(uuid)} is damaged in the store, send it again"
+    )
 
 
 def no_tables(store: str) -> StoreFailed:
@@ -148,5 +168,6 @@ def no_tables(store: str) -> StoreFailed:
 
 def older_tables(store: str, version: int, expected: int) -> StoreFailed:
     return StoreFailed(
-        f"store {store} has tables of version {version}, expected version {expected}: run scenarioctl store migrate"
+        f"store {store} has tables of version {version}, expected version {expected}: run "
+        "scenarioctl store migrate"
     )

@@ -1,6 +1,8 @@
-"""What an account holds of every known asset of a chain, as the chain's own pallets count it, read in a few round trips.
+"""What an account holds of every known asset of a chain, as the chain's own pallets count it, read
+in a few round trips.
 
-Nothing that a chain doesn't tell is taken for zero: it is a `Holding` without figures, with the reason.
+Nothing that a chain doesn't tell is taken for zero: it is a `Holding` without figures, with the
+reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +30,8 @@ class Figures:
     free: int
     #: This and the others are None if they are unknown.
     reserved: int | None = None
-    #: As the chain stores it: what locks and freezes keep, of the free balance or of free and reserved together.
+    #: As the chain stores it: what locks and freezes keep, of the free balance or of free and
+    #: reserved together.
     frozen: int | None = None
     #: What can be sent if the account may be closed, and what if it must stay alive.
     transferable: int | None = None
@@ -67,7 +70,8 @@ class Holdings:
 async def read_holdings(
     client: "Client", assets: "Assets", account: bytes, *, only: "Asset | None" = None
 ) -> Holdings:
-    """Return what *account* holds of each listed asset of the client's chain, all at its best block.
+    """Return what *account* holds of each listed asset of the client's chain, all at its best
+    block.
 
     With *only*, what it holds of that asset and of the native one.
 
@@ -118,7 +122,8 @@ async def read_holdings(
 
 
 def account_entry(table: "RuntimeTable", asset: "Asset", account: bytes) -> StorageAddress:
-    """Return where the chain keeps what *account* holds of *asset*; InvalidRequest if a contract does."""
+    """Return where the chain keeps what *account* holds of *asset*; InvalidRequest if a contract
+    does."""
     if asset.kind == "native":
         return "System", "Account", (account,)
     if asset.kind == "tokens":
@@ -136,15 +141,20 @@ def details_entry(table: "RuntimeTable", asset: "Asset") -> StorageAddress:
 
 
 def deposit_of(details: Mapping[str, Any]) -> int:
-    """Return the smallest balance that an account can hold, raw, as the *details* of an asset tell."""
-    return int(details["existential_deposit" if "existential_deposit" in details else "min_balance"])
+    """Return the smallest balance that an account can hold, raw, as the *details* of an asset
+    tell."""
+    return int(
+        details["existential_deposit" if "existential_deposit" in details else "min_balance"]
+    )
 
 
 def asset_key(table: "RuntimeTable", asset: "Asset") -> Any:
     """Return the key of an asset of the pallet Assets or ForeignAssets."""
     if asset.kind == "assets":
         return int(asset.id)
-    return location_of_type(table, table.storage_entry("ForeignAssets", "Asset").key_types[0], asset.location)
+    return location_of_type(
+        table, table.storage_entry("ForeignAssets", "Asset").key_types[0], asset.location
+    )
 
 
 def _is_empty(row: Any) -> bool:
@@ -177,7 +187,9 @@ async def _read_details(
 ) -> dict[str, _Details]:
     """Return the details of the assets of *held* that the chain has."""
     entries = {asset.id: details_entry(table, asset) for asset in held}
-    keys = {id: storage_key(table, *entry) for id, entry in entries.items() if entry[0] in table.pallets}
+    keys = {
+        id: storage_key(table, *entry) for id, entry in entries.items() if entry[0] in table.pallets
+    }
     rows = await client.storage_values(table, list(keys.values()), at=block_hash)
     return {id: _read_detail(row) for id, row in zip(keys, rows, strict=True) if row is not None}
 
@@ -195,7 +207,9 @@ def _asset_holding(
     if row is None or _is_empty(row):
         return AssetHolding(asset=asset, figures=_NOTHING)
     if details is None:
-        return AssetHolding(asset=asset, figures=None, reason="the chain has this account, but no such asset")
+        return AssetHolding(
+            asset=asset, figures=None, reason="the chain has this account, but no such asset"
+        )
     balance = int(row["balance"])
     keepers = [f"{_PALLETS[asset.kind]}{suffix}" for suffix in ("Freezer", "Holder")]
     for keeper in keepers:
@@ -233,7 +247,9 @@ def _token_holding(
     if details is None:
         # Only what is beyond doubt: without the deposit nobody knows what has to stay.
         return AssetHolding(
-            asset=asset, figures=Figures.read(row), reason="the chain doesn't tell its existential deposit"
+            asset=asset,
+            figures=Figures.read(row),
+            reason="the chain doesn't tell its existential deposit",
         )
     free, reserved, frozen = int(row["free"]), int(row["reserved"]), int(row["frozen"])
     liquid = max(free - frozen, 0)
@@ -254,7 +270,11 @@ def _token_holding(
 
 
 async def _read_contracts(
-    client: "Client", table: "RuntimeTable", listed: Sequence["Asset"], account: bytes, block_hash: str
+    client: "Client",
+    table: "RuntimeTable",
+    listed: Sequence["Asset"],
+    account: bytes,
+    block_hash: str,
 ) -> Mapping[int, Mapping[str, Any]] | str:
     """Return what contracts keep for *account*, by asset, or why that is not known."""
     if not any(asset.kind == "erc20" for asset in listed):
@@ -270,14 +290,18 @@ async def _read_contracts(
         return f"CurrenciesApi.accounts failed: {error}"
 
 
-def _contract_holding(asset: "Asset", contracts: Mapping[int, Mapping[str, Any]] | str) -> AssetHolding:
+def _contract_holding(
+    asset: "Asset", contracts: Mapping[int, Mapping[str, Any]] | str
+) -> AssetHolding:
     if isinstance(contracts, str):
         return AssetHolding(asset=asset, figures=None, reason=contracts)
     # The runtime leaves out what a contract keeps nothing of.
     row = contracts.get(int(asset.id))
     if row is None:
         return AssetHolding(asset=asset, figures=_NOTHING)
-    return AssetHolding(asset=asset, figures=Figures.read(row), reason="a contract decides what can be sent")
+    return AssetHolding(
+        asset=asset, figures=Figures.read(row), reason="a contract decides what can be sent"
+    )
 
 
 def _unlisted_holding(chain: str, number: int, row: Mapping[str, Any]) -> AssetHolding:

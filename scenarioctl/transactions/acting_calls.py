@@ -28,7 +28,9 @@ def proxy_call(call: Call, layer: ProxyLayer, table: "RuntimeTable") -> Call:
 
 def _proxy_type_id(table: "RuntimeTable") -> int:
     pallet, method = table.find_call("Proxy", "add_proxy")
-    (type_id,) = [field.type_id for field in table.call_fields(pallet, method) if field.name == "proxy_type"]
+    (type_id,) = [
+        field.type_id for field in table.call_fields(pallet, method) if field.name == "proxy_type"
+    ]
     return type_id
 
 
@@ -48,13 +50,16 @@ def read_proxy_type(text: str, table: "RuntimeTable") -> str:
     found = next((each for each in known if each.lower() == text.lower()), None)
     if found is None:
         raise InvalidRequest(
-            field="type", value=text, problem=f"is no type of proxy of {table}, {suggest(text, known)}"
+            field="type",
+            value=text,
+            problem=f"is no type of proxy of {table}, {suggest(text, known)}",
         )
     return found
 
 
 def others(layer: MultisigLayer, signatory: bytes) -> list[bytes]:
-    """Return the signatories of a multisig beside *signatory*, in the order that the pallet wants."""
+    """Return the signatories of a multisig beside *signatory*, in the order that the pallet
+    wants."""
     return [each for each in layer.signatories if each != signatory]
 
 
@@ -69,8 +74,8 @@ def multisig_call(
 ) -> Call:
     """Return what *signatory* signs, so that the multisig makes *call*.
 
-    *timepoint* is that of the operation if it is open already; *weight* is what the call may take at most, which counts only
-    once enough have approved.
+    *timepoint* is that of the operation if it is open already; *weight* is what the call may take
+    at most, which counts only once enough have approved.
     """
     if layer.threshold == 1:
         pallet, method = table.find_call("Multisig", "as_multi_threshold_1")
@@ -94,7 +99,8 @@ def approve_hash_call(
     table: "RuntimeTable",
     timepoint: Mapping[str, Any],
 ) -> Call:
-    """Return what *signatory* signs to approve a call of which only the hash is known: it runs nothing."""
+    """Return what *signatory* signs to approve a call of which only the hash is known: it runs
+    nothing."""
     more = {"maybe_timepoint": timepoint, "max_weight": NO_WEIGHT}
     return _hash_call("approve_as_multi", call_hash, layer, signatory, table, more)
 
@@ -106,8 +112,11 @@ def cancel_call(
     table: "RuntimeTable",
     timepoint: Mapping[str, Any],
 ) -> Call:
-    """Return what the signatory who opened an operation signs to cancel it, and to get the deposit back."""
-    return _hash_call("cancel_as_multi", call_hash, layer, signatory, table, {"timepoint": timepoint})
+    """Return what the signatory who opened an operation signs to cancel it, and to get the deposit
+    back."""
+    return _hash_call(
+        "cancel_as_multi", call_hash, layer, signatory, table, {"timepoint": timepoint}
+    )
 
 
 def _hash_call(

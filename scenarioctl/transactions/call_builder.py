@@ -22,13 +22,17 @@ BATCHES = {"batch-all": "batch_all", "batch": "batch", "force-batch": "force_bat
 
 
 def build_call(
-    pallet: object, method: object, params: "Mapping[str, object] | Sequence[object]", table: "RuntimeTable"
+    pallet: object,
+    method: object,
+    params: "Mapping[str, object] | Sequence[object]",
+    table: "RuntimeTable",
 ) -> Draft:
-    """Return the call with its arguments, by name or in their order, made from text by the runtime's types.
+    """Return the call with its arguments, by name or in their order, made from text by the
+    runtime's types.
 
-    A text is a number, `true`, an SS58 address, 0x hex, plain text for bytes, a variant's name, or JSON for what
-    has parts.  Names are matched without case, `_` and `-`.  InvalidRequest names the parameter, its type and
-    what would fit.
+    A text is a number, `true`, an SS58 address, 0x hex, plain text for bytes, a variant's name, or
+    JSON for what has parts.  Names are matched without case, `_` and `-`.  InvalidRequest names the
+    parameter, its type and what would fit.
     """
     found, name = table.find_call(pallet, method)
     where = f"{found}.{name}"
@@ -46,10 +50,16 @@ def build_call(
     for key, value in params.items():
         field = fields.get(fold(str(key)))
         if field is None:
-            known = ", ".join(field.name for field in fields.values()) or "none, it takes no arguments"
-            raise InvalidRequest(field=where, problem=f"has no parameter {shorten(key)}, expected: {known}")
+            known = (
+                ", ".join(field.name for field in fields.values()) or "none, it takes no arguments"
+            )
+            raise InvalidRequest(
+                field=where, problem=f"has no parameter {shorten(key)}, expected: {known}"
+            )
         if field.name in given:
-            raise InvalidRequest(f"parameter {field.name} of {where} is given twice, expected it once")
+            raise InvalidRequest(
+                f"parameter {field.name} of {where} is given twice, expected it once"
+            )
         given[field.name] = value
     arguments: dict[str, Any] = {}
     for field in fields.values():
@@ -57,7 +67,9 @@ def build_call(
         if field.name not in given and not table.types.is_option(field.type_id):
             raise InvalidRequest(
                 field=where,
-                problem=f": parameter {field.name} is missing, it is a {table.type_name(field.type_id)}",
+                problem=(
+                    f": parameter {field.name} is missing, it is a {table.type_name(field.type_id)}"
+                ),
                 expected=f"{reader.example(field.type_id)}",
             )
         arguments[field.name] = reader.read(field.type_id, given.get(field.name))
@@ -69,21 +81,27 @@ def build_call(
 def _by_name(
     table: "RuntimeTable", pallet: str, method: str, arguments: Sequence[object]
 ) -> dict[str, object]:
-    """Return *arguments*, given in their order, by name; those at the end that may be missing can be left out."""
+    """Return *arguments*, given in their order, by name; those at the end that may be missing can
+    be left out."""
     fields = table.call_fields(pallet, method)
     needed = [
-        place for place, field in enumerate(fields, start=1) if not table.types.is_option(field.type_id)
+        place
+        for place, field in enumerate(fields, start=1)
+        if not table.types.is_option(field.type_id)
     ]
     least = needed[-1] if needed else 0
     if not least <= len(arguments) <= len(fields):
         raise InvalidRequest(
-            f"{pallet}.{method} got {len(arguments)} argument{'s' * (len(arguments) != 1)}, expected {list_arguments(table, pallet, method)}"
+            f"{pallet}.{method} got {len(arguments)} "
+            f"argument{'s' * (len(arguments) != 1)}, expected "
+            f"{list_arguments(table, pallet, method)}"
         )
     return {field.name: given for field, given in zip(fields, arguments, strict=False)}
 
 
 def list_arguments(table: "RuntimeTable", pallet: str, method: str) -> str:
-    """Return the arguments of a call with their types: `2: dest (MultiAddress<…>), value (Compact<u128>)`."""
+    """Return the arguments of a call with their types: `2: dest (MultiAddress<…>), value
+    (Compact<u128>)`."""
     fields = table.call_fields(pallet, method)
     listed = ", ".join(f"{field.name} ({table.type_name(field.type_id)})" for field in fields)
     return f"{len(fields)}: {listed}" if fields else "none"
@@ -119,17 +137,21 @@ def _judge(call: Call, table: "RuntimeTable") -> tuple[str, ...]:
     pallets = {found.call.pallet for found in walk_calls(call, table)}
     if _REFUSED in pallets:
         raise InvalidRequest(
-            f"{call.pallet}.{call.method}: {_REFUSED} is refused, because it sends DOT over the wrong reserve: use an xTransfer"
+            f"{call.pallet}.{call.method}: {_REFUSED} is refused, because it sends DOT "
+            "over the wrong reserve: use an xTransfer"
         )
     warnings = []
     if pallets & _MOVED_WITH_STAKING and "StakingAhClient" in table.pallets:
         warnings.append(
-            f"staking is moving from relay chains to their Asset Hubs, and {table} is a relay chain's runtime: once it has moved, build this call for the Asset Hub"
+            f"staking is moving from relay chains to their Asset Hubs, and {table} is a "
+            "relay chain's runtime: once it has moved, build this call for the Asset Hub"
         )
     crossing = [pallet for pallet in XCM_PALLETS if pallet in pallets]
     if crossing:
         warnings.append(
-            f"{crossing[0]} moves assets between chains exactly as written: only an xTransfer is checked for the right reserve, and over a wrong one the funds are lost"
+            f"{crossing[0]} moves assets between chains exactly as written: only an "
+            "xTransfer is checked for the right reserve, and over a wrong one the funds "
+            "are lost"
         )
     return tuple(warnings)
 
@@ -139,7 +161,8 @@ MAX_BYTES = 3 * 1024 * 1024
 
 
 def build_remark(text: str | bytes, *, plain: bool = False) -> Draft:
-    """Return the call that records *text*: with an event that others can find, or *plain*, without."""
+    """Return the call that records *text*: with an event that others can find, or *plain*,
+    without."""
     try:
         data = text.encode("utf-8") if isinstance(text, str) else bytes(text)
     except UnicodeEncodeError:
@@ -156,5 +179,9 @@ def build_remark(text: str | bytes, *, plain: bool = False) -> Draft:
             field="remark", problem=f"is {len(data)} bytes long", expected=f"at most {MAX_BYTES}"
         )
     return Draft(
-        call=Call(pallet="System", method="remark" if plain else "remark_with_event", args={"remark": data})
+        call=Call(
+            pallet="System",
+            method="remark" if plain else "remark_with_event",
+            args={"remark": data},
+        )
     )

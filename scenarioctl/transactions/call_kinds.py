@@ -1,16 +1,22 @@
 """The calls whose effects are known: what each does, in words, and what a check has to know of it.
 
-To add one, add a row to `calls.json`, which words and checks both read.  A row is exact: what it doesn't say, the call
-doesn't do.  A call without a row is named, with what its arguments hold, and no check says ok.  Its section says what it is:
+To add one, add a row to `calls.json`, which words and checks both read.  A row is exact: what it
+doesn't say, the call doesn't do.  A call without a row is named, with what its arguments hold, and
+no check says ok.  Its section says what it is:
 
-- `rights`: who may do what from now on, for how much and until when.  The fields in parts of GIVEN_TO name whom the right
-  is given to; a row without any gives it to everybody, or to nobody who is known.  The call may have another row beside it.
-- `payments`: a plain transfer to one account: how its amount is written, and the field of the receiver.
-- `trades`: which field is traded exactly, none for all that the account holds, and which one limits the price.
-- `money`, `other`: what moves value, and what doesn't.  Of several texts the first that fits the call is told.
-- `moves`: of a call with another row, the parts that say all that it takes from the account, none for nothing.  What moves
-  value and has no such row moves an amount that isn't known.
-- `at_once`: what runs the calls inside it at once, of `if_else` the first; all other calls keep theirs for later.
+- `rights`: who may do what from now on, for how much and until when.  The fields in parts of
+  GIVEN_TO name whom the right is given to; a row without any gives it to everybody, or to nobody
+  who is known.  The call may have another row beside it.
+- `payments`: a plain transfer to one account: how its amount is written, and the field of the
+  receiver.
+- `trades`: which field is traded exactly, none for all that the account holds, and which one limits
+  the price.
+- `money`, `other`: what moves value, and what doesn't.  Of several texts the first that fits the
+  call is told.
+- `moves`: of a call with another row, the parts that say all that it takes from the account, none
+  for nothing.  What moves value and has no such row moves an amount that isn't known.
+- `at_once`: what runs the calls inside it at once, of `if_else` the first; all other calls keep
+  theirs for later.
 - `remarks`: what does nothing, whoever calls it.
 
 `wording/sentences.py` says what the parts of a text are.
@@ -121,7 +127,9 @@ def _read_row(section: str, pallet: str, row: Any) -> dict[str, Any]:
     if section == "trades":
         buys = "buys" in row
         fields = TradeFields(
-            amount=row["buys" if buys else "sells"], limit=row["most" if buys else "least"], buys=buys
+            amount=row["buys" if buys else "sells"],
+            limit=row["most" if buys else "least"],
+            buys=buys,
         )
         return {**found, "trade": fields, "words": (_trade_words(fields, pallet),)}
     return {**found, "words": (row,) if isinstance(row, str) else tuple(row)}
@@ -134,7 +142,9 @@ def _trade_words(fields: TradeFields, pallet: str) -> str:
         ("buys", "most", bought, sold) if fields.buys else ("sells", "least", sold, bought)
     )
     amount = (
-        f"{{amount:{fields.amount},{traded}}}" if fields.amount else f"all {{asset:{traded}}} of the signer"
+        f"{{amount:{fields.amount},{traded}}}"
+        if fields.amount
+        else f"all {{asset:{traded}}} of the signer"
     )
     end = ", received by {account:send_to}" if has_path else ""
     if pallet == "Router":

@@ -1,7 +1,7 @@
 """Transfers on connected chains: gate, plan, prices, call; and with a sender, the check.
 
-Here too the routes open that only a dry run of every hop may open.  What asks the chains is imported where it does: most
-transfers have one form, and need none of it.
+Here too the routes open that only a dry run of every hop may open.  What asks the chains is
+imported where it does: most transfers have one form, and need none of it.
 """
 
 from dataclasses import dataclass, replace
@@ -55,7 +55,8 @@ class TransferBuilder:
         return await self._build_form(sender)
 
     async def build_accepted(self) -> Draft:
-        """Return the call; BelowLeast if too little arrives for a receiver who isn't known to hold the asset."""
+        """Return the call; BelowLeast if too little arrives for a receiver who isn't known to hold
+        the asset."""
         try:
             return await self.build()
         except BelowLeast:
@@ -135,7 +136,8 @@ class TransferBuilder:
         )
 
     async def build_checked(self, sender: bytes) -> "tuple[Draft, Check]":
-        """Return the call and the verdict on it; where only a dry run may open a route, the first call that passes."""
+        """Return the call and the verdict on it; where only a dry run may open a route, the first
+        call that passes."""
         await self._check_reserves()
         # What arrives is what the check tells.
         self.transfer = replace(self.transfer, accept_loss=True)
@@ -177,7 +179,11 @@ class TransferBuilder:
             tried.append((plan, draft, check))
         # What is not known of one way keeps all of it open.
         _, draft, worst = next((each for each in tried if each[2].verdict == "unknown"), tried[-1])
-        reasons = [f"as {_say_type(plan)}: {reason}" for plan, _, check in tried for reason in check.reasons]
+        reasons = [
+            f"as {_say_type(plan)}: {reason}"
+            for plan, _, check in tried
+            for reason in check.reasons
+        ]
         if pricing.untried:
             reasons.append(pricing.untried)
         verdict = "unknown" if pricing.is_untold else worst.verdict
@@ -185,10 +191,12 @@ class TransferBuilder:
         return unproven, replace(worst, verdict=verdict, reasons=tuple(reasons))
 
     async def accepted_plans(self, plans: "Sequence[Plan]") -> "Sequence[Plan]":
-        """Return those of *plans* by which the Asset Hub takes a parachain's own asset: by teleport, or over its reserve.
+        """Return those of *plans* by which the Asset Hub takes a parachain's own asset: by
+        teleport, or over its reserve.
 
-        InvalidRequest if there is none, ChainUnreachable if the Asset Hub doesn't tell.  Dry runs don't tell them apart
-        where the parachain accepts both; the backing would end up in the wrong place.
+        InvalidRequest if there is none, ChainUnreachable if the Asset Hub doesn't tell.  Dry runs
+        don't tell them apart where the parachain accepts both; the backing would end up in the
+        wrong place.
         """
         from scenarioctl.transactions.simulation.reserves import trusts
         from scenarioctl.transactions.transfer_prices import asking
@@ -200,12 +208,17 @@ class TransferBuilder:
         hub, parachain = asked
         name = transfer.asset.display_name
         with asking(f"whether {hub.title} takes {name} from {parachain.title} by teleport"):
-            teleports = await trusts(self.clients, transfer, trusting=hub, keeper=parachain, teleported=True)
+            teleports = await trusts(
+                self.clients, transfer, trusting=hub, keeper=parachain, teleported=True
+            )
         accepted = [plan for plan in plans if is_teleport(plan.route) == teleports]
         if not accepted:
             raise refusal(
                 transfer,
-                f"it goes there only by teleport, and {hub.title} takes {name} from {parachain.title} by no teleport now",
+                (
+                    f"it goes there only by teleport, and {hub.title} takes {name} from "
+                    f"{parachain.title} by no teleport now"
+                ),
             )
         return accepted
 

@@ -15,17 +15,21 @@ _ANEW = "draft it again"
 def explain_incompatibility(
     old: "RuntimeTable | None", new: "RuntimeTable", tx: str, *, spec_version: int
 ) -> str:
-    """Return why *tx*, a bare extrinsic of version *spec_version* in 0x hex, must be drafted anew; empty where it need not.
+    """Return why *tx*, a bare extrinsic of version *spec_version* in 0x hex, must be drafted anew;
+    empty where it need not.
 
-    The call that the *old* table reads in it has to have the same bytes by the *new* one: then pallets, methods,
-    arguments and variants of the same names stand at the same places.
+    The call that the *old* table reads in it has to have the same bytes by the *new* one: then
+    pallets, methods, arguments and variants of the same names stand at the same places.
     """
     from scenarioctl.transactions.extrinsic import decode_extrinsic
 
     if new.spec_version == spec_version:
         return ""
     if old is None:
-        return f"it was drafted for version {spec_version}, whose runtime table is no longer available to compare with {new}: {_ANEW}"
+        return (
+            f"it was drafted for version {spec_version}, whose runtime table is no longer "
+            f"available to compare with {new}: {_ANEW}"
+        )
     try:
         data = bytes.fromhex(tx.removeprefix("0x"))
         call = decode_extrinsic(old, data).call
@@ -41,7 +45,8 @@ def explain_incompatibility(
     if again == data:
         return ""
     return (
-        f"it was drafted for {old}, but {new} encodes {name} differently{_difference(data, again)}: {_ANEW}"
+        f"it was drafted for {old}, but {new} encodes {name} "
+        f"differently{_difference(data, again)}: {_ANEW}"
     )
 
 

@@ -22,7 +22,8 @@ class Draft:
     notes: tuple[str, ...] = ()
     #: Only a check could open its route, and didn't: nobody may get the bytes.
     unproven: bool = False
-    #: What a transfer sends beside its amount, to pay on the way: an asset of the source, and the raw amount.
+    #: What a transfer sends beside its amount, to pay on the way: an asset of the source, and the
+    #: raw amount.
     beside: "tuple[Asset, int] | None" = None
 
 
@@ -32,7 +33,8 @@ LARGEST = 5 * 1024 * 1024
 
 
 def bare_extrinsic(call_data: bytes) -> bytes:
-    """Return the unsigned version 4 extrinsic around *call_data*: `compact(length) ++ 0x04 ++ call`."""
+    """Return the unsigned version 4 extrinsic around *call_data*: `compact(length) ++ 0x04 ++
+    call`."""
     body = bytes((BARE_V4,)) + call_data
     check_length(len(body))
     return encode_compact(len(body)) + body
@@ -42,5 +44,6 @@ def check_length(length: int) -> None:
     """Refuse a transaction, or its call data, of so many bytes where no chain would take it."""
     if length > LARGEST:
         raise InvalidRequest(
-            f"a transaction of {length} bytes is larger than any chain accepts, the limit is {LARGEST}"
+            f"a transaction of {length} bytes is larger than any chain accepts, the limit "
+            f"is {LARGEST}"
         )

@@ -28,7 +28,8 @@ class Event:
 
 
 def read_event(value: Any) -> Event:
-    """Return the event that a decoded RuntimeEvent is: `{"Pallet": {"Event": fields}}`, or `{"Pallet": "Event"}`."""
+    """Return the event that a decoded RuntimeEvent is: `{"Pallet": {"Event": fields}}`, or
+    `{"Pallet": "Event"}`."""
     pallet, inner = next(iter(value.items())) if isinstance(value, Mapping) else (str(value), None)
     if isinstance(inner, Mapping):
         name, fields = next(iter(inner.items()))
@@ -40,7 +41,10 @@ def read_event(value: Any) -> Event:
 XCM_ERRORS: Mapping[str, str] = {
     "AssetNotFound": "the chain does not know the asset",
     "Barrier": "the chain does not accept such a message",
-    "FailedToTransactAsset": "the asset could not be moved there: the balance is too low, or less than the existential deposit would remain",
+    "FailedToTransactAsset": (
+        "the asset could not be moved there: the balance is too low, or less than the "
+        "existential deposit would remain"
+    ),
     "FeesNotMet": "the fee for delivering the message cannot be paid",
     "NotDepositable": "the asset cannot be deposited there",
     "NotHoldingFees": "more is set aside for the fee than arrives",
@@ -48,8 +52,12 @@ XCM_ERRORS: Mapping[str, str] = {
     "TooExpensive": "too little is set aside for the fee, or the asset cannot pay fees there",
     "Transport": "the message could not be forwarded",
     "Unroutable": "there is no route to the destination",
-    "UntrustedReserveLocation": "the chain does not accept the sending chain as the asset's reserve",
-    "UntrustedTeleportLocation": "the chain accepts no teleport of the asset from the sending chain",
+    "UntrustedReserveLocation": (
+        "the chain does not accept the sending chain as the asset's reserve"
+    ),
+    "UntrustedTeleportLocation": (
+        "the chain accepts no teleport of the asset from the sending chain"
+    ),
 }
 #: What the pallet's own errors mean; some share a name with the executor's.
 _PALLET_ERRORS: Mapping[str, str] = {
@@ -59,8 +67,12 @@ _PALLET_ERRORS: Mapping[str, str] = {
 #: What is said of a balance that is too small for a call, and what it means.
 _BALANCE_ERRORS: Mapping[str, str] = {
     "Token.FundsUnavailable": "the account cannot spend that much",
-    "Token.OnlyProvider": "something on chain needs the account, so it must keep its existential deposit",
-    "Token.BelowMinimum": "an account that holds none would receive less than the existential deposit",
+    "Token.OnlyProvider": (
+        "something on chain needs the account, so it must keep its existential deposit"
+    ),
+    "Token.BelowMinimum": (
+        "an account that holds none would receive less than the existential deposit"
+    ),
     "Token.CannotCreate": "the receiving account cannot be created with it",
     "Token.Frozen": "it is locked, or something on chain needs the account",
     "Token.NotExpendable": "the account must keep its existential deposit",
@@ -71,12 +83,15 @@ _BALANCE_ERRORS: Mapping[str, str] = {
     "Balances.InsufficientBalance": "the account cannot spend that much",
     "Balances.LiquidityRestrictions": "it is locked",
     "Balances.Expendability": "the account must keep its existential deposit",
-    "Balances.ExistentialDeposit": "an account that holds none would receive less than the existential deposit",
+    "Balances.ExistentialDeposit": (
+        "an account that holds none would receive less than the existential deposit"
+    ),
 }
 
 
 def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
-    """Return a `DispatchError`, as decoded, as `Pallet.Error`, with what it means where that is known."""
+    """Return a `DispatchError`, as decoded, as `Pallet.Error`, with what it means where that is
+    known."""
     if not isinstance(error, Mapping) or len(error) != 1:
         return str(error)
     kind, inner = next(iter(error.items()))
@@ -96,7 +111,8 @@ def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
 
 
 def explain_balance_error(table: "RuntimeTable", error: Any) -> str:
-    """Return a `DispatchError` as `explain_dispatch_error` does, with what it means for a balance."""
+    """Return a `DispatchError` as `explain_dispatch_error` does, with what it means for a
+    balance."""
     told = explain_dispatch_error(table, error)
     meaning = _BALANCE_ERRORS.get(told)
     return f"{told}, {meaning}" if meaning else told

@@ -1,6 +1,8 @@
 """What a transaction does, as plain data that a person can read and a program can parse.
 
-Accounts are SS58 of the chain, integers wider than 32 bits decimal text, bytes 0x hex (a remark that is text is text), amounts of known assets `{"value": "12345678900", "human": "1.23456789 DOT"}`.
+Accounts are SS58 of the chain, integers wider than 32 bits decimal text, bytes 0x hex (a remark
+that is text is text), amounts of known assets `{"value": "12345678900", "human": "1.23456789
+DOT"}`.
 """
 
 from collections.abc import Mapping
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.extrinsic import Extrinsic
 
-#: (pallet, argument that is an amount) -> the argument that says of which asset, "" for the native one.
+#: (pallet, argument that is an amount) -> the argument that says of which asset, "" for the native
+#: one.
 _AMOUNTS: Mapping[tuple[str, str], str] = {
     ("Balances", "value"): "",
     ("Assets", "amount"): "id",
@@ -72,7 +75,10 @@ def describe_signature(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets")
             described["nonce"] = value
         elif identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
             tip = value["tip"] if isinstance(value, Mapping) else value
-            described["tip"] = {"value": str(tip), "human": f"{to_whole(tip, chain.decimals)} {chain.symbol}"}
+            described["tip"] = {
+                "value": str(tip),
+                "human": f"{to_whole(tip, chain.decimals)} {chain.symbol}",
+            }
             if isinstance(value, Mapping) and value.get("asset_id") is not None:
                 described["fee_asset"] = _describe_asset(value["asset_id"], chain, assets)
         elif identifier == "CheckMetadataHash":
@@ -121,7 +127,8 @@ class _Describer(ValueWriter):
     def _xcm_assets(self, type_id: int, value: Any) -> Any:
         """Return the assets of an XCM call with their amounts as people write them.
 
-        Only these: inside a message, a location is seen from another chain, and would be taken for another asset.
+        Only these: inside a message, a location is seen from another chain, and would be taken for
+        another asset.
         """
         described = self.value(type_id, value)
         if self._assets is None or not isinstance(value, Mapping) or len(value) != 1:
@@ -135,7 +142,9 @@ class _Describer(ValueWriter):
                 plain["fun"] = {"Fungible": _amount(fungible, asset)}
         return described
 
-    def _asset_of(self, pallet: str, method: str, argument: str, args: Mapping[str, Any]) -> "Asset | None":
+    def _asset_of(
+        self, pallet: str, method: str, argument: str, args: Mapping[str, Any]
+    ) -> "Asset | None":
         if self._assets is None:
             return None
         naming = _AMOUNTS.get((pallet, argument))

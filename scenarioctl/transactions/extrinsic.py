@@ -49,7 +49,8 @@ def extrinsic_hash(data: bytes) -> str:
 
 
 def looks_like_extrinsic(data: bytes) -> bool:
-    """Tell whether *data* begins as an extrinsic does: its own length, then a version known here."""
+    """Tell whether *data* begins as an extrinsic does: its own length, then a version known
+    here."""
     try:
         length, start = _decode_compact(data)
     except InvalidRequest:
@@ -58,12 +59,16 @@ def looks_like_extrinsic(data: bytes) -> bool:
 
 
 def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
-    """Return what *data* says: bare (4, 5), signed (4) by any kind of key, or general (5), all of it."""
+    """Return what *data* says: bare (4, 5), signed (4) by any kind of key, or general (5), all of
+    it."""
     length, start = _decode_compact(data)
     if length != len(data) - start:
         raise InvalidRequest(
             field="tx",
-            problem=f"declares {length} bytes, but {len(data) - start} follow: it is truncated, or not an extrinsic",
+            problem=(
+                f"declares {length} bytes, but {len(data) - start} follow: it is truncated, or "
+                "not an extrinsic"
+            ),
         )
     if not length:
         raise InvalidRequest(
@@ -86,7 +91,10 @@ def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
         if data[start : start + 1] != b"\0":
             raise InvalidRequest(
                 field="tx",
-                problem=f"uses version {data[start] if start < len(data) else 'none'} of the transaction extensions",
+                problem=(
+                    f"uses version {data[start] if start < len(data) else 'none'} of the "
+                    "transaction extensions"
+                ),
                 expected="0",
             )
         start += 1
@@ -95,7 +103,9 @@ def decode_extrinsic(table: "RuntimeTable", data: bytes) -> Extrinsic:
         found["extensions"], found["extension_bytes"], start = decode_extensions(table, data, start)
         found["extra"] = data[extra:start]
     call_data = data[start:]
-    return Extrinsic(version=version & 0x3F, call=table.decode_call(call_data), call_data=call_data, **found)
+    return Extrinsic(
+        version=version & 0x3F, call=table.decode_call(call_data), call_data=call_data, **found
+    )
 
 
 def length_size(data: bytes) -> int:
@@ -108,7 +118,9 @@ def _decode_compact(data: bytes) -> tuple[int, int]:
     size = length_size(data)
     if not size or len(data) < size:
         raise InvalidRequest(
-            field="tx", value=data, problem="does not begin with its length, as every extrinsic does"
+            field="tx",
+            value=data,
+            problem="does not begin with its length, as every extrinsic does",
         )
     length = int.from_bytes(data[:size], "little") >> 2
     if encode_compact(length) != data[:size]:
@@ -139,5 +151,8 @@ def _check_version(table: "RuntimeTable", version: int) -> None:
         known = ", ".join(map(str, table.extrinsic_versions))
         raise InvalidRequest(
             field="tx",
-            problem=f"is an extrinsic of version {version}, which {table.spec_name} {table.spec_version} does not accept, expected: {known}",
+            problem=(
+                f"is an extrinsic of version {version}, which {table.spec_name} "
+                f"{table.spec_version} does not accept, expected: {known}"
+            ),
         )

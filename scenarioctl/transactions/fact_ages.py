@@ -1,7 +1,8 @@
 """How old the bundled facts about a chain are, and a warning for those that may no longer hold.
 
-An endpoint that answers confirms its chain's identity and says which runtime it has.  What the chain accepts from others,
-its routes, its assets and what they cost are confirmed by nothing that `chain check` asks.
+An endpoint that answers confirms its chain's identity and says which runtime it has.  What the
+chain accepts from others, its routes, its assets and what they cost are confirmed by nothing that
+`chain check` asks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +22,8 @@ from scenarioctl.runtime import table as runtime_table
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
-#: A fact that was read longer ago may no longer hold, and nothing is built offline from one that is older than OLDEST.
+#: A fact that was read longer ago may no longer hold, and nothing is built offline from one that is
+#: older than OLDEST.
 LIMIT = timedelta(days=90)
 OLDEST = timedelta(days=365)
 MANIFEST = Path(runtime_table.__file__).with_name("bundled") / "manifest.json"
@@ -46,10 +48,13 @@ def day_of(nanoseconds: int) -> date:
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC).date()
 
 
-def dated_facts(chain: "Chain", registry: "Registry", table_read: date | None = None) -> Iterator[DatedFact]:
+def dated_facts(
+    chain: "Chain", registry: "Registry", table_read: date | None = None
+) -> Iterator[DatedFact]:
     """Give the bundled facts about *chain*; none about a chain of config.toml.
 
-    *table_read* is the day on which the runtime table was read that is used instead of the bundled one.
+    *table_read* is the day on which the runtime table was read that is used instead of the bundled
+    one.
     """
     table = find_table_fact(chain.name, table_read)
     if table is not None:
@@ -59,7 +64,8 @@ def dated_facts(chain: "Chain", registry: "Registry", table_read: date | None = 
 
 
 def find_table_fact(chain: str, table_read: date | None = None) -> DatedFact | None:
-    """Return the fact of `dated_facts` that is the runtime table; None if none is bundled for *chain*, nor was read."""
+    """Return the fact of `dated_facts` that is the runtime table; None if none is bundled for
+    *chain*, nor was read."""
     if table_read is None:
         bundled = read_document(MANIFEST).get(chain)
         table_read = date.fromisoformat(bundled["read"]) if bundled is not None else None
@@ -102,7 +108,8 @@ def warn_of_old_facts(
     connected: Iterable[str],
     today: date,
 ) -> list[str]:
-    """Return a warning for chains with the same facts that are older than LIMIT and that nothing confirms.
+    """Return a warning for chains with the same facts that are older than LIMIT and that nothing
+    confirms.
 
     *connected* names the chains of which an endpoint answered.
     """
@@ -117,8 +124,10 @@ def warn_of_old_facts(
         if old:
             chains_by_facts.setdefault(old, []).append(chain.title)
     return [
-        f"What scenarioctl knows of {', '.join(names)} is up to {(today - min(fact.read for fact in facts)).days} days old,"
-        f" and no endpoint confirms it: {', '.join(f'{fact.what} ({fact.read})' for fact in facts)}. Upgrade scenarioctl."
+        f"What scenarioctl knows of {', '.join(names)} is up to "
+        f"{(today - min(fact.read for fact in facts)).days} days old,"
+        " and no endpoint confirms it: "
+        f"{', '.join(f'{fact.what} ({fact.read})' for fact in facts)}. Upgrade scenarioctl."
         for facts, names in chains_by_facts.items()
     ]
 
@@ -128,7 +137,8 @@ def find_oldest(
     registry: "Registry",
     tables: Mapping[str, date | None] = MappingProxyType({}),
 ) -> tuple[DatedFact, "Chain"] | None:
-    """Return the oldest fact with which transactions between *chains* are built offline, and its chain; None without facts."""
+    """Return the oldest fact with which transactions between *chains* are built offline, and its
+    chain; None without facts."""
     found = [
         (fact, chain)
         for chain in chains
@@ -141,15 +151,22 @@ def find_oldest(
 def judge_old_facts(
     oldest: tuple[DatedFact, "Chain"] | None, *, today: date, allowed: bool
 ) -> tuple[str, ...]:
-    """Return a warning for what is built offline with a fact older than LIMIT; InvalidRequest if it is older than OLDEST and not *allowed*."""
+    """Return a warning for what is built offline with a fact older than LIMIT; InvalidRequest if it
+    is older than OLDEST and not *allowed*."""
     if oldest is None or today - oldest[0].read <= LIMIT:
         return ()
     fact, chain = oldest
     age = today - fact.read
-    said = f"the {fact.what} of {chain.title}, which scenarioctl read {age.days} days ago ({fact.read})"
+    said = (
+        f"the {fact.what} of {chain.title}, which scenarioctl read {age.days} days ago "
+        f"({fact.read})"
+    )
     if age > OLDEST and not allowed:
         raise InvalidRequest(
             field="old_facts",
-            problem=f"is off, and offline this needs {said}: connect, upgrade scenarioctl, or pass --old-facts",
+            problem=(
+                f"is off, and offline this needs {said}: connect, upgrade scenarioctl, or pass "
+                "--old-facts"
+            ),
         )
     return (f"This was built offline with {said}. Connect, or upgrade scenarioctl.",)

@@ -12,12 +12,17 @@ def parse_hex(value: object, *, field: str) -> bytes:
     if text[:2] in ("0x", "0X") and size > LARGEST:
         raise TooLarge(
             field=field,
-            problem=f"has {size} bytes, the limit is {LARGEST}: no chain accepts a longer transaction",
+            problem=(
+                f"has {size} bytes, the limit is {LARGEST}: no chain accepts a longer transaction"
+            ),
         )
     data = from_hex(text)
     if not data:
         raise InvalidRequest(
-            field=field, value=value, problem="is not hex", expected="0x and an even number of hex digits"
+            field=field,
+            value=value,
+            problem="is not hex",
+            expected="0x and an even number of hex digits",
         )
     return data
 
@@ -30,6 +35,10 @@ def parse_hash(value: object, *, field: str) -> bytes:
         data = b""
     if len(data) != 32:
         raise InvalidRequest(
-            field=field, value=value, limit=80, problem="is not a hash", expected="0x and 64 hex digits"
+            field=field,
+            value=value,
+            limit=80,
+            problem="is not a hash",
+            expected="0x and 64 hex digits",
         )
     return data

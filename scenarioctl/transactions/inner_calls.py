@@ -1,6 +1,8 @@
-"""What a call holds: the calls, XCM programs and accounts in its arguments, found by their types in the runtime's table.
+"""What a call holds: the calls, XCM programs and accounts in its arguments, found by their types in
+the runtime's table.
 
-Words and checks walk a call with this module alone, so nothing that a sentence tells of is missed by a check, and vice versa.
+Words and checks walk a call with this module alone, so nothing that a sentence tells of is missed
+by a check, and vice versa.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -48,7 +50,8 @@ class InnerCall:
     call: Call
     #: The call that holds it; None for the transaction's own.
     outer: Call | None = None
-    #: Whether a simulation of the transaction runs it; else it may run later, or if something fails.
+    #: Whether a simulation of the transaction runs it; else it may run later, or if something
+    #: fails.
     runs: bool = True
 
 
@@ -96,7 +99,8 @@ def read_call(value: Any) -> Call:
 
 
 def local_programs(call: Call, table: "RuntimeTable") -> list[Mapping[str, Any]]:
-    """Return each VersionedXcm that *call*, or a call inside it, has executed on its own chain by an account."""
+    """Return each VersionedXcm that *call*, or a call inside it, has executed on its own chain by
+    an account."""
     return [
         held.value
         for found in walk_calls(call, table)
@@ -110,12 +114,17 @@ def held_values(call: Call, table: "RuntimeTable | None") -> Iterator[HeldValue]
     """Give the calls and programs in the arguments of *call*; none if *table* doesn't know it."""
     if table is None or not table.has_call(call.pallet, call.method):
         return
-    if (call.pallet, call.method) == ("EVM", "call") and call.args.get("target") == DISPATCH_PRECOMPILE:
+    if (call.pallet, call.method) == ("EVM", "call") and call.args.get(
+        "target"
+    ) == DISPATCH_PRECOMPILE:
         yield HeldValue(field="input", kind="Bounded", value={"Inline": call.args["input"]})
     for field in table.call_fields(call.pallet, call.method):
         if field.name in call.args and _can_hold(table, field.type_id, set()):
             for each, value in _find(
-                table, field.type_id, call.args[field.name], lambda each: _kind(table, each) is not None
+                table,
+                field.type_id,
+                call.args[field.name],
+                lambda each: _kind(table, each) is not None,
             ):
                 if (kind := _kind(table, each)) is not None:
                     yield HeldValue(field=field.name, kind=kind, value=value)
@@ -130,14 +139,17 @@ def named_accounts(call: Call, table: "RuntimeTable") -> Iterator[bytes]:
     for found in walk_calls(call, table):
         for field in table.call_fields(found.call.pallet, found.call.method):
             if field.name in found.call.args:
-                for _, value in _find(table, field.type_id, found.call.args[field.name], is_account):
+                for _, value in _find(
+                    table, field.type_id, found.call.args[field.name], is_account
+                ):
                     yield from [value] if isinstance(value, bytes) else located_accounts(value)
 
 
 def _find(
     table: "RuntimeTable", type_id: int, value: Any, is_wanted: Callable[[int], bool]
 ) -> list[tuple[int, Any]]:
-    """Return the types and values of what is wanted in a value; nothing if it is not of its type."""
+    """Return the types and values of what is wanted in a value; nothing if it is not of its
+    type."""
     try:
         return list(find_typed(table.types, type_id, value, is_wanted))
     except _MISFITS:
@@ -153,7 +165,8 @@ def _kind(table: "RuntimeTable", type_id: int) -> HeldKind | None:
 
 
 def _can_hold(table: "RuntimeTable", type_id: int, seen: set[int]) -> bool:
-    """Tell whether a value of the type can have a call or a program in it; most lists of numbers are not walked."""
+    """Tell whether a value of the type can have a call or a program in it; most lists of numbers
+    are not walked."""
     if type_id in seen:
         return False
     seen.add(type_id)

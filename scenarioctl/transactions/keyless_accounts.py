@@ -1,4 +1,5 @@
-"""Receivers that nobody holds the key of: what is sent there stays there, so the caller has to confirm it.
+"""Receivers that nobody holds the key of: what is sent there stays there, so the caller has to
+confirm it.
 
 To add a kind of account, add its test to `kind_of`.
 """
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 CONFIRM = "confirm it with --yes (yes) if you mean it"
 #: What stands beside an Ethereum address of 20 bytes that somebody padded to 32.
 _EVM_PADDING = bytes(12)
-#: How addresses of 20 bytes begin that contracts of the chain itself have, and 0x…dEaD, where people burn tokens.
+#: How addresses of 20 bytes begin that contracts of the chain itself have, and 0x…dEaD, where
+#: people burn tokens.
 _LOW = bytes(18)
 #: What pallet-revive puts behind one.
 _REVIVE_PADDING = b"\xee" * 12
@@ -25,12 +27,13 @@ _REVIVE_PADDING = b"\xee" * 12
 class AccountKind:
     """What the bytes of an account tell."""
 
-    #: `account`, `constant`, `pallet`, `parachain`, `relay`, `padded`, or `ethereum` for one that the key of an Ethereum
-    #: address controls.
+    #: `account`, `constant`, `pallet`, `parachain`, `relay`, `padded`, or `ethereum` for one that
+    #: the key of an Ethereum address controls.
     name: str
     #: In words; empty for an account that looks like any other.
     words: str = ""
-    #: Of a pallet its id, of a parachain its number, of an Ethereum address the address, else empty.
+    #: Of a pallet its id, of a parachain its number, of an Ethereum address the address, else
+    #: empty.
     id: str = ""
 
     @property
@@ -42,7 +45,9 @@ class AccountKind:
 def kind_of(account: bytes) -> AccountKind:
     """Return the kind of *account*, of 20 or 32 bytes."""
     if len(set(account)) == 1:
-        return AccountKind(name="constant", words=f"the account of {len(account)} bytes {account[0]:02x}")
+        return AccountKind(
+            name="constant", words=f"the account of {len(account)} bytes {account[0]:02x}"
+        )
     if account[:4] == b"modl":
         id = account[4:12].rstrip(b"\0").decode("ascii", "replace")
         return AccountKind(name="pallet", words=f"the account of the pallet {shorten(id)}", id=id)
@@ -71,7 +76,8 @@ def kind_of(account: bytes) -> AccountKind:
 
 
 def accounts_of_address(address: bytes) -> tuple[bytes, bytes]:
-    """Return the accounts that an Ethereum address has on Hydration and on chains with pallet-revive."""
+    """Return the accounts that an Ethereum address has on Hydration and on chains with
+    pallet-revive."""
     return b"ETH\0" + address + bytes(8), address + _REVIVE_PADDING
 
 
@@ -87,14 +93,18 @@ def describe_keyless(account: bytes) -> str:
 
 
 def read_receiver(value: object, chain: "Chain", *, field: str, confirmed: bool) -> bytes:
-    """Return the account on *chain* that *value* names, a receiver that somebody holds or that is *confirmed*."""
+    """Return the account on *chain* that *value* names, a receiver that somebody holds or that is
+    *confirmed*."""
     account = chain.account_format.parse(value, field=field)
     check_receiver(account, value, field=field, confirmed=confirmed, confirm=CONFIRM)
     return account
 
 
-def check_receiver(account: bytes, given: object, *, field: str, confirmed: bool, confirm: str) -> None:
-    """Refuse a receiver that nobody holds unless it is *confirmed*; *confirm* tells how to do that."""
+def check_receiver(
+    account: bytes, given: object, *, field: str, confirmed: bool, confirm: str
+) -> None:
+    """Refuse a receiver that nobody holds unless it is *confirmed*; *confirm* tells how to do
+    that."""
     kind = "" if confirmed else describe_keyless(account)
     if kind:
         raise InvalidRequest(

@@ -1,9 +1,11 @@
-"""What keeps native tokens of an account: locks, freezes, holds and reserves by their names, and what ends vesting and each vote.
+"""What keeps native tokens of an account: locks, freezes, holds and reserves by their names, and
+what ends vesting and each vote.
 
-Parachains count blocks of the relay chain for vesting: Asset Hubs (asset-hub-paseo/src/lib.rs), and Hydration (src/assets.rs).
-Votes are released as `try_remove_vote` and `undelegate` of pallet-conviction-voting do it. Asset Hubs count blocks of the relay
-chain there (paseo-network/runtimes, system-parachains/asset-hub-paseo/src/governance/mod.rs); Hydration counts its own
-(galacticcouncil/hydration-node@5e61c1fa, runtime/hydradx/src/governance/mod.rs).
+Parachains count blocks of the relay chain for vesting: Asset Hubs (asset-hub-paseo/src/lib.rs), and
+Hydration (src/assets.rs). Votes are released as `try_remove_vote` and `undelegate` of
+pallet-conviction-voting do it. Asset Hubs count blocks of the relay chain there
+(paseo-network/runtimes, system-parachains/asset-hub-paseo/src/governance/mod.rs); Hydration counts
+its own (galacticcouncil/hydration-node@5e61c1fa, runtime/hydradx/src/governance/mod.rs).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +32,15 @@ _VESTING = ("vesting", "ormlvest")
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """What a pallet keeps of the account's tokens, in the smallest unit. Locks and freezes overlap, holds and reserves add up."""
+    """What a pallet keeps of the account's tokens, in the smallest unit. Locks and freezes overlap,
+    holds and reserves add up."""
 
     kind: Kind
     #: As the chain names it: `pyconvot`, or pallet and reason, like `Staking.Staking`.
     id: str
     amount: int
-    #: Of vesting: the block of the relay chain from which on it locks nothing; None for others, and if it is unknown.
+    #: Of vesting: the block of the relay chain from which on it locks nothing; None for others, and
+    #: if it is unknown.
     until: int | None = None
 
 
@@ -49,8 +53,8 @@ class VoteLock:
     #: None for a delegation, and for what was removed.
     referendum: int | None = None
     delegate: bytes | None = None
-    #: Block, of those that governance counts, from which on nothing locks it, 0 if nothing does; None as long as the referendum or the
-    #: delegation goes on.
+    #: Block, of those that governance counts, from which on nothing locks it, 0 if nothing does;
+    #: None as long as the referendum or the delegation goes on.
     until: int | None = None
 
 
@@ -60,21 +64,26 @@ class Locks:
 
     locks: tuple[Lock, ...]
     votes: tuple[VoteLock, ...]
-    #: The block, that of the relay chain, and the time in milliseconds since 1970; None if the chain doesn't tell.
+    #: The block, that of the relay chain, and the time in milliseconds since 1970; None if the
+    #: chain doesn't tell.
     block: int | None
     relay_block: int | None
     time: int | None
 
 
 def relay_table(registry: "Registry", chain: "Chain") -> "RuntimeTable | None":
-    """Return the shipped table of the relay chain, which tells how long its blocks and sessions are; None if there is none."""
+    """Return the shipped table of the relay chain, which tells how long its blocks and sessions
+    are; None if there is none."""
     relay = chain if chain.role == "relay" else registry.relay_of(chain)
     table = None if relay is None else load_bundled(relay.name)
     return table if table is not None and "Babe" in table.pallets else None
 
 
-def governed_seconds(registry: "Registry", chain: "Chain", table: "RuntimeTable | None") -> float | None:
-    """Return how long a block takes of those that governance of *chain* counts; None if that is unknown."""
+def governed_seconds(
+    registry: "Registry", chain: "Chain", table: "RuntimeTable | None"
+) -> float | None:
+    """Return how long a block takes of those that governance of *chain* counts; None if that is
+    unknown."""
     if chain.role == "dex":
         return None if table is None else block_seconds(table)
     relay = relay_table(registry, chain) if chain.role in ("relay", "asset_hub") else None
@@ -82,7 +91,8 @@ def governed_seconds(registry: "Registry", chain: "Chain", table: "RuntimeTable 
 
 
 async def read_locks(reader: StorageReader, account: bytes) -> Locks:
-    """Return what keeps tokens of *account*; ChainUnreachable or ChainRefused if the chain can't be read."""
+    """Return what keeps tokens of *account*; ChainUnreachable or ChainRefused if the chain can't be
+    read."""
     on_parachain = reader.has("ParachainSystem", "LastRelayChainBlockNumber")
     number: StorageAddress = ("System", "Number", ())
     rows: dict[Kind, Any] = {}
@@ -102,7 +112,9 @@ async def read_locks(reader: StorageReader, account: bytes) -> Locks:
     end = _vesting_end(vesting or (), schedules or ())
     return Locks(
         locks=tuple(
-            Lock(kind=kind, id=id, amount=int(each["amount"]), until=end if id in _VESTING else None)
+            Lock(
+                kind=kind, id=id, amount=int(each["amount"]), until=end if id in _VESTING else None
+            )
             for kind, found in rows.items()
             for each in found or ()
             for id in (_name(each["id"]),)
@@ -115,14 +127,17 @@ async def read_locks(reader: StorageReader, account: bytes) -> Locks:
 
 
 def _vesting_end(vesting: Sequence[Any], schedules: Sequence[Any]) -> int | None:
-    """Return the block from which on nothing of what is vesting is locked; None if that never comes, or is unknown."""
+    """Return the block from which on nothing of what is vesting is locked; None if that never
+    comes, or is unknown."""
     ends = [
         int(each["starting_block"]) - (-int(each["locked"]) // int(each["per_block"]))
         if each["per_block"]
         else None
         for each in vesting
     ]
-    ends += [int(each["start"]) + int(each["period"]) * int(each["period_count"]) for each in schedules]
+    ends += [
+        int(each["start"]) + int(each["period"]) * int(each["period_count"]) for each in schedules
+    ]
     return None if None in ends or not ends else max(end for end in ends if end is not None)
 
 
@@ -136,11 +151,15 @@ def _name(id: Any) -> str:
     return str(id)
 
 
-async def _read_votes(reader: StorageReader, account: bytes, tracks: list[int]) -> tuple[VoteLock, ...]:
+async def _read_votes(
+    reader: StorageReader, account: bytes, tracks: list[int]
+) -> tuple[VoteLock, ...]:
     if not tracks:
         return ()
     period = int(reader.table.constant("ConvictionVoting", "VoteLockingPeriod"))
-    votings = await reader.read(*(("ConvictionVoting", "VotingFor", (account, track)) for track in tracks))
+    votings = await reader.read(
+        *(("ConvictionVoting", "VotingFor", (account, track)) for track in tracks)
+    )
     cast = [
         (track, int(poll), vote)
         for track, voting in zip(tracks, votings, strict=True)
@@ -171,11 +190,13 @@ def _stake(vote: Mapping[str, Any]) -> int:
 
 
 def _end(vote: Mapping[str, Any], info: Any, period: int) -> int | None:
-    """Return the block from which on a vote locks nothing once it is removed, 0 if it doesn't; None while its referendum goes on."""
+    """Return the block from which on a vote locks nothing once it is removed, 0 if it doesn't; None
+    while its referendum goes on."""
     if isinstance(info, Mapping) and "Ongoing" in info:
         return None
     ended = next(
-        (each for each in ("Approved", "Rejected") if isinstance(info, Mapping) and each in info), ""
+        (each for each in ("Approved", "Rejected") if isinstance(info, Mapping) and each in info),
+        "",
     )
     if not ended or "Standard" not in vote:
         return 0

@@ -1,4 +1,5 @@
-"""The largest amount that a transfer can send: what its sender can spend, less what the chain takes for the transfer."""
+"""The largest amount that a transfer can send: what its sender can spend, less what the chain takes
+for the transfer."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -37,31 +38,44 @@ class Maximum:
         return self.note, *say_alone(self.alone)
 
 
-async def find_maximum(builder: TransferBuilder, sender: bytes, *, pays_fee: bool = True) -> Maximum:
-    """Return the most of its asset that the transfer of *builder* can send for *sender*; its own amount doesn't count.
+async def find_maximum(
+    builder: TransferBuilder, sender: bytes, *, pays_fee: bool = True
+) -> Maximum:
+    """Return the most of its asset that the transfer of *builder* can send for *sender*; its own
+    amount doesn't count.
 
-    Unless the sender *pays_fee*, somebody else signs for them, as a proxy or a signatory, and pays the fee. What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be sent, ChainRefused if the chain
-    refuses the transfer itself, ChainUnreachable if it doesn't tell what that takes.
+    Unless the sender *pays_fee*, somebody else signs for them, as a proxy or a signatory, and pays
+    the fee. What stays is decided by `transfer.allow_death`.  InvalidRequest if nothing can be
+    sent, ChainRefused if the chain refuses the transfer itself, ChainUnreachable if it doesn't tell
+    what that takes.
     """
     transfer = builder.transfer
     asset, source = transfer.asset, transfer.source
     if asset.kind == UNLISTED:
         raise InvalidRequest(
             field="amount",
-            problem=f"max of {asset.display_name} is unknown: {source.title} is not known to list it. Pass an amount",
+            problem=(
+                f"max of {asset.display_name} is unknown: {source.title} is not known to list "
+                "it. Pass an amount"
+            ),
         )
     figures, stopped = await _read_figures(builder, sender)
     budget = figures.transferable if transfer.allow_death else figures.transferable_keep_alive
     if not budget:
         held = f"the sender holds no {asset.display_name} on {source.title}"
         if figures.free:
-            held = f"all of the sender's {asset.amount(figures.free)} on {source.title} has to stay there"
+            held = (
+                f"all of the sender's {asset.amount(figures.free)} on {source.title} has to "
+                "stay there"
+            )
         advice = (
             "; with --allow-death (allow_death), the account need not stay alive"
             if figures.transferable
             else ""
         )
-        raise InvalidRequest(field="amount", problem=f"max is nothing: {stopped or held}", advice=advice)
+        raise InvalidRequest(
+            field="amount", problem=f"max is nothing: {stopped or held}", advice=advice
+        )
     amount = _first_tried(transfer, budget)
     for _ in range(_ROUNDS):
         tried = amount
@@ -72,7 +86,10 @@ async def find_maximum(builder: TransferBuilder, sender: bytes, *, pays_fee: boo
         if amount <= 0:
             raise InvalidRequest(
                 field="amount",
-                problem=f"max is nothing: the sender can send {asset.amount(budget)} on {source.title}, and the fees are {asset.amount(costs)}",
+                problem=(
+                    f"max is nothing: the sender can send {asset.amount(budget)} on "
+                    f"{source.title}, and the fees are {asset.amount(costs)}"
+                ),
             )
         if amount == tried:
             break
@@ -82,17 +99,20 @@ async def find_maximum(builder: TransferBuilder, sender: bytes, *, pays_fee: boo
 
 
 def _first_tried(transfer: Transfer, budget: int) -> int:
-    """Return an amount that tells the costs: between chains, what delivery takes has to be left of *budget*."""
+    """Return an amount that tells the costs: between chains, what delivery takes has to be left of
+    *budget*."""
     if transfer.is_local:
         return budget
     if transfer.destination.is_ethereum:
-        # Delivery can take more than half of the native asset, and any amount of that goes there; of others it takes nothing.
+        # Delivery can take more than half of the native asset, and any amount of that goes there;
+        # of others it takes nothing.
         return 1 if transfer.asset.kind == "native" else budget
     return max(budget // 2, 1)
 
 
 async def _read_figures(builder: TransferBuilder, sender: bytes) -> tuple[Figures, str]:
-    """Return what *sender* holds of the asset, and why none of it can be sent if the asset or the account is frozen."""
+    """Return what *sender* holds of the asset, and why none of it can be sent if the asset or the
+    account is frozen."""
     asset = builder.transfer.asset
     client = builder.clients(builder.transfer.source)
     found = await read_holdings(client, builder.assets, sender, only=asset)
@@ -100,13 +120,15 @@ async def _read_figures(builder: TransferBuilder, sender: bytes) -> tuple[Figure
     figures = holding.figures
     if figures is None or figures.transferable is None or figures.transferable_keep_alive is None:
         raise ChainUnreachable(
-            f"amount max of {asset.display_name} on {client.chain.title} is unknown: {holding.reason}"
+            f"amount max of {asset.display_name} on {client.chain.title} is unknown: "
+            f"{holding.reason}"
         )
     return figures, holding.reason
 
 
 async def _costs(builder: TransferBuilder, sender: bytes, *, pays_fee: bool) -> int:
-    """Return what the chain takes of the asset for the transfer beside its amount: the fee, if the sender *pays_fee*, and delivery."""
+    """Return what the chain takes of the asset for the transfer beside its amount: the fee, if the
+    sender *pays_fee*, and delivery."""
     transfer, assets, fee_asset = builder.transfer, builder.assets, builder.fee_asset
     client = builder.clients(transfer.source)
     # The largest amount is looked for; whether it is enough is judged when it is found.
@@ -153,5 +175,8 @@ def _describe(transfer: Transfer, figures: Figures, amount: int, costs: int) -> 
     if stays:
         return f"{said}; {'at least ' if is_estimate else ''}{asset.amount(stays)} stays"
     if transfer.allow_death and not is_estimate:
-        return f"{said}; the sender's account {'' if asset.kind == 'native' else 'of this asset '}is closed by it"
+        return (
+            f"{said}; the sender's account "
+            f"{'' if asset.kind == 'native' else 'of this asset '}is closed by it"
+        )
     return said

@@ -7,7 +7,8 @@ IMMORTAL = b"\0"
 
 
 def encode_era(period: int, current: int) -> bytes:
-    """Return a mortal era of *period* blocks (a power of two from 4 to 65536) that holds the block number *current*."""
+    """Return a mortal era of *period* blocks (a power of two from 4 to 65536) that holds the block
+    number *current*."""
     if not (4 <= period <= 65536 and period & (period - 1) == 0):
         raise InvalidRequest(
             field="era",
@@ -25,7 +26,8 @@ def encode_era(period: int, current: int) -> bytes:
 
 
 def decode_era(era: bytes) -> tuple[int, int] | None:
-    """Return the period and the phase of a mortal era, None for an immortal one; InvalidRequest if it is neither."""
+    """Return the period and the phase of a mortal era, None for an immortal one; InvalidRequest if
+    it is neither."""
     if era == IMMORTAL:
         return None
     if len(era) == 2 and era[0]:
@@ -35,12 +37,16 @@ def decode_era(era: bytes) -> tuple[int, int] | None:
         if period >= 4 and phase < period:
             return period, phase
     raise InvalidRequest(
-        field="era", value=era, problem="is not an era", expected="0x00 for immortal or two bytes like 0x4502"
+        field="era",
+        value=era,
+        problem="is not an era",
+        expected="0x00 for immortal or two bytes like 0x4502",
     )
 
 
 def era_start(era: bytes, current: int) -> int:
-    """Return the number of the block that *era*, used at block *current*, starts from: its hash is signed."""
+    """Return the number of the block that *era*, used at block *current*, starts from: its hash is
+    signed."""
     mortal = decode_era(era)
     if mortal is None:
         return 0

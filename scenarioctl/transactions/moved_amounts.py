@@ -1,6 +1,7 @@
 """How much of each asset a call moves at most, by its arguments and those of the calls inside it.
 
-What no row of `calls.json` says exactly is unknown: a bound lets nothing through that might move more.
+What no row of `calls.json` says exactly is unknown: a bound lets nothing through that might move
+more.
 """
 
 import re
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
 
-#: Parts of a text that tell of a call or program which isn't read here, or of which only the hash is known.
+#: Parts of a text that tell of a call or program which isn't read here, or of which only the hash
+#: is known.
 _OPAQUE = re.compile(r"\{(?:call|calls|encoded|program|hash|contract|created|deposit)\b")
 #: Pallets whose calls move value by code that nobody reads here.
 _CODE = ("EVM", "Ethereum")
-#: Instructions that bring nothing to the holding of a program: they spend, give and send on what others brought.
+#: Instructions that bring nothing to the holding of a program: they spend, give and send on what
+#: others brought.
 _PASSES_ON = frozenset(
     (
         *(
@@ -52,8 +55,11 @@ class UnknownAmount(Exception):
     """Why it can't be told how much a call moves."""
 
 
-def moved_by(call: "Call", chain: "Chain", assets: "Assets", table: "RuntimeTable") -> "dict[Asset, int]":
-    """Return the most that *call* moves of each asset, in its smallest unit, without fees and deposits.
+def moved_by(
+    call: "Call", chain: "Chain", assets: "Assets", table: "RuntimeTable"
+) -> "dict[Asset, int]":
+    """Return the most that *call* moves of each asset, in its smallest unit, without fees and
+    deposits.
 
     UnknownAmount if it gives a right, or if it isn't known what it moves.
     """
@@ -147,6 +153,10 @@ class _Amounts:
             return
         for held in held_values(self._call, self._table):
             program = find_value({"value": held.value}, "value")
-            for each in walk_program(program, self._assets.registry, chain=None, origin=self._chain):
+            for each in walk_program(
+                program, self._assets.registry, chain=None, origin=self._chain
+            ):
                 if each.name not in _PASSES_ON:
-                    raise UnknownAmount(f"what {name} runs on another chain isn't known: {each.name}")
+                    raise UnknownAmount(
+                        f"what {name} runs on another chain isn't known: {each.name}"
+                    )

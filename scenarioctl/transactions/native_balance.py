@@ -16,7 +16,8 @@ NATIVE_DEPOSIT = ("Balances", "ExistentialDeposit")
 
 
 def known_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | None:
-    """Return the smallest balance, raw, without asking the chain; of a native asset the one that the runtime names."""
+    """Return the smallest balance, raw, without asking the chain; of a native asset the one that
+    the runtime names."""
     if asset.kind == "native" and table is not None:
         with suppress(InvalidRequest):
             return int(table.constant(*NATIVE_DEPOSIT))
@@ -48,7 +49,8 @@ class NativeBalance:
             # Before holds and freezes, a lock was on the free balance alone.
             locked = frozen = max(int(data.get("misc_frozen", 0)), int(data.get("fee_frozen", 0)))
         reserved = int(data["reserved"])
-        # What is reserved or locked counts as a consumer, which an account that is older than that gets with the next transfer.
+        # What is reserved or locked counts as a consumer, which an account that is older than that
+        # gets with the next transfer.
         consumed = row["consumers"] > 0 or reserved > 0 or locked > 0
         return cls(
             free=int(data["free"]),
@@ -70,6 +72,7 @@ class NativeBalance:
     def payable(self, *, keep_alive: bool) -> int:
         """Return what a fee can be taken from.
 
-        A fee that may close the account is taken in an older way, in which nothing counts towards locks.
+        A fee that may close the account is taken in an older way, in which nothing counts towards
+        locks.
         """
         return self.spendable(keep_alive=True) if keep_alive else max(self.free - self.locked, 0)

@@ -1,6 +1,8 @@
-"""The items of a runtime, as people read and query them: calls, storage items, constants, methods, and their types.
+"""The items of a runtime, as people read and query them: calls, storage items, constants, methods,
+and their types.
 
-A query is judged by a runtime table alone (`find_query_item`, `parse_query`), before any node is asked (`run_query`).
+A query is judged by a runtime table alone (`find_query_item`, `parse_query`), before any node is
+asked (`run_query`).
 """
 
 import json
@@ -93,7 +95,9 @@ def find_query_item(
         known += [("constant", name, constant) for constant in table.constants(name)]
     known += [("method", name, each) for name in apis for each in table.api_methods(name)]
     exact = [row for row in known if row[2] == method]
-    found = exact or [row for row in known if isinstance(method, str) and fold(row[2]) == fold(method)]
+    found = exact or [
+        row for row in known if isinstance(method, str) and fold(row[2]) == fold(method)
+    ]
     if not found:
         raise _unknown_method(table, pallets, apis, known, method, method_field)
     if len(found) > 1 and not exact:
@@ -121,7 +125,8 @@ def parse_query(table: "RuntimeTable", item: QueryItem, params: Sequence[object]
     if isinstance(item, Constant):
         if params:
             raise InvalidRequest(
-                f"{item.pallet}.{item.name} is a constant and takes no parameters: leave {shorten(params[0])} out"
+                f"{item.pallet}.{item.name} is a constant and takes no parameters: leave "
+                f"{shorten(params[0])} out"
             )
         return RuntimeQuery(item=item)
     if isinstance(item, ApiMethod):
@@ -137,7 +142,9 @@ def parse_query(table: "RuntimeTable", item: QueryItem, params: Sequence[object]
         raise InvalidRequest(f"{item.pallet}.{item.name} {takes}, not {len(params)}")
     keys = tuple(
         ValueReader(table, f"{item.pallet}.{item.name}: key {number}").read(type_id, value)
-        for number, (type_id, value) in enumerate(zip(item.key_types, params, strict=False), start=1)
+        for number, (type_id, value) in enumerate(
+            zip(item.key_types, params, strict=False), start=1
+        )
     )
     # What the types let pass may still not encode.
     storage_key(table, item.pallet, item.name, keys, partial=True)
@@ -152,10 +159,11 @@ async def run_query(
     block: str = "",
     limit: int = DEFAULT_LIMIT,
 ) -> QueryAnswer:
-    """Return what the chain answers at the block with the hash *block*, whose runtime *table* is; at its best without.
+    """Return what the chain answers at the block with the hash *block*, whose runtime *table* is;
+    at its best without.
 
-    The entries of a map come in the order of the trie, at most *limit*, each `{"key": …, "value": …}`; the key is a
-    list where it has several parts.
+    The entries of a map come in the order of the trie, at most *limit*, each `{"key": …, "value":
+    …}`; the key is a list where it has several parts.
     """
     if isinstance(asked.item, Constant):
         return read_constant(table, client.chain, asked.item)
@@ -182,12 +190,19 @@ async def run_query(
 def read_constant(table: "RuntimeTable", chain: "Chain", constant: Constant) -> QueryAnswer:
     """Return a constant, for which no node is needed."""
     type_id, value = table.constant_value(constant.pallet, constant.name)
-    return QueryAnswer(text=format_result(ValueWriter(table, chain, text_numbers=True).value(type_id, value)))
+    return QueryAnswer(
+        text=format_result(ValueWriter(table, chain, text_numbers=True).value(type_id, value))
+    )
 
 
 def format_result(value: Any) -> str:
-    """Return plain data as the one text that a query answers with: itself where it is text, else compact JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Return plain data as the one text that a query answers with: itself where it is text, else
+    compact JSON."""
+    return (
+        value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 async def _read_api(
@@ -209,15 +224,20 @@ async def _read_api(
 async def read_entries(
     client: "Client", table: "RuntimeTable", key: StorageKey, at: str, limit: int
 ) -> tuple[list[tuple[str, Any]], bool]:
-    """Return up to *limit* entries of a map whose keys begin with *key*, with their values, and whether there are more."""
+    """Return up to *limit* entries of a map whose keys begin with *key*, with their values, and
+    whether there are more."""
     found: list[str] = []
     # One more than wanted tells whether there are more.
     while len(found) <= limit:
         wanted = min(KEYS_PAGE, limit + 1 - len(found))
-        page = await client.call("state_getKeysPaged", key.hex, wanted, found[-1] if found else None, at)
+        page = await client.call(
+            "state_getKeysPaged", key.hex, wanted, found[-1] if found else None, at
+        )
         # A node that repeats itself must not hold us for ever.
         if not isinstance(page, list) or (page and found and page[0] <= found[-1]):
-            raise ChainUnreachable(f"{client.chain.title} returned no keys of a map: {shorten(page)}")
+            raise ChainUnreachable(
+                f"{client.chain.title} returned no keys of a map: {shorten(page)}"
+            )
         found += page
         if len(page) < wanted:
             break
@@ -234,7 +254,12 @@ async def read_entries(
 
 
 async def _read_entries(
-    client: "Client", table: "RuntimeTable", writer: ValueWriter, key: StorageKey, block: str, limit: int
+    client: "Client",
+    table: "RuntimeTable",
+    writer: ValueWriter,
+    key: StorageKey,
+    block: str,
+    limit: int,
 ) -> QueryAnswer:
     # All of one block, however many are made meanwhile.
     entries, cut = await read_entries(client, table, key, block or (await client.head())[1], limit)
@@ -258,7 +283,8 @@ async def _read_entries(
 
 
 def _write_key(table: "RuntimeTable", writer: ValueWriter, entry: StorageEntry, key: str) -> Any:
-    """Return the parts of a key, or its only one; 0x hex of the hash of a part that is kept as a hash alone."""
+    """Return the parts of a key, or its only one; 0x hex of the hash of a part that is kept as a
+    hash alone."""
     parts = [
         writer.value(type_id, part) if HASHERS[hasher][2] else "0x" + part.hex()
         for hasher, type_id, part in zip(
@@ -268,29 +294,39 @@ def _write_key(table: "RuntimeTable", writer: ValueWriter, entry: StorageEntry, 
     return parts[0] if len(parts) == 1 else parts
 
 
-def _read_arguments(table: "RuntimeTable", method: ApiMethod, params: Sequence[object]) -> tuple[Any, ...]:
+def _read_arguments(
+    table: "RuntimeTable", method: ApiMethod, params: Sequence[object]
+) -> tuple[Any, ...]:
     name = f"{method.api}.{method.name}"
     count = len(method.inputs)
     if len(params) > count:
-        kinds = ", ".join(f"{field.name}: {table.type_name(field.type_id)}" for field in method.inputs)
-        takes = f"{count} parameter{'' if count == 1 else 's'} ({kinds})" if count else "no parameters"
+        kinds = ", ".join(
+            f"{field.name}: {table.type_name(field.type_id)}" for field in method.inputs
+        )
+        takes = (
+            f"{count} parameter{'' if count == 1 else 's'} ({kinds})" if count else "no parameters"
+        )
         raise InvalidRequest(f"{name} takes {takes}, not {len(params)}")
     arguments = []
     for number, field in enumerate(method.inputs):
         reader = ValueReader(table, f"{name}: parameter {field.name}")
         if number >= len(params) and not table.types.is_option(field.type_id):
             raise InvalidRequest(
-                f"{name}: parameter {field.name} is missing, its type is {table.type_name(field.type_id)}: "
+                f"{name}: parameter {field.name} is missing, its type is "
+                f"{table.type_name(field.type_id)}: "
                 f"expected {reader.example(field.type_id)}"
             )
-        arguments.append(reader.read(field.type_id, params[number] if number < len(params) else None))
+        arguments.append(
+            reader.read(field.type_id, params[number] if number < len(params) else None)
+        )
     _encode_arguments(table, method, arguments)
     return tuple(arguments)
 
 
 def _encode_arguments(table: "RuntimeTable", method: ApiMethod, arguments: Sequence[Any]) -> bytes:
     return b"".join(
-        table.encode(field.type_id, value) for field, value in zip(method.inputs, arguments, strict=True)
+        table.encode(field.type_id, value)
+        for field, value in zip(method.inputs, arguments, strict=True)
     )
 
 
@@ -315,7 +351,10 @@ def _unknown_method(
                 return InvalidRequest(
                     field=field,
                     value=method,
-                    problem=f"is a call of {pallet}, which changes the chain and cannot be queried: use a chainTx step",
+                    problem=(
+                        f"is a call of {pallet}, which changes the chain and cannot be "
+                        "queried: use a chainTx step"
+                    ),
                 )
     groups = [
         (plural, [each for kind, _, each in known if kind == one])
@@ -326,7 +365,9 @@ def _unknown_method(
         )
     ]
     return InvalidRequest(
-        field=field, value=method, problem=f"is not in {place} of {table}, {_suggestion(method, groups)}"
+        field=field,
+        value=method,
+        problem=f"is not in {place} of {table}, {_suggestion(method, groups)}",
     )
 
 
@@ -336,11 +377,16 @@ def _suggestion(name: object, groups: Sequence[tuple[str, Sequence[str]]]) -> st
     listed = listed if len(listed) <= 900 else listed[:899] + "…"
     otherwise = f"expected one of its {listed}" if listed else "it has nothing to read"
     return suggest(
-        name, [each for _, names in groups for each in names], otherwise=otherwise, count=3, cutoff=0.75
+        name,
+        [each for _, names in groups for each in names],
+        otherwise=otherwise,
+        count=3,
+        cutoff=0.75,
     )
 
 
-#: As many types are described: more than an XCM program is made of, and a bound for metadata that never ends.
+#: As many types are described: more than an XCM program is made of, and a bound for metadata that
+#: never ends.
 MOST_TYPES = 400
 #: Written down nowhere: every call or event of the runtime is one of theirs.
 _WHOLE_RUNTIME = ("RuntimeCall", "RuntimeEvent", "RuntimeError")
@@ -377,7 +423,8 @@ class Item:
 def find_items(
     table: "RuntimeTable", chain: "Chain", pallet: str, name: str
 ) -> tuple[list[str], list[str], list[Item]]:
-    """Return the pallets and the runtime APIs that *pallet* means, and their items; of these only *name*, if given.
+    """Return the pallets and the runtime APIs that *pallet* means, and their items; of these only
+    *name*, if given.
 
     InvalidRequest suggests what was meant.
     """
@@ -389,7 +436,10 @@ def find_items(
         raise InvalidRequest(
             field="item",
             value=pallet,
-            problem=f"is not a pallet or a runtime API of {table}, {suggest(pallet, known, otherwise=otherwise, count=3, cutoff=0.7)}",
+            problem=(
+                f"is not a pallet or a runtime API of {table}, "
+                f"{suggest(pallet, known, otherwise=otherwise, count=3, cutoff=0.7)}"
+            ),
         )
     items = [item for each in pallets for item in _pallet_items(table, chain, each, name)]
     items += [item for each in apis for item in _methods(table, each, name)]
@@ -401,13 +451,17 @@ def find_items(
         raise InvalidRequest(
             field="item",
             value=name,
-            problem=f"is not a call, storage item, constant or method of {place} of {table}, {suggest(name, known, otherwise=otherwise, count=3, cutoff=0.7)}",
+            problem=(
+                f"is not a call, storage item, constant or method of {place} of {table}, "
+                f"{suggest(name, known, otherwise=otherwise, count=3, cutoff=0.7)}"
+            ),
         )
     return pallets, apis, items
 
 
 def describe_types(table: "RuntimeTable", type_ids: Iterable[int]) -> list[tuple[str, str, str]]:
-    """Return name, path and definition of each named type that these types are made of, the nearest first."""
+    """Return name, path and definition of each named type that these types are made of, the nearest
+    first."""
     waiting = list(dict.fromkeys(type_ids))
     seen = set(waiting)
     found: list[tuple[str, str, str]] = []
@@ -431,8 +485,12 @@ def _pallet_items(table: "RuntimeTable", chain: "Chain", pallet: str, name: str 
         return not name or fold(each) == fold(name)
 
     items = [_call(table, pallet, each) for each in table.methods(pallet) if is_wanted(each)]
-    items += [_storage(table, pallet, each) for each in table.storage_entries(pallet) if is_wanted(each)]
-    items += [_constant(table, chain, pallet, each) for each in table.constants(pallet) if is_wanted(each)]
+    items += [
+        _storage(table, pallet, each) for each in table.storage_entries(pallet) if is_wanted(each)
+    ]
+    items += [
+        _constant(table, chain, pallet, each) for each in table.constants(pallet) if is_wanted(each)
+    ]
     return items
 
 

@@ -32,7 +32,8 @@ _PARTS = {
 class Difference:
     """A part of a signed transaction that is not the payload's."""
 
-    #: `call`, `signer`, `nonce`, `era`, `tip`, `fee asset`, `metadata hash`, or the identifier of another signed extension.
+    #: `call`, `signer`, `nonce`, `era`, `tip`, `fee asset`, `metadata hash`, or the identifier of
+    #: another signed extension.
     part: str
     signed: str
     expected: str
@@ -52,14 +53,21 @@ def find_differences(
     expected: "PayloadToSign",
     say_call: Callable[[Call], str],
 ) -> tuple[Difference, ...]:
-    """Return what *signed* has otherwise than *expected*, all that stands in an extrinsic but its signature."""
+    """Return what *signed* has otherwise than *expected*, all that stands in an extrinsic but its
+    signature."""
     found = []
     if signed.call_data != expected.call_data:
         told = say_call(signed.call), say_call(table.decode_call(expected.call_data))
         found.append(_difference("call", *told, signed.call_data, expected.call_data))
     if signed.account != expected.account:
-        who = shorten(signed.signer, 80) if signed.account is None else _address(chain, signed.account)
-        found.append(Difference(part="signer", signed=who, expected=_address(chain, expected.account)))
+        who = (
+            shorten(signed.signer, 80)
+            if signed.account is None
+            else _address(chain, signed.account)
+        )
+        found.append(
+            Difference(part="signer", signed=who, expected=_address(chain, expected.account))
+        )
     return (*found, *_differing_extensions(table, chain, assets, signed.extra, expected.extra))
 
 
@@ -69,7 +77,10 @@ def _differing_extensions(
     values, parts, _ = decode_extensions(table, signed)
     expected_values, expected_parts, _ = decode_extensions(table, expected)
     # A tip and what it is paid in stand in one extension.
-    paid, to_pay = read_payments(values, chain, assets), read_payments(expected_values, chain, assets)
+    paid, to_pay = (
+        read_payments(values, chain, assets),
+        read_payments(expected_values, chain, assets),
+    )
     for identifier, data in parts.items():
         wanted = expected_parts[identifier]
         if data == wanted:
@@ -77,7 +88,9 @@ def _differing_extensions(
         if identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
             words = zip(("tip", "fee asset"), paid, to_pay, ("none", chain.symbol), strict=True)
             differing = [
-                (part, has or none, should or none) for part, has, should, none in words if has != should
+                (part, has or none, should or none)
+                for part, has, should, none in words
+                if has != should
             ]
             for part, has, should in differing or [(identifier, _hex(data), _hex(wanted))]:
                 yield Difference(part=part, signed=has, expected=should)

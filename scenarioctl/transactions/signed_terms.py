@@ -1,4 +1,5 @@
-"""What a signer signs beside the call, and what to heed of it: nonce, era, tip, genesis hash, metadata hash."""
+"""What a signer signs beside the call, and what to heed of it: nonce, era, tip, genesis hash,
+metadata hash."""
 
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,19 @@ if TYPE_CHECKING:
 
 
 def say_terms(options: "SigningOptions", payments: tuple[str, ...]) -> str:
-    """Return what *options* put under the signature; *payments* says what the signer pays beside the plain fee."""
+    """Return what *options* put under the signature; *payments* says what the signer pays beside
+    the plain fee."""
     era = decode_era(options.era)
-    valid = "an immortal era" if era is None else f"an era of {era[0]} blocks from {options.block_number}"
+    valid = (
+        "an immortal era"
+        if era is None
+        else f"an era of {era[0]} blocks from {options.block_number}"
+    )
     committed = "the metadata hash" if options.mode else "no metadata hash"
-    return f"Signed with the call: {', '.join((f'nonce {options.nonce}', valid, committed, *payments))}."
+    return (
+        "Signed with the call: "
+        f"{', '.join((f'nonce {options.nonce}', valid, committed, *payments))}."
+    )
 
 
 def warn_of_terms(
@@ -23,12 +32,14 @@ def warn_of_terms(
 ) -> tuple[str, ...]:
     """Return what a signer should know of *options* before signing.
 
-    *next_nonce* is that of the account on *chain*, if the nonce was chosen and the chain can be asked.
+    *next_nonce* is that of the account on *chain*, if the nonce was chosen and the chain can be
+    asked.
     """
     found = []
     if options.tip:
         found.append(
-            f"the signer pays a tip of {assets.native(chain).amount(options.tip)} in addition to the fee"
+            f"the signer pays a tip of {assets.native(chain).amount(options.tip)} in "
+            "addition to the fee"
         )
     if next_nonce is not None and options.nonce > next_nonce:
         found.append(
@@ -37,13 +48,16 @@ def warn_of_terms(
         )
     elif next_nonce is not None and options.nonce < next_nonce:
         found.append(
-            f"nonce {options.nonce} is used already on {chain.title}, where the account's next nonce is {next_nonce}: "
+            f"nonce {options.nonce} is used already on {chain.title}, where the account's "
+            f"next nonce is {next_nonce}: "
             "the transaction will be refused"
         )
     if decode_era(options.era) is None:
         found.append(
-            "the signature is immortal: anyone who has it can send it at any time, and again if the account is ever "
-            "emptied and used again; for one that expires, pass era, or offline block and block_hash"
+            "the signature is immortal: anyone who has it can send it at any time, and "
+            "again if the account is ever "
+            "emptied and used again; for one that expires, pass era, or offline block and "
+            "block_hash"
         )
     if chain.genesis and options.genesis_hash.hex() != chain.genesis.lower().removeprefix("0x"):
         found.append(

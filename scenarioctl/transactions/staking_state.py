@@ -1,10 +1,12 @@
-"""What an account has at stake on a chain, all of one block: its bond, its nomination pool, and rewards that nobody has claimed.
+"""What an account has at stake on a chain, all of one block: its bond, its nomination pool, and
+rewards that nobody has claimed.
 
-Rewards are computed as `do_payout_stakers_by_page` of pallet-staking and pallet-staking-async pays them
-(paritytech/polkadot-sdk@00cee51ab, substrate/frame/staking-async/src/pallet/impls.rs, and sp-arithmetic for `Perbill`).
-Runtimes that know pots, like Asset Hub 2003001, split and round otherwise, in older eras too (paritytech/polkadot-sdk@0b38a7c66,
-substrate/frame/staking-async/src/reward.rs, `DefaultStakerRewardCalculator`), if they kept the calculator that the pallet brings.
-No payout of a real chain was compared with either.
+Rewards are computed as `do_payout_stakers_by_page` of pallet-staking and pallet-staking-async pays
+them (paritytech/polkadot-sdk@00cee51ab, substrate/frame/staking-async/src/pallet/impls.rs, and
+sp-arithmetic for `Perbill`). Runtimes that know pots, like Asset Hub 2003001, split and round
+otherwise, in older eras too (paritytech/polkadot-sdk@0b38a7c66,
+substrate/frame/staking-async/src/reward.rs, `DefaultStakerRewardCalculator`), if they kept the
+calculator that the pallet brings. No payout of a real chain was compared with either.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +51,8 @@ class PoolShare:
 
     pool: int
     points: int
-    #: What the points are worth, and what can be claimed, in the smallest unit; None if the chain doesn't tell.
+    #: What the points are worth, and what can be claimed, in the smallest unit; None if the chain
+    #: doesn't tell.
     amount: int | None
     pending: int | None
     unlocking: tuple[Unlocking, ...]
@@ -81,14 +84,17 @@ class StakingState:
     nominations: tuple[bytes, ...] = ()
     pool: PoolShare | None = None
     unclaimed: tuple[Unclaimed, ...] = ()
-    #: Eras of unclaimed rewards for which its validator also gets an incentive, which isn't counted.
+    #: Eras of unclaimed rewards for which its validator also gets an incentive, which isn't
+    #: counted.
     incentives: tuple[int, ...] = ()
 
 
 async def read_staking(client: "Client", account: bytes) -> StakingState:
-    """Return what *account* has at stake at the best block; ChainUnreachable or ChainRefused if the chain can't be read.
+    """Return what *account* has at stake at the best block; ChainUnreachable or ChainRefused if the
+    chain can't be read.
 
-    Conflict if staking has moved away from the chain, InvalidRequest if it has none like Polkadot's.
+    Conflict if staking has moved away from the chain, InvalidRequest if it has none like
+    Polkadot's.
     """
     table = await client.table()
     number, at = await client.head()
@@ -104,7 +110,9 @@ async def read_staking(client: "Client", account: bytes) -> StakingState:
         ("NominationPools", "PoolMembers", (account,)),
     )
     if active is None or current is None:
-        raise ChainUnreachable(f"{client.chain.title} has no active era: staking hasn't begun there")
+        raise ChainUnreachable(
+            f"{client.chain.title} has no active era: staking hasn't begun there"
+        )
     if bonded not in (None, account):
         (ledger,) = await reader.read(("Staking", "Ledger", (bonded,)))
     stash = account if ledger is None else ledger["stash"]
@@ -124,19 +132,24 @@ async def read_staking(client: "Client", account: bytes) -> StakingState:
     )
     if ledger is None:
         return state
-    payee, nominators = await reader.read(("Staking", "Payee", (stash,)), ("Staking", "Nominators", (stash,)))
+    payee, nominators = await reader.read(
+        ("Staking", "Payee", (stash,)), ("Staking", "Nominators", (stash,))
+    )
     prefs = await reader.stored("Staking", "Validators", stash)
     nominations = tuple(nominators["targets"]) if nominators else ()
     # The active era isn't over: it has no rewards yet.
     eras = range(max(int(current) - history, 0), int(active["index"]))
-    unclaimed = await _read_unclaimed(reader, eras, stash, tuple(dict.fromkeys((stash, *nominations))))
+    unclaimed = await _read_unclaimed(
+        reader, eras, stash, tuple(dict.fromkeys((stash, *nominations)))
+    )
     own = sorted({each.era for each in unclaimed if each.validator == stash})
     return replace(
         state,
         total=int(ledger["total"]),
         active=int(ledger["active"]),
         unlocking=tuple(
-            Unlocking(amount=int(each["value"]), era=int(each["era"])) for each in ledger["unlocking"]
+            Unlocking(amount=int(each["value"]), era=int(each["era"]))
+            for each in ledger["unlocking"]
         ),
         payee=payee,
         commission=None if prefs is None else int(prefs["commission"]),
@@ -147,7 +160,8 @@ async def read_staking(client: "Client", account: bytes) -> StakingState:
 
 
 async def require_staking(client: "Client", *, at: str | None = None) -> None:
-    """Refuse a chain on which nobody stakes, or no longer does, at the block *at*: Conflict if staking has moved away."""
+    """Refuse a chain on which nobody stakes, or no longer does, at the block *at*: Conflict if
+    staking has moved away."""
     chain, table = client.chain, await client.table()
     # Passive: before the migration. Buffered: in its midst. Active: the Asset Hub elects.
     if (
@@ -155,7 +169,8 @@ async def require_staking(client: "Client", *, at: str | None = None) -> None:
         and await client.storage("StakingAhClient", "Mode", at=at) != "Passive"
     ):
         raise Conflict(
-            f"staking has moved from {chain.title} to its Asset Hub: pass the Asset Hub as the chain"
+            f"staking has moved from {chain.title} to its Asset Hub: pass the Asset Hub as "
+            "the chain"
         )
     if "Staking" not in table.pallets or "HistoryDepth" not in table.constants("Staking"):
         raise _no_staking(chain, table)
@@ -171,10 +186,12 @@ def _no_staking(chain: "Chain", table: "RuntimeTable") -> InvalidRequest:
 
 
 def _claims_entry(reader: StorageReader) -> str | None:
-    """Return the name of what lists the pages that were paid out; None of an older runtime, which has no pages."""
+    """Return the name of what lists the pages that were paid out; None of an older runtime, which
+    has no pages."""
     # Newer runtimes may call it so.
     return next(
-        (each for each in ("ClaimedRewards", "ErasClaimedRewards") if reader.has("Staking", each)), None
+        (each for each in ("ClaimedRewards", "ErasClaimedRewards") if reader.has("Staking", each)),
+        None,
     )
 
 
@@ -201,7 +218,8 @@ async def _read_pool(reader: StorageReader, account: bytes, member: Mapping[str,
 async def _read_unclaimed(
     reader: StorageReader, eras: Iterable[int], account: bytes, validators: Sequence[bytes]
 ) -> tuple[Unclaimed, ...]:
-    """Return what *account* would get from pages of *validators* that nobody has claimed, the oldest era first."""
+    """Return what *account* would get from pages of *validators* that nobody has claimed, the
+    oldest era first."""
     rewards = dict(
         zip(
             eras,
@@ -250,7 +268,8 @@ async def _read_unclaimed(
             exposure=exposure,
             from_pot=reader.has("Staking", "DisableMintingGuard"),
         )
-        # A validator without commission gets nothing of a page, whose nominators wait for somebody to pay it out.
+        # A validator without commission gets nothing of a page, whose nominators wait for somebody
+        # to pay it out.
         if amount or (who == account and exposure and _points_of(who, points[era])):
             found.append(Unclaimed(era=era, validator=who, page=page, amount=amount))
     return tuple(found)
@@ -274,8 +293,10 @@ def compute_reward(
 ) -> int:
     """Return what a payout of a page pays *account*, in the smallest unit.
 
-    *reward* is that of all validators in the era, *points* how it is shared, *commission* in billionths; *overview* and
-    *exposure* are the stake behind the validator, in all and on this page.  *from_pot*: the runtime knows pots.
+    *reward* is that of all validators in the era, *points* how it is shared, *commission* in
+    billionths; *overview* and
+    *exposure* are the stake behind the validator, in all and on this page.  *from_pot*: the runtime
+    knows pots.
     """
     own_points = _points_of(validator, points)
     if not own_points:
@@ -289,12 +310,15 @@ def compute_reward(
     page_part = _part(own_on_page + (int(exposure["page_total"]) if exposure else 0), total)
     of_validator = (own_reward if own_on_page else 0) + times(page_part, all_commission)
     if from_pot:
-        # The validator's reward is spread over the pages; nominators share what it leaves, by the stake that is theirs.
+        # The validator's reward is spread over the pages; nominators share what it leaves, by the
+        # stake that is theirs.
         of_validator = times(page_part, all_commission + own_reward)
         left, others_total = left - own_reward, total - own
     others = exposure["others"] if exposure else ()
     amount = sum(
-        times(_part(int(each["value"]), others_total), left) for each in others if each["who"] == account
+        times(_part(int(each["value"]), others_total), left)
+        for each in others
+        if each["who"] == account
     )
     return amount + of_validator if account == validator else amount
 
@@ -316,5 +340,7 @@ def _times_down(part: int, amount: int) -> int:
 
 
 async def _read_incentives(reader: StorageReader, eras: Sequence[int]) -> tuple[int, ...]:
-    budgets = await reader.read(*(("Staking", "ErasValidatorIncentiveBudget", (era,)) for era in eras))
+    budgets = await reader.read(
+        *(("Staking", "ErasValidatorIncentiveBudget", (era,)) for era in eras)
+    )
     return tuple(era for era, budget in zip(eras, budgets, strict=True) if budget)

@@ -1,4 +1,5 @@
-"""The calls that trade one asset for another: what they trade, and what limits the price.  Their rows are in `calls.json`."""
+"""The calls that trade one asset for another: what they trade, and what limits the price.  Their
+rows are in `calls.json`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 ANY_LEAST, ANY_MOST = (0, 1), U128_MAX
 
 
-#: Calls that trade later, or let others trade, at a price that is set in them, and those that take the price of a stored order.
+#: Calls that trade later, or let others trade, at a price that is set in them, and those that take
+#: the price of a stored order.
 ORDERS = frozenset((("DCA", "schedule"), ("OTC", "place_order")))
 FILLS = frozenset((("OTC", "fill_order"), ("OTC", "partial_fill_order")))
 #: Pallets whose own events don't tell both amounts: those of Broadcast do.
@@ -70,7 +72,8 @@ def read_trade(call: Call) -> Trade | None:
 
 
 def read_order(call: Call, stored: Mapping[str, Any] | None) -> Trade | None:
-    """Return what *call*, one of ORDERS or FILLS, trades; *stored* is the order that it fills, None if that isn't known."""
+    """Return what *call*, one of ORDERS or FILLS, trades; *stored* is the order that it fills, None
+    if that isn't known."""
     args = call.args
     if call.pallet == "DCA":
         ((kind, order),) = args["schedule"]["order"].items()
@@ -94,7 +97,8 @@ def read_order(call: Call, stored: Mapping[str, Any] | None) -> Trade | None:
 
 
 def accepts_nothing(want: Sequence[Any]) -> bool:
-    """Tell whether the assets that a program wants to get at least, as XCM has them, protect nothing."""
+    """Tell whether the assets that a program wants to get at least, as XCM has them, protect
+    nothing."""
     return all(item["fun"].get("Fungible") in ANY_LEAST for item in want)
 
 
@@ -111,14 +115,19 @@ def without_limits(call: Call, table: "RuntimeTable") -> Call:
 
 
 def traded_amounts(trades: Sequence[Trade], events: Sequence["Event"]) -> Iterator[int | None]:
-    """Give what each of *trades* got by *events*, or paid if it buys; None if they don't show it."""
+    """Give what each of *trades* got by *events*, or paid if it buys; None if they don't show
+    it."""
     left = list(events)
     for trade in trades:
         exact, follows = (1, 0) if trade.buys else (0, 1)
         for place, event in enumerate(left):
-            if event.pallet != ("Broadcast" if trade.call.pallet in _BROADCAST else trade.call.pallet):
+            if event.pallet != (
+                "Broadcast" if trade.call.pallet in _BROADCAST else trade.call.pallet
+            ):
                 continue
-            assets, amounts = _read(event.fields) if isinstance(event.fields, Mapping) else (None, ())
+            assets, amounts = (
+                _read(event.fields) if isinstance(event.fields, Mapping) else (None, ())
+            )
             if (
                 amounts
                 and trade.amount in (None, amounts[exact])
@@ -132,7 +141,8 @@ def traded_amounts(trades: Sequence[Trade], events: Sequence["Event"]) -> Iterat
 
 
 def _read(fields: Mapping[str, Any]) -> tuple[tuple[Any, Any] | None, tuple[int, int] | tuple[()]]:
-    """Return which assets went in and came out by an event of a trade, and how much; nothing of another event."""
+    """Return which assets went in and came out by an event of a trade, and how much; nothing of
+    another event."""
     if "amount_in" in fields and "amount_out" in fields:
         assets = (fields["asset_in"], fields["asset_out"]) if "asset_in" in fields else None
         return assets, (fields["amount_in"], fields["amount_out"])

@@ -1,6 +1,8 @@
-"""What the chains on the way of a transfer take for it now, and what pays that: the prices of its plan.
+"""What the chains on the way of a transfer take for it now, and what pays that: the prices of its
+plan.
 
-What goes along, and what is set aside, may have to pay more when the message gets there: margins say how much more.
+What goes along, and what is set aside, may have to pay more when the message gets there: margins
+say how much more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,13 +45,15 @@ if TYPE_CHECKING:
 
 #: How many times what a destination takes for executing the message goes along, or is set aside.
 TIMES = 2
-#: In percent of the fees, what goes along beside them to Ethereum: over the Asset Hub, and for a program of the sender's own, as
-#: Snowbridge's SDK does; and what is kept beside a fee that is converted, since its price changes with every block.
+#: In percent of the fees, what goes along beside them to Ethereum: over the Asset Hub, and for a
+#: program of the sender's own, as Snowbridge's SDK does; and what is kept beside a fee that is
+#: converted, since its price changes with every block.
 MORE_OVER_HUB, MORE_FOR_PROGRAM, MORE_IF_CONVERTED = 10, 33, 10
 #: In percent of the weight of that program, what is added to it: a new runtime can count higher.
 MORE_WEIGHT = 25
 
-#: The deposit that Hydration takes, in percent of HDX's existential deposit: its `InsufficientEDinHDX`, which its metadata doesn't have.
+#: The deposit that Hydration takes, in percent of HDX's existential deposit: its
+#: `InsufficientEDinHDX`, which its metadata doesn't have.
 _DEPOSIT_PERCENT = 110
 
 
@@ -59,7 +63,9 @@ def asking(what: str, *, advice: str = "") -> Iterator[None]:
     try:
         yield
     except Inconclusive as problem:
-        raise ChainUnreachable(f"{what} could not be asked for ({problem})", advice=advice) from None
+        raise ChainUnreachable(
+            f"{what} could not be asked for ({problem})", advice=advice
+        ) from None
 
 
 def more(value: int, percent: int) -> int:
@@ -80,14 +86,16 @@ class Pricing:
     known_destination: "RuntimeTable | None" = None
     #: Must hold what goes along; None: nobody was named.
     sender: bytes | None = None
-    #: Why a plan that might have arrived could not be made, if there is one, and whether a chain failed to tell.
+    #: Why a plan that might have arrived could not be made, if there is one, and whether a chain
+    #: failed to tell.
     untried: str = ""
     is_untold: bool = False
 
     async def price(self, route: Route) -> Plan:
         """Return the plan by *route*, with what pays on the way, and what that costs in its notes.
 
-        InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked for.
+        InvalidRequest says why the transfer isn't made, ChainUnreachable what could not be asked
+        for.
         """
         transfer = self.transfer
         is_crossing, is_named = is_bridged(transfer), transfer.remote_fee_asset is not None
@@ -100,13 +108,15 @@ class Pricing:
         plan = await self._make_plan(route)
         if is_crossing:
             with asking(
-                f"what {transfer.asset.display_name} costs from {transfer.source.title} over the bridge to {transfer.destination.title}"
+                f"what {transfer.asset.display_name} costs from {transfer.source.title} "
+                f"over the bridge to {transfer.destination.title}"
             ):
                 return await self._cross_bridge(plan)
         return await (self._bring_named(plan) if is_named else self._set_aside(plan))
 
     async def price_ways(self, routes: Sequence[Route]) -> tuple[Plan, ...]:
-        """Return the plans to try: with the asset that the transfer names to pay, else alone, then with the relay's asset beside it."""
+        """Return the plans to try: with the asset that the transfer names to pay, else alone, then
+        with the relay's asset beside it."""
         transfer, destination = self.transfer, self.transfer.destination
         table = self.known_destination
         # Where it can't be asked for, the check says so.
@@ -127,13 +137,23 @@ class Pricing:
             fee = await self._quote_beside(plans[0], held, self.assets.native(destination))
             balance = await self._spendable(held)
         except (Inconclusive, ChainUnreachable) as problem:
-            self.untried = f"with {held.display_name} beside it: how much of it pays the fee on {destination.title} could not be asked for ({problem})"
+            self.untried = (
+                f"with {held.display_name} beside it: how much of it pays the fee on "
+                f"{destination.title} could not be asked for ({problem})"
+            )
             self.is_untold = True
             return tuple(plans)
         if balance < fee:
-            self.untried = f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on {destination.title}, but the sender can spend {held.amount(balance)} on {transfer.source.title}"
+            self.untried = (
+                f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on "
+                f"{destination.title}, but the sender can spend {held.amount(balance)} on "
+                f"{transfer.source.title}"
+            )
             return tuple(plans)
-        note = f"{held.amount(fee)} goes along and pays the fee on {destination.title}; what is left of it is the receiver's"
+        note = (
+            f"{held.amount(fee)} goes along and pays the fee on {destination.title}; what is "
+            "left of it is the receiver's"
+        )
         return (*plans, *(replace(plan, beside=(held, fee), notes=(note,)) for plan in plans))
 
     async def _make_plan(self, route: Route) -> Plan:
@@ -151,17 +171,24 @@ class Pricing:
         if transfer.amount <= fee:
             raise InvalidRequest(
                 field="amount",
-                problem=f"{transfer.asset.amount(transfer.amount)} is too little for {transfer.source.title} to {transfer.destination.title}, where {transfer.asset.amount(fee)} is set aside for the last hop's fee alone",
+                problem=(
+                    f"{transfer.asset.amount(transfer.amount)} is too little for "
+                    f"{transfer.source.title} to {transfer.destination.title}, where "
+                    f"{transfer.asset.amount(fee)} is set aside for the last hop's fee alone"
+                ),
             )
         return replace(plan, last_hop_fee=fee)
 
     async def _bring_named(self, plan: Plan) -> Plan:
-        """Bring the asset that the transfer names to pay; InvalidRequest if the destination takes no fees in it now."""
+        """Bring the asset that the transfer names to pay; InvalidRequest if the destination takes
+        no fees in it now."""
         transfer, destination = self.transfer, self.transfer.destination
         asset = transfer.remote_fee_asset
         arriving = None if asset is None else self.assets.counterpart(asset, destination)
         if asset is None or arriving is None:
-            raise RuntimeError(f"the reserve gate let {transfer.asset.label} pass without what pays for it")
+            raise RuntimeError(
+                f"the reserve gate let {transfer.asset.label} pass without what pays for it"
+            )
         named = f"remote_fee_asset {asset.label}"
         client = self.clients(destination)
         sufficient, deposit = False, 0
@@ -169,7 +196,11 @@ class Pricing:
             if not await accepts_fees_in(client, plan.version, arriving.location):
                 raise InvalidRequest(
                     field=named,
-                    problem=f"can't go along: {destination.title} takes no fees in {arriving.display_name} now, so the whole transfer would be trapped there",
+                    problem=(
+                        f"can't go along: {destination.title} takes no fees in "
+                        f"{arriving.display_name} now, so the whole transfer would be trapped "
+                        "there"
+                    ),
                 )
             sent = self.assets.counterpart(transfer.asset, destination)
             if sent is not None:
@@ -182,49 +213,82 @@ class Pricing:
         if held < fee:
             raise InvalidRequest(
                 field=named,
-                problem=f": {asset.amount(fee)} goes along to pay the fee on {destination.title}, but the sender can spend {asset.amount(held)} on {transfer.source.title}",
+                problem=(
+                    f": {asset.amount(fee)} goes along to pay the fee on {destination.title}, "
+                    f"but the sender can spend {asset.amount(held)} on {transfer.source.title}"
+                ),
             )
         notes: tuple[str, ...] = (
-            f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee on {destination.title}; what is left of it is the receiver's",
+            (
+                f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee "
+                f"on {destination.title}; what is left of it is the receiver's"
+            ),
         )
         if deposit:
             notes += (
-                f"The receiver holds no {transfer.asset.display_name} on {destination.title} yet: it takes a deposit of about {arriving.amount(deposit)} from them for that, in the asset in which they pay fees there. It comes out of what goes along if they have none of their own.",
+                (
+                    f"The receiver holds no {transfer.asset.display_name} on "
+                    f"{destination.title} yet: it takes a deposit of about "
+                    f"{arriving.amount(deposit)} from them for that, in the asset in which "
+                    "they pay fees there. It comes out of what goes along if they have none "
+                    "of their own."
+                ),
             )
-        return replace(plan, beside=(asset, fee), fee_settled=True, sufficient=sufficient, notes=notes)
+        return replace(
+            plan, beside=(asset, fee), fee_settled=True, sufficient=sufficient, notes=notes
+        )
 
     async def _pay_on_hub(self, plan: Plan) -> Plan:
-        """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's asset beside it."""
+        """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's
+        asset beside it."""
         transfer, source, hub = self.transfer, self.transfer.source, self.transfer.destination
-        if self.assets.counterpart(transfer.asset, hub) is not None and await self._takes_fees_in_sent(plan):
+        if self.assets.counterpart(
+            transfer.asset, hub
+        ) is not None and await self._takes_fees_in_sent(plan):
             return replace(plan, fee_settled=True)
         native = self.assets.native(hub)
         what = transfer.asset.display_name
-        alone = f"{what} cannot be sent alone from {source.title} to {hub.title}: {hub.title} takes no fees in it now, so the whole transfer would be trapped there"
+        alone = (
+            f"{what} cannot be sent alone from {source.title} to {hub.title}: {hub.title} "
+            "takes no fees in it now, so the whole transfer would be trapped there"
+        )
         held = self.assets.at(source, native.location)
         if held is None:
             raise InvalidRequest(f"{alone}; {source.title} lists no {native.symbol} that could pay")
         if self.sender is None:
             raise InvalidRequest(
                 alone,
-                advice=f"; with --check and --sender, or with --remote-fee-asset {held.symbol} (remote_fee_asset), a little {held.symbol} of the sender's goes along and pays the fee",
+                advice=(
+                    f"; with --check and --sender, or with --remote-fee-asset {held.symbol} "
+                    f"(remote_fee_asset), a little {held.symbol} of the sender's goes along "
+                    "and pays the fee"
+                ),
             )
         fee = await self._quote_beside(plan, held, native)
         balance = await self._spendable(held)
         if balance < fee:
             raise InvalidRequest(
-                f"{alone}; {native.amount(fee)} beside it would pay, but the sender can spend {to_whole(balance, native.decimals or 0)} on {source.title}"
+                f"{alone}; {native.amount(fee)} beside it would pay, but the sender can "
+                f"spend {to_whole(balance, native.decimals or 0)} on {source.title}"
             )
-        note = f"{native.amount(fee)} goes along and pays the fee on {hub.title}, which takes none in {what}; what is left of it is the receiver's"
+        note = (
+            f"{native.amount(fee)} goes along and pays the fee on {hub.title}, which takes "
+            f"none in {what}; what is left of it is the receiver's"
+        )
         return replace(plan, beside=(held, fee), fee_settled=True, notes=(note,))
 
     async def _cross_bridge(self, plan: Plan) -> Plan:
         """Cross the bridge between Polkadot and Kusama.
 
-        What the source takes for delivery comes from the sender's account, beside the amount; what the destination takes comes
-        out of the amount.  Where it takes none in the asset, a little of the source's native asset goes along and pays.
+        What the source takes for delivery comes from the sender's account, beside the amount; what
+        the destination takes comes out of the amount.  Where it takes none in the asset, a little
+        of the source's native asset goes along and pays.
         """
-        transfer, source, destination = self.transfer, self.transfer.source, self.transfer.destination
+        transfer, source, destination = (
+            self.transfer,
+            self.transfer.source,
+            self.transfer.destination,
+        )
         await self.require_trust(plan.route.first, source, destination)
         if pays_with_itself(transfer) and not await self._takes_fees_in_sent(plan):
             plan = await self._bring_native(plan)
@@ -233,11 +297,17 @@ class Pricing:
         native = self.assets.native(source)
         fees = await self.delivery_fees(source, arriving_message(plan), destination)
         delivery = sum(fee.amount for fee in fees)
-        said = f"{source.title} takes about {native.amount(delivery)} for delivery over the bridge, in addition to the amount."
+        said = (
+            f"{source.title} takes about {native.amount(delivery)} for delivery over the "
+            "bridge, in addition to the amount."
+        )
         return replace(plan, fee_settled=True, notes=(*plan.notes, said))
 
-    async def require_trust(self, way: TransferType | None, origin: "Chain", destination: "Chain") -> None:
-        """Refuse an asset that crosses a bridge by *way* unless the one of the two that has to trust the other does so now."""
+    async def require_trust(
+        self, way: TransferType | None, origin: "Chain", destination: "Chain"
+    ) -> None:
+        """Refuse an asset that crosses a bridge by *way* unless the one of the two that has to
+        trust the other does so now."""
         keeper, trusting = (origin, destination) if way == "LocalReserve" else (destination, origin)
         await require_reserve(self.clients, self.transfer, trusting=trusting, keeper=keeper)
 
@@ -248,27 +318,47 @@ class Pricing:
         if transfer.amount <= fee:
             raise InvalidRequest(
                 field="amount",
-                problem=f"{transfer.asset.amount(transfer.amount)} is too small: {destination.title} takes about {transfer.asset.amount(fee)} of it for executing the message",
+                problem=(
+                    f"{transfer.asset.amount(transfer.amount)} is too small: "
+                    f"{destination.title} takes about {transfer.asset.amount(fee)} of it for "
+                    "executing the message"
+                ),
             )
-        said = f"{destination.title} takes about {transfer.asset.amount(fee)} of the amount for executing the message."
+        said = (
+            f"{destination.title} takes about {transfer.asset.amount(fee)} of the amount for "
+            "executing the message."
+        )
         arriving = self.assets.counterpart(transfer.asset, destination)
         if arriving is not None and not transfer.receiver_holds:
             deposit = await existential_deposit(self.clients(destination), arriving)
             if transfer.amount < fee + deposit:
                 held = f"the existential deposit of {arriving.amount(deposit)}"
                 if not transfer.accept_loss:
-                    why = f"after a fee of about {transfer.asset.amount(fee)}, it is below {held} on {destination.title}, and what arrives would be lost"
+                    why = (
+                        f"after a fee of about {transfer.asset.amount(fee)}, it is below "
+                        f"{held} on {destination.title}, and what arrives would be lost"
+                    )
                     raise below_least(transfer, fee + deposit, why)
-                said += f" The rest is below {held}: an account that holds none yet can't receive it."
+                said += (
+                    f" The rest is below {held}: an account that holds none yet can't receive it."
+                )
         return replace(plan, notes=(said,))
 
     async def _bring_native(self, plan: Plan) -> Plan:
-        """Bring a little of the source's native asset over the bridge, with an asset in which the destination takes no fees."""
-        transfer, source, destination = self.transfer, self.transfer.source, self.transfer.destination
+        """Bring a little of the source's native asset over the bridge, with an asset in which the
+        destination takes no fees."""
+        transfer, source, destination = (
+            self.transfer,
+            self.transfer.source,
+            self.transfer.destination,
+        )
         native = self.assets.native(source)
         arriving = self.assets.counterpart(native, destination)
         what = transfer.asset.display_name
-        alone = f"{what} cannot be sent alone from {source.title} to {destination.title}: {destination.title} takes no fees in it now, so it would be trapped there"
+        alone = (
+            f"{what} cannot be sent alone from {source.title} to {destination.title}: "
+            f"{destination.title} takes no fees in it now, so it would be trapped there"
+        )
         if transfer.asset.id == native.id:
             raise InvalidRequest(alone)
         client = self.clients(destination)
@@ -278,17 +368,24 @@ class Pricing:
         held = fee if self.sender is None else await self._spendable(native)
         if held < fee:
             raise InvalidRequest(
-                f"{alone}. {native.amount(fee)} beside it would pay, but the sender can spend only {native.amount(held)} on {source.title}"
+                f"{alone}. {native.amount(fee)} beside it would pay, but the sender can "
+                f"spend only {native.amount(held)} on {source.title}"
             )
-        said = f"{native.amount(fee)} goes along and pays the fee on {destination.title}, which takes none in {what}. What is left of it is the receiver's."
+        said = (
+            f"{native.amount(fee)} goes along and pays the fee on {destination.title}, which "
+            f"takes none in {what}. What is left of it is the receiver's."
+        )
         return replace(plan, beside=(native, fee), notes=(said,))
 
     async def _takes_fees_in_sent(self, plan: Plan) -> bool:
         destination = self.transfer.destination
-        return await accepts_fees_in(self.clients(destination), plan.version, plan.asset_on(destination))
+        return await accepts_fees_in(
+            self.clients(destination), plan.version, plan.asset_on(destination)
+        )
 
     async def _quote_beside(self, plan: Plan, held: "Asset", arriving: "Asset") -> int:
-        """Return how much of *held*, which the destination has as *arriving*, pays there for the message of *plan*."""
+        """Return how much of *held*, which the destination has as *arriving*, pays there for the
+        message of *plan*."""
         # What is left of it is deposited with the rest, and has to be enough to live on there.
         least = await existential_deposit(self.clients(self.transfer.destination), arriving)
         return TIMES * await self.execution_fee(replace(plan, beside=(held, 1))) + least
@@ -301,7 +398,8 @@ class Pricing:
     async def quote_arriving(
         self, plan: Plan, message: dict[str, Any], origin: "Chain", destination: "Chain"
     ) -> int:
-        """Return what *destination* takes now for executing *message*, a VersionedXcm that *origin* sends."""
+        """Return what *destination* takes now for executing *message*, a VersionedXcm that *origin*
+        sends."""
         if origin.relay != destination.relay:
             ((version, program),) = message.items()
             message = {version: arriving_program(program, origin, plan.version)}
@@ -310,7 +408,8 @@ class Pricing:
     async def delivery_fees(
         self, origin: "Chain", message: dict[str, Any], destination: "Chain"
     ) -> list[HopFee]:
-        """Return what *origin* takes now for delivering *message*, a VersionedXcm, to *destination*."""
+        """Return what *origin* takes now for delivering *message*, a VersionedXcm, to
+        *destination*."""
         ((version, _),) = message.items()
         number = int(version[1:])
         place = shape_location(read_location(place_of(destination, origin)), number)
@@ -326,10 +425,12 @@ class Pricing:
 async def receiver_deposit(
     client: "Client", assets: "Assets", *, asset: "Asset", pays: "Asset", receiver: bytes
 ) -> int:
-    """Return how much of *pays* the chain takes of *receiver* before it credits *asset*, raw; 0 for most.
+    """Return how much of *pays* the chain takes of *receiver* before it credits *asset*, raw; 0 for
+    most.
 
-    Hydration takes it in the currency in which the receiver pays fees, and fails the deposit of *asset* if there is too
-    little; a new account pays in the first asset that it gets.  Inconclusive if the chain doesn't tell.
+    Hydration takes it in the currency in which the receiver pays fees, and fails the deposit of
+    *asset* if there is too little; a new account pays in the first asset that it gets.
+    Inconclusive if the chain doesn't tell.
     """
     if asset.kind != "tokens" or not asset.id.isdigit():
         return 0

@@ -35,7 +35,9 @@ class ValueReader:
             raise InvalidRequest(field=self._where, problem=f"is nested more than {MAX_DEPTH} deep")
         if isinstance(value, str) and len(value) > MAX_TEXT:
             raise InvalidRequest(
-                field=self._where, problem=f"is {len(value)} characters long", expected=f"at most {MAX_TEXT}"
+                field=self._where,
+                problem=f"is {len(value)} characters long",
+                expected=f"at most {MAX_TEXT}",
             )
         path, _, kind, definition = self._table.types[type_id]
         name = path.rpartition("::")[2]
@@ -61,7 +63,10 @@ class ValueReader:
             if not definition:
                 return self._read_nothing(type_id, value)
             items = self._read_items(type_id, len(definition), value)
-            return [self.read(inner, item, depth + 1) for inner, item in zip(definition, items, strict=True)]
+            return [
+                self.read(inner, item, depth + 1)
+                for inner, item in zip(definition, items, strict=True)
+            ]
         if path in _WIDE and isinstance(value, (str, int)):
             return self._read_wide(type_id, int(name[1:]), value)
         if kind == "composite":
@@ -77,7 +82,10 @@ class ValueReader:
         if self._table.types.is_option(type_id):
             return f"nothing, or {self.example(definition[1][2][0][1], depth + 1)}"
         if name in ("AccountId32", "MultiAddress"):
-            return "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x and 64 hex digits"
+            return (
+                "an SS58 address like 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or 0x "
+                "and 64 hex digits"
+            )
         if kind == "compact":
             return self.example(definition, depth + 1)
         if kind == "primitive":
@@ -89,13 +97,23 @@ class ValueReader:
         if kind in ("sequence", "array"):
             element = definition if kind == "sequence" else definition[1]
             if self._is_byte(element):
-                return "text or 0x hex" if kind == "sequence" else f"0x and {definition[0] * 2} hex digits"
-            return "a JSON list like [1, 2]" if kind == "sequence" else f"a JSON list of {definition[0]}"
+                return (
+                    "text or 0x hex"
+                    if kind == "sequence"
+                    else f"0x and {definition[0] * 2} hex digits"
+                )
+            return (
+                "a JSON list like [1, 2]"
+                if kind == "sequence"
+                else f"a JSON list of {definition[0]}"
+            )
         if kind == "tuple":
             return f"a JSON list of {len(definition)}" if definition else "nothing"
         if kind == "composite":
             return (
-                "a whole number like 1000 or 0x3e8" if path in _WIDE else self._fields_like(definition, depth)
+                "a whole number like 1000 or 0x3e8"
+                if path in _WIDE
+                else self._fields_like(definition, depth)
             )
         if type_id == self._table.call_type:
             return '0x hex of call data, or JSON like {"System": {"remark": {"remark": "hello"}}}'
@@ -103,7 +121,10 @@ class ValueReader:
         shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
         if all(not variant[2] for variant in definition):
             return f"one of: {shown}"
-        return f"JSON like {{{json.dumps(next((v[0] for v in definition if v[2]), ''))}: …}}, one of: {shown}"
+        return (
+            f"JSON like {{{json.dumps(next((v[0] for v in definition if v[2]), ''))}: …}}, one "
+            f"of: {shown}"
+        )
 
     def _fields_like(self, definition: Any, depth: int) -> str:
         if len(definition) == 1 and definition[0][0] is None:
@@ -112,7 +133,9 @@ class ValueReader:
         if None in names:
             return f"a JSON list of {len(names)}"
         return (
-            f"JSON like {{{', '.join(json.dumps(inner) + ': …' for inner in names)}}}" if names else "nothing"
+            f"JSON like {{{', '.join(json.dumps(inner) + ': …' for inner in names)}}}"
+            if names
+            else "nothing"
         )
 
     def misfit(self, type_id: int, value: object, reason: str = "") -> InvalidRequest:
@@ -126,7 +149,8 @@ class ValueReader:
 
     def _read_wide(self, type_id: int, bits: int, value: str | int) -> Any:
         if isinstance(value, str) and _HEX_NUMBER.fullmatch(value.strip()):
-            # As the EVM and its tools write it; the bytes of the key are little-endian all the same.
+            # As the EVM and its tools write it; the bytes of the key are little-endian all the
+            # same.
             value = int(value, 16)
         return self._read_integer(type_id, 0, 2**bits, value)
 
@@ -195,10 +219,13 @@ class ValueReader:
                     data = value.encode("utf-8")
                 except UnicodeEncodeError:
                     raise self.misfit(type_id, value, "it contains half a character") from None
-                # A name of that very length is one (`omnipool`); what is as long as a hash may be a mistyped one.
+                # A name of that very length is one (`omnipool`); what is as long as a hash may be a
+                # mistyped one.
                 if length is not None and (length != len(data) or length >= 20):
                     raise self.misfit(type_id, value)
-        elif isinstance(value, list) and all(type(item) is int and 0 <= item < 256 for item in value):
+        elif isinstance(value, list) and all(
+            type(item) is int and 0 <= item < 256 for item in value
+        ):
             data = bytes(value)
         else:
             raise self.misfit(type_id, value)
@@ -225,7 +252,10 @@ class ValueReader:
             if len(fields) == 1:
                 return self.read(fields[0][1], value, depth + 1)
             items = self._read_items(type_id, len(fields), value)
-            return [self.read(field[1], item, depth + 1) for field, item in zip(fields, items, strict=True)]
+            return [
+                self.read(field[1], item, depth + 1)
+                for field, item in zip(fields, items, strict=True)
+            ]
         parts = self._parsed(type_id, value)
         if not isinstance(parts, dict):
             raise self.misfit(type_id, value)
@@ -239,7 +269,11 @@ class ValueReader:
         return {field[0]: self.read(field[1], parts.get(field[0]), depth + 1) for field in fields}
 
     def _read_variant(self, type_id: int, variants: list[Any], value: object, depth: int) -> Any:
-        if type_id == self._table.call_type and isinstance(value, str) and value[:2] in ("0x", "0X"):
+        if (
+            type_id == self._table.call_type
+            and isinstance(value, str)
+            and value[:2] in ("0x", "0X")
+        ):
             return self._read_call(type_id, value)
         value = self._parsed_table(value)
         chosen, inner = (value, None) if isinstance(value, str) else (None, None)
@@ -297,12 +331,16 @@ class ValueReader:
 
 
 class ValueWriter:
-    """Makes plain data of values, along the runtime's types: what a person can read and a program can parse.
+    """Makes plain data of values, along the runtime's types: what a person can read and a program
+    can parse.
 
-    Accounts are SS58 of the chain, bytes 0x hex, integers wider than 32 bits decimal text, or all of them.
+    Accounts are SS58 of the chain, bytes 0x hex, integers wider than 32 bits decimal text, or all
+    of them.
     """
 
-    def __init__(self, table: "RuntimeTable", chain: "Chain", *, text_numbers: bool = False) -> None:
+    def __init__(
+        self, table: "RuntimeTable", chain: "Chain", *, text_numbers: bool = False
+    ) -> None:
         self._table = table
         self._chain = chain
         #: Whether even a small integer becomes text.
@@ -327,7 +365,9 @@ class ValueWriter:
         if kind == "compact":
             return self.value(definition, value)
         if kind == "primitive":
-            if definition[1:] in ("64", "128", "256") or (self._text_numbers and definition[1:].isdigit()):
+            if definition[1:] in ("64", "128", "256") or (
+                self._text_numbers and definition[1:].isdigit()
+            ):
                 return str(value)
             return value
         if kind in ("sequence", "array") and isinstance(value, list):

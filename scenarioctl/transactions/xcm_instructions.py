@@ -1,7 +1,9 @@
-"""The instructions of XCM and programs of them: what each moves, whom it pays, what it sends on, and its words.
+"""The instructions of XCM and programs of them: what each moves, whom it pays, what it sends on,
+and its words.
 
-To add one, add a row to INSTRUCTIONS.  Checks and words both read it; what has no row is named, and never *ok*.
-A dry run shows what a program does now.  What it holds besides, in an appendix or for another chain, only reading shows.
+To add one, add a row to INSTRUCTIONS.  Checks and words both read it; what has no row is named, and
+never *ok*. A dry run shows what a program does now.  What it holds besides, in an appendix or for
+another chain, only reading shows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 class InstructionKind:
     """What one kind of instruction does."""
 
-    #: What it does, for the signer: `{assets}` is its fields, `{filter:give}` the field `give`, written as a filter of assets.
-    #: Without words it is named.
+    #: What it does, for the signer: `{assets}` is its fields, `{filter:give}` the field `give`,
+    #: written as a filter of assets. Without words it is named.
     words: str = ""
     #: Its fields are assets that come from the origin to the holding.
     brings: bool = False
@@ -70,26 +72,37 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
     "ClaimAsset": InstructionKind(words="claims {assets:assets}"),
     "BurnAsset": InstructionKind(words="burns {assets}", destroys=True),
     "DepositAsset": InstructionKind(
-        words="deposits {filter:assets} for {receiver:beneficiary}", pays="beneficiary", computed=True
+        words="deposits {filter:assets} for {receiver:beneficiary}",
+        pays="beneficiary",
+        computed=True,
     ),
     "TransferAsset": InstructionKind(
         words="transfers {assets:assets} to {receiver:beneficiary}", pays="beneficiary"
     ),
     "DepositReserveAsset": InstructionKind(
-        words="sends {filter:assets} to {place:dest} over the reserve here, which does {program:xcm,dest}",
+        words=(
+            "sends {filter:assets} to {place:dest} over the reserve here, which does "
+            "{program:xcm,dest}"
+        ),
         onward="dest",
         arrives_as="ReserveAssetDeposited",
         **_RUNS_THERE,
     ),
     "TransferReserveAsset": InstructionKind(
-        words="sends {assets:assets} to {place:dest} over the reserve here, which does {program:xcm,dest}",
+        words=(
+            "sends {assets:assets} to {place:dest} over the reserve here, which does "
+            "{program:xcm,dest}"
+        ),
         onward="dest",
         arrives_as="ReserveAssetDeposited",
         program="xcm",
         runs="there",
     ),
     "InitiateReserveWithdraw": InstructionKind(
-        words="sends {filter:assets} back to the reserve on {place:reserve}, which does {program:xcm,reserve}",
+        words=(
+            "sends {filter:assets} back to the reserve on {place:reserve}, which does "
+            "{program:xcm,reserve}"
+        ),
         onward="reserve",
         arrives_as="WithdrawAsset",
         **_RUNS_THERE,
@@ -102,23 +115,34 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
     ),
     # How the assets come there, it says for each of them.
     "InitiateTransfer": InstructionKind(
-        words="sends {transfers:assets}<remote_fees? and {fees:remote_fees}> to {place:destination}, which does {program:remote_xcm,destination}",
+        words=(
+            "sends {transfers:assets}<remote_fees? and {fees:remote_fees}> to "
+            "{place:destination}, which does {program:remote_xcm,destination}"
+        ),
         onward="destination",
         program="remote_xcm",
         runs="there",
     ),
-    "BuyExecution": InstructionKind(words="pays up to {item:fees} for execution", buys=True, computed=True),
+    "BuyExecution": InstructionKind(
+        words="pays up to {item:fees} for execution", buys=True, computed=True
+    ),
     "PayFees": InstructionKind(words="pays up to {item:asset} for fees", buys=True),
     "SetAppendix": InstructionKind(words="at its end does {program}", program="*", runs="at end"),
-    "SetErrorHandler": InstructionKind(words="on an error does {program}", program="*", runs="on error"),
+    "SetErrorHandler": InstructionKind(
+        words="on an error does {program}", program="*", runs="on error"
+    ),
     "ExecuteWithOrigin": InstructionKind(
-        words="<descendant_origin?as {inside:descendant_origin} within its origin|without an origin> does {program:xcm}",
+        words=(
+            "<descendant_origin?as {inside:descendant_origin} within its origin|without an "
+            "origin> does {program:xcm}"
+        ),
         program="xcm",
         changes_origin=True,
     ),
     "ExchangeAsset": InstructionKind(words="exchanges {filter:give} {price:want}", followed=False),
     "Transact": InstructionKind(
-        words="runs on {here} as {plain:origin_kind} (Transact) the call {encoded:call}", followed=False
+        words="runs on {here} as {plain:origin_kind} (Transact) the call {encoded:call}",
+        followed=False,
     ),
 }
 _UNKNOWN = InstructionKind(followed=False)
@@ -141,7 +165,8 @@ def read_instruction(value: Any) -> tuple[str, Any]:
 
 
 def brought_items(instructions: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    """Give the assets, as XCM has them, that come to the holding by *instructions*: pairs of name and fields."""
+    """Give the assets, as XCM has them, that come to the holding by *instructions*: pairs of name
+    and fields."""
     for name, fields in instructions:
         if kind_of(name).brings:
             yield from fields
@@ -163,7 +188,8 @@ class Instruction:
     on_error: bool
     #: Whether it runs at the end, of a program that failed too: then with all that was left.
     at_end: bool = False
-    #: Whether it stands in a program that is sent to another chain: what of it runs there stands in that message too.
+    #: Whether it stands in a program that is sent to another chain: what of it runs there stands in
+    #: that message too.
     sent_on: bool = False
 
 
@@ -171,7 +197,8 @@ class Instruction:
 class OnwardAssets:
     """Assets that an instruction sends on to another chain."""
 
-    #: As the message of the other chain has it: `ReceiveTeleportedAsset`, `ReserveAssetDeposited` or `WithdrawAsset`.
+    #: As the message of the other chain has it: `ReceiveTeleportedAsset`, `ReserveAssetDeposited`
+    #: or `WithdrawAsset`.
     arrives_as: str
     #: None where it is no chain of the registry.
     destination: "Chain | None"
@@ -180,14 +207,16 @@ class OnwardAssets:
 
 
 def chain_at(registry: "Registry", origin: "Chain", place: str) -> "Chain | None":
-    """Return the chain that *origin* sees at *place*, which may be beyond a bridge; None where it is none of the registry."""
+    """Return the chain that *origin* sees at *place*, which may be beyond a bridge; None where it
+    is none of the registry."""
     if place.startswith("2/"):
         return chain_beyond(registry, origin, place)
     return find_chain(registry, origin, absolute(place, origin.para_id))
 
 
 def find_chain(registry: "Registry", near: "Chain", name: str) -> "Chain | None":
-    """Return the chain under the relay chain of *near* that has the `para_name` *name*; None if there is none."""
+    """Return the chain under the relay chain of *near* that has the `para_name` *name*; None if
+    there is none."""
     for chain in registry.all():
         if chain.relay and chain.relay == near.relay and para_name(chain) == name:
             return chain
@@ -195,7 +224,8 @@ def find_chain(registry: "Registry", near: "Chain", name: str) -> "Chain | None"
 
 
 def para_name(chain: "Chain") -> str:
-    """Return `Parachain(1000)`, or `` for a relay chain; unlike `chain_identity`, also if *chain* has no para_id."""
+    """Return `Parachain(1000)`, or `` for a relay chain; unlike `chain_identity`, also if *chain*
+    has no para_id."""
     return "" if chain.role == "relay" else f"Parachain({chain.para_id})"
 
 
@@ -208,11 +238,15 @@ def walk_program(
     as_chain: bool = True,
 ) -> Iterator[Instruction]:
     """Give every instruction of *program*, those of programs inside it among them."""
-    around = Instruction(name="", fields=None, chain=chain, origin=origin, as_chain=as_chain, on_error=False)
+    around = Instruction(
+        name="", fields=None, chain=chain, origin=origin, as_chain=as_chain, on_error=False
+    )
     yield from _walk(program, registry, around)
 
 
-def _walk(program: Sequence[Any], registry: "Registry", around: Instruction) -> Iterator[Instruction]:
+def _walk(
+    program: Sequence[Any], registry: "Registry", around: Instruction
+) -> Iterator[Instruction]:
     for value in program:
         name, fields = read_instruction(value)
         yield replace(around, name=name, fields=fields)
@@ -226,8 +260,12 @@ def _walk(program: Sequence[Any], registry: "Registry", around: Instruction) -> 
             )
             if kind.runs == "there":
                 there = _chain(registry, around.chain, fields[kind.onward])
-                inside = replace(inside, chain=there, origin=around.chain, as_chain=True, sent_on=True)
-            yield from _walk(fields if kind.program == "*" else fields[kind.program], registry, inside)
+                inside = replace(
+                    inside, chain=there, origin=around.chain, as_chain=True, sent_on=True
+                )
+            yield from _walk(
+                fields if kind.program == "*" else fields[kind.program], registry, inside
+            )
         elif kind.changes_origin:
             around = replace(around, as_chain=False)
 
@@ -262,7 +300,8 @@ def _chain(registry: "Registry", seen_from: "Chain | None", location: Any) -> "C
 
 
 def gives_to_places(instructions: Sequence[Instruction]) -> frozenset[str]:
-    """Return the chains on which a program gives something to a place that is no account, like a parachain's own."""
+    """Return the chains on which a program gives something to a place that is no account, like a
+    parachain's own."""
     return frozenset(
         instruction.chain.name
         for instruction in instructions

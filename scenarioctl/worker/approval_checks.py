@@ -1,4 +1,5 @@
-"""Whether operations of multisigs wait for the approval of an account of one's own: each is told of once."""
+"""Whether operations of multisigs wait for the approval of an account of one's own: each is told of
+once."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,17 +23,20 @@ if TYPE_CHECKING:
 
 
 class ApprovalChecks:
-    """Reads the multisigs of the address book that have a signatory of one's own, for `status` and notifications."""
+    """Reads the multisigs of the address book that have a signatory of one's own, for `status` and
+    notifications."""
 
     def __init__(self, app: Application, *, every: float, on_notices: Callable[[], None]) -> None:
         self._app = app
-        #: Seconds between two checks. What another worker has read since half of them isn't read again.
+        #: Seconds between two checks. What another worker has read since half of them isn't read
+        #: again.
         self._every = every
         #: Called when a check has left notifications.
         self._on_notices = on_notices
 
     async def check(self) -> None:
-        """Read on every chain what each multisig has open, and note what waits; a chain that doesn't answer keeps what it had."""
+        """Read on every chain what each multisig has open, and note what waits; a chain that
+        doesn't answer keeps what it had."""
         app = self._app
         if app.settings.offline:
             return
@@ -48,8 +52,12 @@ class ApprovalChecks:
         async with app.session() as session:
             for layer in multisigs:
                 account = "0x" + layer.account.hex()
-                chains = [each for each in chains_of(app, layer) if (account, each.name) not in fresh]
-                checks = (partial(self._check_chain, session, chain, layer, own) for chain in chains)
+                chains = [
+                    each for each in chains_of(app, layer) if (account, each.name) not in fresh
+                ]
+                checks = (
+                    partial(self._check_chain, session, chain, layer, own) for chain in chains
+                )
                 trouble = "what a multisig has open was not read"
                 await asyncio.gather(*(guard(each, trouble) for each in checks))
 
@@ -74,7 +82,11 @@ class ApprovalChecks:
             if (mine := _own(chain, row, own))
         ]
         reading = MultisigReading(
-            account=account, chain=chain.name, block=found.block, read=now, operations=tuple(waiting)
+            account=account,
+            chain=chain.name,
+            block=found.block,
+            read=now,
+            operations=tuple(waiting),
         )
         told = {
             each.key: notices(

@@ -1,4 +1,5 @@
-"""What a worker does again and again beside its runs: how often, how many, and what must not end it if it fails."""
+"""What a worker does again and again beside its runs: how often, how many, and what must not end it
+if it fails."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -13,7 +14,8 @@ from scenarioctl.retries import delay_after
 class Pace:
     """How often a worker does what, in seconds."""
 
-    #: A claim lasts this long unless it is renewed; then other workers may take the jobs of a frozen one.
+    #: A claim lasts this long unless it is renewed; then other workers may take the jobs of a
+    #: frozen one.
     lease: float = LEASE_SECONDS
     renew: float = 3.0
     #: How often a worker renews it that has no legs and shares them with nobody.
@@ -24,18 +26,20 @@ class Pace:
     owners: float = 3.0
     #: A stop waits this long for runs in progress.
     grace: float = 10.0
-    #: A run that takes longer is taken to wait for a server that hangs, and loses its place.  This is longer than the wait
-    #: for a connection to a busy chain, or more and more runs would wait for one.
+    #: A run that takes longer is taken to wait for a server that hangs, and loses its place.  This
+    #: is longer than the wait for a connection to a busy chain, or more and more runs would wait
+    #: for one.
     slow: float = 15.0
     #: How often drafts are compared with the runtime of their chain.
     draft_checks: float = 30.0
-    #: Notifications that are tried again are sent within this time; those that other workers left behind, within eight times
-    #: this.
+    #: Notifications that are tried again are sent within this time; those that other workers left
+    #: behind, within eight times this.
     notifications: float = 2.0
     #: How often multisigs of the address book are looked at for approvals that are missing.
     approvals: float = 300.0
     prune: float = 300.0
-    #: When it is first looked at them, and pruned, after the start, for workers that never run for long.
+    #: When it is first looked at them, and pruned, after the start, for workers that never run for
+    #: long.
     first_prune: float = 20.0
     #: How often newer facts about chains are looked for at `registry_url`.
     registry: float = 24 * 3600.0
@@ -94,7 +98,8 @@ async def guard(action: Callable[[], Awaitable[None]], trouble: str) -> None:
 
 @dataclass(kw_only=True)
 class Attempts:
-    """Attempts at the store: each that fails is counted and logged as *trouble*, and delays the next one."""
+    """Attempts at the store: each that fails is counted and logged as *trouble*, and delays the
+    next one."""
 
     trouble: str
     pace: Pace

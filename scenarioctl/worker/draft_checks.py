@@ -26,14 +26,16 @@ class DraftChecks:
         self._counts = counts
         #: Chain -> newest runtime that a draft was made for.
         self._newest: dict[str, int] = {}
-        #: Chain, version of drafts, version they were compared with -> seq of the last draft that was compared.
+        #: Chain, version of drafts, version they were compared with -> seq of the last draft that
+        #: was compared.
         self._judged: dict[tuple[str, int, int], int] = {}
         self._lock = asyncio.Lock()
         #: A check that a draft for a new runtime has started.
         self.task: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
-        """Compare drafts with the current runtime of their chain, and flag those that must not be signed."""
+        """Compare drafts with the current runtime of their chain, and flag those that must not be
+        signed."""
         if self._app.settings.offline:
             return
         async with self._lock:
@@ -62,13 +64,16 @@ class DraftChecks:
                     )
                     if not entries:
                         break
-                    reasons = await judge_drafts(session, chain, version, [each.draft.tx for each in entries])
+                    reasons = await judge_drafts(
+                        session, chain, version, [each.draft.tx for each in entries]
+                    )
                     flags, lines = {}, dict[str, list[str]]()
                     for entry, reason in zip(entries, reasons, strict=True):
                         if reason:
                             flags[entry.seq] = reason
                             lines.setdefault(entry.job, []).append(
-                                f"The {entry.draft.tx_type} draft of {timestamp(entry.draft.date)} must not be "
+                                f"The {entry.draft.tx_type} draft of "
+                                f"{timestamp(entry.draft.date)} must not be "
                                 f"signed any more: {reason}"
                             )
                     if flags:
@@ -80,14 +85,18 @@ class DraftChecks:
                             self._on_notices()
                         self._counts.flagged += len(flags)
                         log.warning(
-                            "%s has version %d now: %d drafts were flagged", chain, current, len(flags)
+                            "%s has version %d now: %d drafts were flagged",
+                            chain,
+                            current,
+                            len(flags),
                         )
                     self._judged[key] = entries[-1].seq
 
     async def _notices(
         self, entries: Sequence[MempoolEntry], flags: Mapping[int, str]
     ) -> list[NewNotification]:
-        """Return the notifications of drafts that are flagged and that somebody might still sign."""
+        """Return the notifications of drafts that are flagged and that somebody might still
+        sign."""
         now = self._app.clock()
         by_job: dict[str, list[int]] = {}
         for entry in entries:

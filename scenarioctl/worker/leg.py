@@ -11,7 +11,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable, shorten
+from scenarioctl.errors import (
+    InvalidRequest,
+    ScenarioctlError,
+    StoreBusy,
+    StoreUnavailable,
+    shorten,
+)
 from scenarioctl.model.jobs import (
     PAUSED,
     SECOND,
@@ -43,7 +49,8 @@ NOT_OURS = "its job was stopped or changed, its scenario was deleted, or another
 _DAMAGED = "what the run goes on with is damaged in the store"
 #: What is saved of a run that waits.
 _SAVED = {"scenario", "planned", "started", "since", "lines", "drafts", "run"}
-#: Seconds until a log has the first lines of a leg in progress.  Most legs have ended by then, and store them with their end.
+#: Seconds until a log has the first lines of a leg in progress.  Most legs have ended by then, and
+#: store them with their end.
 _SHORT = 0.1
 #: The most characters that a run carries over a wait.
 STATE_MAX = 4 * 1024 * 1024
@@ -75,7 +82,8 @@ class _Outcome:
 
 
 class RunningLeg:
-    """A leg in progress.  All its decisions go by the store's clock, which it knows from the beginning of the leg on."""
+    """A leg in progress.  All its decisions go by the store's clock, which it knows from the
+    beginning of the leg on."""
 
     def __init__(
         self,
@@ -118,7 +126,9 @@ class RunningLeg:
             run = await self._execute()
         except (StoreBusy, StoreUnavailable) as error:
             self.finishing = True
-            log.warning("a run of job %s was interrupted, and will be repeated: %s", self.leg.job.id, error)
+            log.warning(
+                "a run of job %s was interrupted, and will be repeated: %s", self.leg.job.id, error
+            )
             await self._give_back()
             return None
         self.finishing = True
@@ -139,7 +149,9 @@ class RunningLeg:
             if leg.interrupted:
                 # However late it is.  HTTP requests may be sent a second time.
                 self._counts.taken_over += 1
-                outcome.lines.append("The last attempt at this run was interrupted; running it again")
+                outcome.lines.append(
+                    "The last attempt at this run was interrupted; running it again"
+                )
             if not leg.saved and not self._begin(outcome):
                 outcome.ran = False
                 return self._finished(outcome)
@@ -153,10 +165,15 @@ class RunningLeg:
         except ScenarioctlError as error:
             outcome.failure = error.statement
         except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and self.task is not None and self.task.cancelling():
+            if (
+                isinstance(error, asyncio.CancelledError)
+                and self.task is not None
+                and self.task.cancelling()
+            ):
                 raise
-            # A bug in one job must not take the other jobs down.  And if something that the run shares was canceled, but
-            # not the run itself, the run must still be stored: its job would stay ours forever.
+            # A bug in one job must not take the other jobs down.  And if something that the run
+            # shares was canceled, but not the run itself, the run must still be stored: its job
+            # would stay ours forever.
             outcome.failure = self._report(job.id, error)
         finally:
             self._cancel_soon()
@@ -166,15 +183,21 @@ class RunningLeg:
         """Find out for which time a run is that begins; False if it comes too late."""
         leg, job = self.leg, self.leg.job
         if leg.repeats:
-            outcome.lines.append("1 planned run was skipped, it was done before the clock was set back")
+            outcome.lines.append(
+                "1 planned run was skipped, it was done before the clock was set back"
+            )
             return False
         if not leg.interrupted:
             due = leg.now if job.due is None else job.due
-            planned, missed = caught_up(job.schedule, outcome.planned, due, leg.now, first=not job.runs)
+            planned, missed = caught_up(
+                job.schedule, outcome.planned, due, leg.now, first=not job.runs
+            )
             if missed:
                 self._counts.left_out += missed
                 whom = "it" if missed == 1 else "them"
-                outcome.lines.append(f"{_planned_runs(missed, job)} missed while no worker ran {whom}")
+                outcome.lines.append(
+                    f"{_planned_runs(missed, job)} missed while no worker ran {whom}"
+                )
             if planned is None:
                 return False
             outcome.planned = self._planned = planned
@@ -201,7 +224,8 @@ class RunningLeg:
                 clock=self._now,
                 together=job.schedule.batch,
                 guard=guard_of(session, job.id, job.schedule, run=key, planned=outcome.planned),
-                # Nothing that the run keeps may lead to it, or it stays in memory until garbage is collected.
+                # Nothing that the run keeps may lead to it, or it stays in memory until garbage is
+                # collected.
                 on_step=lambda own: self._log([*former, *own]),
             )
             if saved:
@@ -234,7 +258,8 @@ class RunningLeg:
         text = json.dumps(saved)
         if len(text) > STATE_MAX:
             raise InvalidRequest(
-                f"the run has collected {len(text)} characters of data, and can't wait with more than {STATE_MAX}"
+                f"the run has collected {len(text)} characters of data, and can't wait "
+                f"with more than {STATE_MAX}"
             )
         return text
 
@@ -264,7 +289,11 @@ class RunningLeg:
             raise RuntimeError("only a run that has begun waits")
         until = outcome.since + math.ceil(wait.seconds * SECOND)
         stored = RunWait(
-            step=wait.step, number=reached.number, webhook=wait.webhook, until=until, saved=outcome.saved
+            step=wait.step,
+            number=reached.number,
+            webhook=wait.webhook,
+            until=until,
+            saved=outcome.saved,
         )
         return replace(run, wait=stored, due=until, ran=False)
 
@@ -275,7 +304,9 @@ class RunningLeg:
         failures = job.failures + 1
         if outcome.failure and job.schedule.pauses(failures):
             lines.append(
-                f"{PAUSED}the run failed" if failures == 1 else f"{PAUSED}{failures} runs in a row failed"
+                f"{PAUSED}the run failed"
+                if failures == 1
+                else f"{PAUSED}{failures} runs in a row failed"
             )
         else:
             # A skipped time must not be queued either.
@@ -316,14 +347,18 @@ class RunningLeg:
         retention = retention_of(self._app.settings)
         try:
             # The store itself lets legs that end together take one turn.
-            kept = await self._until_stored(partial(self._app.store.finish_run, run, retention=retention))
+            kept = await self._until_stored(
+                partial(self._app.store.finish_run, run, retention=retention)
+            )
         except Exception as error:
             # The store refuses something in it: store the rest.
             lines = list(run.lines[: max(self._logged, len(self._opening))])
             outcome = _Outcome(planned=run.planned, started=run.started, lines=lines)
             outcome.failure = self._report(run.job, error)
             run = self._finished(outcome)
-            kept = await self._until_stored(partial(self._app.store.finish_run, run, retention=retention))
+            kept = await self._until_stored(
+                partial(self._app.store.finish_run, run, retention=retention)
+            )
         if not kept:
             self._counts.lost += 1
             log.warning("a run of job %s is not kept: %s", run.job, NOT_OURS)

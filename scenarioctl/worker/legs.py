@@ -50,13 +50,14 @@ class Legs:
         self._beginning: Counter[str] = Counter()
         #: Jobs that the store says are ours, and of which we know nothing.
         self._stray: set[str] = set()
-        #: When the lease was last renewed for legs, when it has to be renewed to be seen, and when that last failed, by the
-        #: monotonic clock.
+        #: When the lease was last renewed for legs, when it has to be renewed to be seen, and when
+        #: that last failed, by the monotonic clock.
         self._renewed: int | None = None
         self._next_seen = 0
         self._failed: int | None = None
         self._renewing = asyncio.Lock()
-        #: By how many nanoseconds this machine's clock is ahead of the store's, at least; None until that is known.
+        #: By how many nanoseconds this machine's clock is ahead of the store's, at least; None
+        #: until that is known.
         self.clock_offset: int | None = None
 
     def __len__(self) -> int:
@@ -67,7 +68,8 @@ class Legs:
         return [leg.task for leg in self._by_job.values() if leg.task is not None]
 
     async def begin(self, job: str, number: int) -> asyncio.Task[None] | None:
-        """Begin the leg with this number, and return its task; None if it is not to be begun: by now it is another one's."""
+        """Begin the leg with this number, and return its task; None if it is not to be begun: by
+        now it is another one's."""
         await self._have_lease()
         self._beginning[job] += 1
         try:
@@ -110,25 +112,31 @@ class Legs:
                 self.counts.lost += 1
                 log.warning("a run of job %s is given up: %s", job, NOT_OURS)
                 leg.task.cancel()
-        # The store's answer was lost when it began.  Another answer may be on its way: only what is unknown twice is stray.
+        # The store's answer was lost when it began.  Another answer may be on its way: only what is
+        # unknown twice is stray.
         unknown = {job for job in ours if job not in self._by_job and not self._beginning[job]}
         if stray := unknown & self._stray:
             await self._app.store.free_legs([self.owner], jobs=stray)
         self._stray = unknown - self._stray
 
     async def be_seen(self) -> None:
-        """Renew, now and then, the lease of a worker that has no legs: operators see that it is there."""
+        """Renew, now and then, the lease of a worker that has no legs: operators see that it is
+        there."""
         if (now := self._monotonic()) >= self._next_seen:
             # Also if that fails.
             self._next_seen = now + round(self.pace.seen * SECOND)
             await self._renew(3 * self.pace.seen)
 
     async def _renew(self, seconds: float) -> set[str]:
-        """Renew the lease for so many seconds, and find out how far the clocks differ; return our jobs."""
+        """Renew the lease for so many seconds, and find out how far the clocks differ; return our
+        jobs."""
         asked, began = self._app.clock(), self._monotonic()
         try:
             renewed = await self._app.store.renew_lease(
-                self.owner, lease=round(seconds * SECOND), version=__version__, offset=self.clock_offset
+                self.owner,
+                lease=round(seconds * SECOND),
+                version=__version__,
+                offset=self.clock_offset,
             )
         except ScenarioctlError:
             self._failed = self._monotonic()
@@ -143,13 +151,18 @@ class Legs:
         return renewed.jobs
 
     async def _have_lease(self) -> None:
-        """Renew the lease unless that was done a moment ago: a leg of an owner without one is taken over."""
+        """Renew the lease unless that was done a moment ago: a leg of an owner without one is taken
+        over."""
         async with self._renewing:
-            if self._renewed is None or self._monotonic() - self._renewed >= self.pace.renew * SECOND:
+            if (
+                self._renewed is None
+                or self._monotonic() - self._renewed >= self.pace.renew * SECOND
+            ):
                 await self.renew()
 
     async def take_over(self) -> bool:
-        """Free the legs of workers that have ended or are silent, and return whether there were any."""
+        """Free the legs of workers that have ended or are silent, and return whether there were
+        any."""
         store = self._app.store
         others = await store.leg_owners() - {self.owner}
         gone = {owner for owner in others if is_gone(owner)}
@@ -162,7 +175,8 @@ class Legs:
         return True
 
     def _was_away(self) -> bool:
-        """Return whether the store was out of reach within a lease: the others were silent because of that, too."""
+        """Return whether the store was out of reach within a lease: the others were silent because
+        of that, too."""
         if self._failed is None:
             return False
         return self._monotonic() - self._failed < self.pace.lease * SECOND

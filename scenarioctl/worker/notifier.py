@@ -1,4 +1,5 @@
-"""Which notifications are to be sent.  Delivers those in the outbox of the store, beside the runs: no run ever waits for a receiver."""
+"""Which notifications are to be sent.  Delivers those in the outbox of the store, beside the runs:
+no run ever waits for a receiver."""
 
 import asyncio
 import logging
@@ -31,7 +32,9 @@ _EXPIRING_SOON = 2 * 3600 * SECOND
 _LONGEST_REASON = 500
 
 
-def notices_of_run(run: FinishedRun, targets: Sequence[NotificationTarget]) -> tuple[NewNotification, ...]:
+def notices_of_run(
+    run: FinishedRun, targets: Sequence[NotificationTarget]
+) -> tuple[NewNotification, ...]:
     """Return the notifications of *run* that *targets* want."""
     return tuple(
         notice
@@ -49,7 +52,11 @@ def _events_of(run: FinishedRun) -> Iterator[tuple[NotificationEvent, int, str]]
         yield NotificationEvent.RUN_FAILED, run.finished, run.failure
     if run.due is None:
         # The store drops it unless the job was running until now.
-        yield NotificationEvent.JOB_PAUSED, run.finished, run.failure or "its schedule has no further time"
+        yield (
+            NotificationEvent.JOB_PAUSED,
+            run.finished,
+            run.failure or "its schedule has no further time",
+        )
     ends = [moment for draft in ready if (moment := _expires_soon(draft)) is not None]
     if ends:
         yield NotificationEvent.DRAFT_EXPIRING, min(ends), ""
@@ -72,7 +79,8 @@ def notices(
     drafts: tuple[int, ...] = (),
     operation: OperationKey | None = None,
 ) -> list[NewNotification]:
-    """Return a notification of *event* for each of *targets* that wants it, once for each URL and format."""
+    """Return a notification of *event* for each of *targets* that wants it, once for each URL and
+    format."""
     wanted = dict.fromkeys((target.url, target.format) for target in targets if target.wants(event))
     return [
         NewNotification(
@@ -101,9 +109,11 @@ log = logging.getLogger("scenarioctl.worker")
 #: Deliveries at once, and to one URL: a receiver that hangs doesn't keep the others waiting.
 AT_ONCE = 16
 AT_ONCE_TO_URL = 4
-#: A notification whose worker has ended is sent again after this time, in nanoseconds. A delivery takes less.
+#: A notification whose worker has ended is sent again after this time, in nanoseconds. A delivery
+#: takes less.
 CLAIM = 60 * SECOND
-#: Before the second attempt, and the longest pause between two; each is three times as long as the one before.
+#: Before the second attempt, and the longest pause between two; each is three times as long as the
+#: one before.
 FIRST_PAUSE = 5 * SECOND
 LONGEST_PAUSE = 3600 * SECOND
 #: A notification that can't be delivered for so long is given up.
@@ -134,7 +144,8 @@ class Notifier:
         #: Something was added to the outbox since it began.
         self._again = False
         self._turns = 0
-        #: Until then, one that this worker, or the one before a restart, has failed to deliver may be due again.
+        #: Until then, one that this worker, or the one before a restart, has failed to deliver may
+        #: be due again.
         self._ask_until = app.clock() + _ASKING
 
     def wake(self) -> None:
@@ -149,7 +160,8 @@ class Notifier:
             await guard(self.look, "notifications were not looked for")
 
     async def take_turn(self) -> None:
-        """Look now and then for what other workers left, and often while one of ours is to be sent again.
+        """Look now and then for what other workers left, and often while one of ours is to be sent
+        again.
 
         What the runs of this worker add is not waited for: they wake it.
         """
@@ -173,7 +185,9 @@ class Notifier:
                 now = self._app.clock()
                 counts = Counter(self._deliveries.values())
                 # All that are claimed may be for one URL.
-                most = max((count for count in counts.values() if count < AT_ONCE_TO_URL), default=0)
+                most = max(
+                    (count for count in counts.values() if count < AT_ONCE_TO_URL), default=0
+                )
                 claimed = await self._app.store.outbox().claim(
                     now=now,
                     until=now + CLAIM,
@@ -191,14 +205,17 @@ class Notifier:
         removed = await self._app.store.outbox().prune(before=before, most=MOST_OF_JOB)
         for job, count in removed.items():
             self._counts.notifications_given_up += count
-            await self._tell(job, f"{count} notifications were given up: too many wait, or for too long")
+            await self._tell(
+                job, f"{count} notifications were given up: too many wait, or for too long"
+            )
 
     def tasks(self) -> list[asyncio.Task[None]]:
         """Return the tasks of all deliveries, and the one that looks for more."""
         return [*self._deliveries, *([self._looking] if self._looking is not None else [])]
 
     async def let_end(self) -> None:
-        """Wait, within the grace, for deliveries in progress; others are left to the next worker."""
+        """Wait, within the grace, for deliveries in progress; others are left to the next
+        worker."""
         with suppress(TimeoutError):
             # Who has the lock claims: no delivery begins that the stop would cut off.
             async with asyncio.timeout(_GRACE), self._lock:
@@ -248,13 +265,18 @@ class Notifier:
             tries = "1 attempt" if not attempts else f"{attempts + 1} attempts"
             await self._tell(
                 notification.job,
-                f"The notification {notification.event} to {target} was given up after {tries}: {reason}",
+                (
+                    f"The notification {notification.event} to {target} was given up after "
+                    f"{tries}: {reason}"
+                ),
             )
             await self._app.store.outbox().drop(notification)
             self._counts.notifications_given_up += 1
             return
         pause = round(
-            delay_after(attempts + 1, first=FIRST_PAUSE, longest=LONGEST_PAUSE, factor=3, jitter=True)
+            delay_after(
+                attempts + 1, first=FIRST_PAUSE, longest=LONGEST_PAUSE, factor=3, jitter=True
+            )
         )
         await self._app.store.outbox().retry(notification, due=now + pause, error=reason)
         self._ask_until = max(self._ask_until, now + pause + _ASKING)
@@ -317,14 +339,20 @@ class Notifier:
             event=notification.event,
             created=notification.created,
             name=row.name,
-            summary=f"{said.approved} of {said.threshold} have approved on {row.chain.title}; it waits for {' or '.join(row.signatories)}",
+            summary=(
+                f"{said.approved} of {said.threshold} have approved on {row.chain.title}; it "
+                f"waits for {' or '.join(row.signatories)}"
+            ),
             reason=said.says or f"Nobody knows what the call {key.call_hash} does.",
             operation=key,
             link=page_of(app.settings.public_url, multisig=row.name),
         )
 
-    async def _expiring(self, notification: QueuedNotification) -> tuple[tuple[int, ...], int | None]:
-        """Return which drafts of a notification are still to be signed, and when the first of them expires."""
+    async def _expiring(
+        self, notification: QueuedNotification
+    ) -> tuple[tuple[int, ...], int | None]:
+        """Return which drafts of a notification are still to be signed, and when the first of them
+        expires."""
         if not notification.drafts:
             return (), None
         entries = await self._app.store.read_mempool(

@@ -1,9 +1,10 @@
 """The bell of a store on PostgreSQL: procrastinate, as an at-least-once queue.
 
-The store defers a task for each leg, in the transaction that plans it; the task's arguments are the job and the number of its leg.
-Which worker takes the leg is decided by `Legs.begin`, so a task that is lost, doubled or stale does no harm.  A task whose worker is
-silent, or stops, is another worker's; a chore defers again what is due and was not begun for long.  procrastinate's worker ends with an
-error of the database, and is started anew.
+The store defers a task for each leg, in the transaction that plans it; the task's arguments are the
+job and the number of its leg. Which worker takes the leg is decided by `Legs.begin`, so a task that
+is lost, doubled or stale does no harm.  A task whose worker is silent, or stops, is another
+worker's; a chore defers again what is due and was not begun for long.  procrastinate's worker ends
+with an error of the database, and is started anew.
 """
 
 import asyncio
@@ -45,7 +46,12 @@ _AT_ONCE = moment(0)
 class _ForOthers(BaseRetryStrategy):
     """Leaves a task that doesn't end to other workers."""
 
-    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision:  # noqa: ARG002
+    def get_retry_decision(
+        self,
+        *,
+        exception: BaseException,  # noqa: ARG002
+        job: Job,  # noqa: ARG002
+    ) -> RetryDecision:
         return RetryDecision(retry_at=_AT_ONCE)
 
 
@@ -64,7 +70,9 @@ class ProcrastinateBell:
         self._pace = legs.pace
         self._capacity = capacity
         self._begun = 0
-        self._attempts = Attempts(trouble="jobs can't be fetched", pace=legs.pace, counts=legs.counts)
+        self._attempts = Attempts(
+            trouble="jobs can't be fetched", pace=legs.pace, counts=legs.counts
+        )
         self._stopping = False
         self._pool: AsyncConnectionPool[Any] | None = None
         #: procrastinate's worker, which may still wait for its tasks at the stop.
@@ -114,7 +122,9 @@ class ProcrastinateBell:
             return
         manager = self._engine.job_manager
         try:
-            silent = await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=self._pace.lease)
+            silent = await manager.get_stalled_jobs(
+                queue=QUEUE, seconds_since_heartbeat=self._pace.lease
+            )
             for task in silent:
                 if task.id is not None:
                     await self._leave_to_others(task.id)
@@ -164,7 +174,10 @@ class ProcrastinateBell:
         """Begin the leg, as soon as the store answers."""
         legs = self._legs
         attempts = Attempts(
-            trouble=f"job {job} can't begin", pace=legs.pace, counts=legs.counts, level=logging.WARNING
+            trouble=f"job {job} can't begin",
+            pace=legs.pace,
+            counts=legs.counts,
+            level=logging.WARNING,
         )
         while not self._stopping:
             try:
@@ -209,7 +222,8 @@ class ProcrastinateBell:
             self._engine = self._make_engine()
 
     def _explain(self, error: BaseException) -> BaseException:
-        """Return what an error of procrastinate's connections means to a user, as far as that is known."""
+        """Return what an error of procrastinate's connections means to a user, as far as that is
+        known."""
         reason = error.__cause__ if isinstance(error, ConnectorException) else error
         if not isinstance(reason, psycopg.Error):
             return error

@@ -1,8 +1,8 @@
 """A worker: takes the legs of runs that its bell rings for, and does the chores beside.
 
-When a leg is due is the store's to say, and a bell's to tell; what a leg does is in `leg.py`.  A bell may ring late, twice, or
-for what another worker has begun: a leg is begun by `Legs.begin`, which succeeds once.  To add one, write a module, and a row
-in `choose_bell`.
+When a leg is due is the store's to say, and a bell's to tell; what a leg does is in `leg.py`.  A
+bell may ring late, twice, or for what another worker has begun: a leg is begun by `Legs.begin`,
+which succeeds once.  To add one, write a module, and a row in `choose_bell`.
 """
 
 import asyncio
@@ -56,7 +56,9 @@ class Bell(Protocol):
         """Let go of what `run` has left open."""
 
 
-def choose_bell(app: Application, legs: Legs, *, capacity: int, monotonic: Callable[[], int]) -> Bell:
+def choose_bell(
+    app: Application, legs: Legs, *, capacity: int, monotonic: Callable[[], int]
+) -> Bell:
     """Return the bell that goes with the application's store."""
     if app.store.engine_address():
         # Part of an extra.
@@ -71,7 +73,9 @@ class EmbeddedBell:
 
     is_shared = False
 
-    def __init__(self, app: Application, legs: Legs, *, capacity: int, monotonic: Callable[[], int]) -> None:
+    def __init__(
+        self, app: Application, legs: Legs, *, capacity: int, monotonic: Callable[[], int]
+    ) -> None:
         self._app = app
         self._legs = legs
         self._pace = legs.pace
@@ -162,7 +166,10 @@ class EmbeddedBell:
         self._not_before = self._monotonic() + round(self._attempts.failed(error) * SECOND)
 
     async def _rest(self, seconds: float) -> None:
-        waits = (asyncio.ensure_future(self._app.sleep(seconds)), asyncio.ensure_future(self._wake.wait()))
+        waits = (
+            asyncio.ensure_future(self._app.sleep(seconds)),
+            asyncio.ensure_future(self._wake.wait()),
+        )
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -192,14 +199,18 @@ class Worker:
         self.counts = Counts()
         self.notifier = Notifier(app, self.counts)
         self._draft_checks = DraftChecks(app, self.counts, on_notices=self.notifier.wake)
-        self._approval_checks = ApprovalChecks(app, every=self.pace.approvals, on_notices=self.notifier.wake)
+        self._approval_checks = ApprovalChecks(
+            app, every=self.pace.approvals, on_notices=self.notifier.wake
+        )
         self.legs = Legs(
             app,
             owner=self.owner,
             pace=self.pace,
             counts=self.counts,
             # Requests and chores need connections to a server, too.
-            at_store=max(1, app.settings.store_pool - 2) if app.store.engine_address() else capacity,
+            at_store=max(1, app.settings.store_pool - 2)
+            if app.store.engine_address()
+            else capacity,
             monotonic=monotonic,
             on_draft=self._draft_checks.notice,
             on_notices=self.notifier.wake,
@@ -214,7 +225,8 @@ class Worker:
 
     @property
     def clock_offset(self) -> float | None:
-        """Return by how many seconds this machine's clock is ahead of the store's, at least; None until that is known."""
+        """Return by how many seconds this machine's clock is ahead of the store's, at least; None
+        until that is known."""
         offset = self.legs.clock_offset
         return None if offset is None else offset / SECOND
 
@@ -240,14 +252,25 @@ class Worker:
             asyncio.create_task(repeat(self._take_over, pace.owners, sleep=sleep)),
             asyncio.create_task(repeat(self._draft_checks.check, pace.draft_checks, sleep=sleep)),
             asyncio.create_task(
-                repeat(self._approval_checks.check, pace.approvals, sleep=sleep, first=pace.first_prune)
+                repeat(
+                    self._approval_checks.check, pace.approvals, sleep=sleep, first=pace.first_prune
+                )
             ),
-            asyncio.create_task(repeat(self.notifier.take_turn, pace.notifications, sleep=sleep, first=0)),
-            asyncio.create_task(repeat(partial(complete_words, self.app), pace.prune, sleep=sleep, first=0)),
-            asyncio.create_task(repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)),
+            asyncio.create_task(
+                repeat(self.notifier.take_turn, pace.notifications, sleep=sleep, first=0)
+            ),
+            asyncio.create_task(
+                repeat(partial(complete_words, self.app), pace.prune, sleep=sleep, first=0)
+            ),
+            asyncio.create_task(
+                repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)
+            ),
             asyncio.create_task(
                 repeat(
-                    partial(update_unattended, self.app), pace.registry, sleep=sleep, first=pace.first_prune
+                    partial(update_unattended, self.app),
+                    pace.registry,
+                    sleep=sleep,
+                    first=pace.first_prune,
                 )
             ),
         ]
@@ -257,11 +280,13 @@ class Worker:
             await self._wind_up(chores)
 
     async def run_next(self) -> bool:
-        """Take what is due now to its end; False if nothing is.  For tests, and without the chores of `run`."""
+        """Take what is due now to its end; False if nothing is.  For tests, and without the chores
+        of `run`."""
         return await self._bell.run_due()
 
     async def _renew(self) -> None:
-        # A worker without legs has nothing to lose, and writes little where nobody else looks for it.
+        # A worker without legs has nothing to lose, and writes little where nobody else looks for
+        # it.
         if len(self.legs) or self._bell.is_shared:
             await self.legs.renew()
         else:
@@ -288,7 +313,9 @@ class Worker:
             await self.notifier.let_end()
         finally:
             tasks = [*self.legs.tasks(), *self.notifier.tasks()]
-            tasks += chores if self._draft_checks.task is None else [*chores, self._draft_checks.task]
+            tasks += (
+                chores if self._draft_checks.task is None else [*chores, self._draft_checks.task]
+            )
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -302,6 +329,9 @@ class Worker:
             await self._bell.leave()
         if given_back:
             log.info(
-                "runs released at the stop; the next worker repeats them unless their jobs are stopped: %d",
+                (
+                    "runs released at the stop; the next worker repeats them unless their jobs "
+                    "are stopped: %d"
+                ),
                 given_back,
             )

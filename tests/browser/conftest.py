@@ -1,4 +1,5 @@
-"""A daemon and a headless Chromium; without Debian's `chromium` and `chromium-driver` these tests are skipped."""
+"""A daemon and a headless Chromium; without Debian's `chromium` and `chromium-driver` these tests
+are skipped."""
 
 import shutil
 from collections.abc import Iterator

@@ -43,7 +43,10 @@ def box(page: Page, number: int, name: str) -> WebElement:
     """Return the field *name* of the card *number*, counted from 0."""
 
     def found() -> WebElement | None:
-        script = "return document.querySelectorAll('.step-card')[arguments[0]]?.querySelector(`[name=${arguments[1]}]`)"
+        script = (
+            "return document.querySelectorAll('.step-card')"
+            "[arguments[0]]?.querySelector(`[name=${arguments[1]}]`)"
+        )
         return page.browser.execute_script(script, number, name)  # type: ignore[no-any-return]
 
     page.wait(found)
@@ -54,7 +57,10 @@ def box(page: Page, number: int, name: str) -> WebElement:
 
 def value(page: Page, number: int, name: str) -> str | None:
     """Return what is in the field *name* of a card; None before there is one."""
-    script = "return document.querySelectorAll('.step-card')[arguments[0]]?.querySelector(`[name=${arguments[1]}]`)?.value"
+    script = (
+        "return document.querySelectorAll('.step-card')"
+        "[arguments[0]]?.querySelector(`[name=${arguments[1]}]`)?.value"
+    )
     return page.browser.execute_script(script, number, name)  # type: ignore[no-any-return]
 
 
@@ -66,7 +72,8 @@ def type_in(page: Page, number: int, name: str, value: str) -> None:
 
 @contextmanager
 def typing_quickly(page: Page) -> Iterator[None]:
-    """Stop the clock of each page that is opened, by which changes that soon follow each other are undone at once."""
+    """Stop the clock of each page that is opened, by which changes that soon follow each other are
+    undone at once."""
     with page.with_script("{ const began = Date.now(); Date.now = () => began; }"):
         yield
 
@@ -90,8 +97,10 @@ def chord(page: Page, *keys: str) -> None:
 def problems(page: Page) -> dict[str, str]:
     """Return the problem of each field that says one, as a screen reader finds it."""
     found: dict[str, str] = page.browser.execute_script(
-        "return Object.fromEntries([...document.querySelectorAll('[aria-invalid=true]')].filter(e => !e.hidden).map("
+        "return Object.fromEntries([...document.querySelectorAll('[aria-invalid=true]')"
+        "].filter(e => !e.hidden).map("
         "e => [e.name, (e.getAttribute('aria-describedby') ?? '').split(' ').map("
-        "id => document.getElementById(id)).filter(p => p.classList.contains('problem')).map(p => p.textContent).join(' ')]))"
+        "id => document.getElementById(id)).filter(p => "
+        "p.classList.contains('problem')).map(p => p.textContent).join(' ')]))"
     )
     return found

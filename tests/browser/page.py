@@ -35,7 +35,8 @@ T = TypeVar("T")
 
 #: Seconds that a page or a daemon may take for anything here; the machine may be busy.
 PATIENCE = 60
-#: Pattern of what the page says of a time in this test: a busy machine takes more than the minute of "just now".
+#: Pattern of what the page says of a time in this test: a busy machine takes more than the minute
+#: of "just now".
 RECENTLY = r"(?:just now|\d+ minutes? ago)"
 #: What an element says that the page has drawn anew, moved, or hidden since it was found.
 MOVED = (
@@ -49,7 +50,8 @@ _ADDRESS = re.compile(r"scenario API on (http://\S+)")
 
 
 class Daemon:
-    """`scenarioctl daemon` as a process on a port of its own, offline where its config names no nodes."""
+    """`scenarioctl daemon` as a process on a port of its own, offline where its config names no
+    nodes."""
 
     def __init__(self, folder: Path, *, config: str = "", offline: bool = True) -> None:
         self.folder = folder
@@ -65,7 +67,9 @@ class Daemon:
         environment = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("SCENARIOCTL_", "XDG_", "NOTIFY_", "LISTEN_", "WATCHDOG_", "JOURNAL_"))
+            if not name.startswith(
+                ("SCENARIOCTL_", "XDG_", "NOTIFY_", "LISTEN_", "WATCHDOG_", "JOURNAL_")
+            )
         }
         self._process = subprocess.Popen(
             [
@@ -128,8 +132,11 @@ class Page:
         self.browser.get(self.url + path)
 
     def wait(self, happens: Callable[[], T | None]) -> T:
-        """Return what *happens* returns, once that is true; it is asked again if the page has changed meanwhile."""
-        waiting = WebDriverWait(self.browser, PATIENCE, poll_frequency=0.05, ignored_exceptions=MOVED)
+        """Return what *happens* returns, once that is true; it is asked again if the page has
+        changed meanwhile."""
+        waiting = WebDriverWait(
+            self.browser, PATIENCE, poll_frequency=0.05, ignored_exceptions=MOVED
+        )
         found = waiting.until(lambda _: happens())
         assert found is not None
         return found
@@ -138,8 +145,11 @@ class Page:
         return str(self.browser.execute_script("return document.body?.innerText ?? ''"))
 
     def said(self) -> str:
-        """Return the page, and what it said last at its edge, which it shows for some seconds only."""
-        last = self.browser.execute_script("return document.getElementById('said')?.textContent ?? ''")
+        """Return the page, and what it said last at its edge, which it shows for some seconds
+        only."""
+        last = self.browser.execute_script(
+            "return document.getElementById('said')?.textContent ?? ''"
+        )
         return f"{self.text()}\n{last}"
 
     def wait_for(self, *texts: str) -> None:
@@ -165,7 +175,9 @@ class Page:
     def value_of(self, selector: str, name: str) -> str:
         """Return an attribute of such an element; empty if it has none."""
         return self.wait(
-            lambda: (self.browser.find_element(By.CSS_SELECTOR, selector).get_attribute(name) or "",)
+            lambda: (
+                self.browser.find_element(By.CSS_SELECTOR, selector).get_attribute(name) or "",
+            )
         )[0]
 
     def click(self, selector: str) -> None:
@@ -204,10 +216,15 @@ class Page:
         )
 
     def choose(self, place: str | Callable[[], WebElement], wanted: str) -> None:
-        """Choose the option *wanted* of the selector or the element *place*, once the daemon has sent it."""
+        """Choose the option *wanted* of the selector or the element *place*, once the daemon has
+        sent it."""
 
         def chosen() -> bool:
-            element = self.browser.find_element(By.CSS_SELECTOR, place) if isinstance(place, str) else place()
+            element = (
+                self.browser.find_element(By.CSS_SELECTOR, place)
+                if isinstance(place, str)
+                else place()
+            )
             has = "return [...arguments[0].options].some(option => option.value === arguments[1])"
             if not self.browser.execute_script(has, element, wanted):
                 return False
@@ -243,8 +260,10 @@ class Page:
         """Drop *text*, or a file of that *name* with it."""
         self.browser.execute_script(
             "const t = new DataTransfer();"
-            "if (arguments[1]) t.items.add(new File([arguments[0]], arguments[1])); else t.setData('text', arguments[0]);"
-            "document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: t, bubbles: true, cancelable: true}))",
+            "if (arguments[1]) t.items.add(new File([arguments[0]], arguments[1])); else "
+            "t.setData('text', arguments[0]);"
+            "document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: t, bubbles: "
+            "true, cancelable: true}))",
             text,
             name,
         )
@@ -252,14 +271,17 @@ class Page:
     def paste(self, text: str) -> None:
         self.browser.execute_script(
             "const t = new DataTransfer(); t.setData('text', arguments[0]);"
-            "document.body.dispatchEvent(new ClipboardEvent('paste', {clipboardData: t, bubbles: true}))",
+            "document.body.dispatchEvent(new ClipboardEvent('paste', {clipboardData: t, "
+            "bubbles: true}))",
             text,
         )
 
     @contextmanager
     def with_script(self, source: str) -> Iterator[None]:
         """Run a script in each page that is opened, before the scripts of the page."""
-        added = self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+        added = self.browser.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": source}
+        )
         try:
             yield
         finally:
@@ -298,10 +320,12 @@ class Page:
             self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     def leave(self) -> None:
-        """Close the page, and forget what it kept in the browser and what the console said of it."""
+        """Close the page, and forget what it kept in the browser and what the console said of
+        it."""
         # A blank page has no storage to clear.
         self.browser.execute_script(
-            "if (location.protocol !== 'about:') try { localStorage.clear(); sessionStorage.clear() } catch {}"
+            "if (location.protocol !== 'about:') try { localStorage.clear(); "
+            "sessionStorage.clear() } catch {}"
         )
         self.browser.get("about:blank")
         self.complaints()
@@ -309,12 +333,15 @@ class Page:
     def complaints(self) -> list[str]:
         """Return what the browser's console has against the page since it was asked last.
 
-        Chromium writes down each answer with an error's status. 503 says of a chain that it can't be reached, whenever the page
-        asks for a balance or a quote: the page shows that, and the tests of it look there.
+        Chromium writes down each answer with an error's status. 503 says of a chain that it can't
+        be reached, whenever the page asks for a balance or a quote: the page shows that, and the
+        tests of it look there.
         """
         entries = [entry for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
         return [
-            entry["message"] for entry in entries if "responded with a status of 503" not in entry["message"]
+            entry["message"]
+            for entry in entries
+            if "responded with a status of 503" not in entry["message"]
         ]
 
 
@@ -349,10 +376,12 @@ def open_browser(folder: Path, *more: str) -> Iterator[webdriver.Chrome]:
         started.quit()
 
 
-#: Lists in `window.tasks` how many milliseconds each task of the page takes that takes more than 50.
+#: Lists in `window.tasks` how many milliseconds each task of the page takes that takes more than
+#: 50.
 LONG_TASKS = (
     "window.tasks = []; new PerformanceObserver(list => "
-    "window.tasks.push(...list.getEntries().map(task => task.duration))).observe({type: 'longtask'})"
+    "window.tasks.push(...list.getEntries().map(task => task.duration))).observe({type: "
+    "'longtask'})"
 )
 
 
@@ -371,11 +400,16 @@ def served(
 
 
 @contextmanager
-def connected(browser: webdriver.Chrome, folder: Path) -> Iterator[tuple[Page, Daemon, FakeNetwork]]:
+def connected(
+    browser: webdriver.Chrome, folder: Path
+) -> Iterator[tuple[Page, Daemon, FakeNetwork]]:
     """Give the page of a daemon whose chains answer."""
     with FakeNetwork(folder) as network:
         fill(network)
         home = folder / "daemon"
         home.mkdir()
-        with served(browser, home, config=network.config.read_text(), offline=False) as (page, running):
+        with served(browser, home, config=network.config.read_text(), offline=False) as (
+            page,
+            running,
+        ):
             yield page, running, network

@@ -1,4 +1,5 @@
-"""What everybody needs to read a page: no stray value, nothing that axe finds, nothing beyond the edge."""
+"""What everybody needs to read a page: no stray value, nothing that axe finds, nothing beyond the
+edge."""
 
 import os
 import re
@@ -31,7 +32,8 @@ def violations(page: Page) -> list[Any]:
     return list(
         page.browser.execute_async_script(
             "const done = arguments[arguments.length - 1];"
-            "axe.run().then(r => done(r.violations.map(v => [v.id, v.nodes.map(n => n.html + ' | ' + n.failureSummary)])))"
+            "axe.run().then(r => done(r.violations.map(v => [v.id, v.nodes.map(n => n.html "
+            "+ ' | ' + n.failureSummary)])))"
         )
     )
 

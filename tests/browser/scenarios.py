@@ -13,7 +13,8 @@ UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 UNREACHABLE = {"type": "http", "url": "http://127.0.0.1:9/", "method": "GET"}
 #: What would run, were it ever taken for markup or for code.
 ATTACK = (
-    '<img src=x onerror="window.hit=1">"\'><script>window.hit=1</script>${constructor}javascript:window.hit=1'
+    '<img src=x onerror="window.hit=1">"\'><script>window.hit=1</script>'
+    "${constructor}javascript:window.hit=1"
 )
 
 
@@ -52,13 +53,18 @@ def imported(daemon: Daemon, diagram: dict[str, Any]) -> str:
 
 
 def diagram_of(text: str) -> dict[str, Any]:
-    """Return a diagram that holds *text* in every place where an editor puts what a person wrote."""
+    """Return a diagram that holds *text* in every place where an editor puts what a person
+    wrote."""
     return {
         "nodes": [
-            {"id": f"chain {text}", "type": "chain", "formData": {"chain": text, "asset": {"name": text, "symbol": text}, "address": text, "amount": text}},
-            {"id": "remark", "type": "action", "formData": {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": text}}}},
-            {"id": "hook", "type": "webhook", "formData": {"webhookName": text, "uuid": "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"}},
-            {"id": "web", "type": "http", "formData": {"url": f"https://example.org/{text}", "method": text}},
+            {"id": f"chain {text}", "type": "chain", "formData": {"chain": text, "asset": {
+                "name": text, "symbol": text}, "address": text, "amount": text}},
+            {"id": "remark", "type": "action", "formData": {"action": "Remark", "actionData": {
+                "source": {"chain": "polkadot", "target": text}}}},
+            {"id": "hook", "type": "webhook", "formData": {"webhookName": text,
+                "uuid": "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"}},
+            {"id": "web", "type": "http", "formData": {"url": f"https://example.org/{text}",
+                "method": text}},
             {"id": "odd", "type": text, "formData": {"label": text}},
         ],
         "edges": [

@@ -26,7 +26,8 @@ def paste_address(page: Page, link: str, address: str = ALICE) -> None:
 
 
 def to_the_wallet(page: Page, link: str) -> dict[str, Any]:
-    """Choose the first account for the transaction of *link*, and have the wallet asked; return what it is asked."""
+    """Choose the first account for the transaction of *link*, and have the wallet asked; return
+    what it is asked."""
     connect(page, link)
     page.wait_for("min left, until block")
     page.press("Sign with Talisman")

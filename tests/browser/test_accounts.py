@@ -26,7 +26,8 @@ def rows(page: Page) -> list[list[str]]:
     """Return the texts of the table of balances."""
     page.wait(lambda: page.browser.find_elements(By.CSS_SELECTOR, ".holder table"))
     found = page.browser.execute_script(
-        "return [...document.querySelectorAll('.holder tbody tr')].map(row => [...row.cells].map(cell => cell.innerText))"
+        "return [...document.querySelectorAll('.holder tbody tr')].map(row => "
+        "[...row.cells].map(cell => cell.innerText))"
     )
     return [[" ".join(cell.split()) for cell in row] for row in found]
 
@@ -36,7 +37,9 @@ def test_the_accounts_of_a_wallet_are_watched_with_one_press(
     tmp_path: Path,
     network: FakeNetwork,  # noqa: F811
 ) -> None:
-    network.chains["polkadot"].store("System", "Account", BOB, value=account(7 * DOT, 2 * DOT, 4 * DOT))
+    network.chains["polkadot"].store(
+        "System", "Account", BOB, value=account(7 * DOT, 2 * DOT, 4 * DOT)
+    )
     home = tmp_path / "daemon"
     home.mkdir()
     accounts = [alice(address=KNOWN[42]), alice(name="The same", address=KNOWN[2])]
@@ -88,7 +91,9 @@ def kind(page: Page, wanted: str) -> None:
     page.choose("[name=kind]", wanted)
 
 
-def test_a_multisig_and_an_account_with_proxies_are_added_and_keep_who_acts(own: tuple[Page, Daemon]) -> None:
+def test_a_multisig_and_an_account_with_proxies_are_added_and_keep_who_acts(
+    own: tuple[Page, Daemon],
+) -> None:
     page, daemon = own
     post(daemon, "/api/address/add", {"name": "Bob", "address": KNOWN[42]})
     page.open("/#/accounts")
@@ -184,7 +189,8 @@ def test_max_fills_in_what_the_watched_account_can_send(own: tuple[Page, Daemon]
     page.browser.refresh()
     # No node answers here, so the page is given what a connected daemon would say.
     page.browser.execute_script(
-        "const before = window.fetch; window.fetch = (path, options) => { if (path !== '/api/tx/transfer')"
+        "const before = window.fetch; window.fetch = (path, options) => { if (path !== "
+        "'/api/tx/transfer')"
         " return before(path, options); window.asked = options.body;"
         " return Promise.resolve(new Response(JSON.stringify({ maximum: '3.984' }))); }"
     )
@@ -196,21 +202,36 @@ def test_max_fills_in_what_the_watched_account_can_send(own: tuple[Page, Daemon]
 
     page.wait(lambda: value(page, 0, "amount") == "3.984")
     asked = json.loads(page.browser.execute_script("return window.asked"))
-    assert (asked["amount"], asked["sender"], asked["destination_address"]) == ("max", ALICE_42, KNOWN[0])
-    assert (asked["source_chain"], asked["dest_chain"], asked["assetid"]) == ("polkadot", "assetHub", "DOT")
+    assert (asked["amount"], asked["sender"], asked["destination_address"]) == (
+        "max",
+        ALICE_42,
+        KNOWN[0],
+    )
+    assert (asked["source_chain"], asked["dest_chain"], asked["assetid"]) == (
+        "polkadot",
+        "assetHub",
+        "DOT",
+    )
     assert "as" not in asked
     page.open_details("More options")
     type_in(page, 0, "sender", "Bob")
     page.press("Max")
     page.wait(lambda: '"sender":"Bob"' in page.browser.execute_script("return window.asked"))
 
-    post(daemon, "/api/address/add", {"name": "council", "threshold": 2, "signatories": [ALICE_42, KNOWN[0]]})
+    post(
+        daemon,
+        "/api/address/add",
+        {"name": "council", "threshold": 2, "signatories": [ALICE_42, KNOWN[0]]},
+    )
     page.browser.refresh()
     page.browser.execute_script(
-        "const before = window.fetch; window.fetch = (path, options) => { const { pathname } = new URL(path, location);"
-        " const said = pathname === '/api/tx/transfer' ? { maximum: '2' } : pathname === '/api/balances' ? { balances:"
+        "const before = window.fetch; window.fetch = (path, options) => { const { pathname "
+        "} = new URL(path, location);"
+        " const said = pathname === '/api/tx/transfer' ? { maximum: '2' } : pathname === "
+        "'/api/balances' ? { balances:"
         " [{ asset: '0', transferable: { value: '20000000000', human: '2 DOT' } }] } : null;"
-        " if (!said) return before(path, options); if (options?.body) window.asked = options.body; else window.read = path;"
+        " if (!said) return before(path, options); if (options?.body) window.asked = "
+        "options.body; else window.read = path;"
         " return Promise.resolve(new Response(JSON.stringify(said))); }"
     )
     page.choose("[name=acting]", "council")

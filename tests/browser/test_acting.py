@@ -1,4 +1,5 @@
-"""Transactions made as a multisig: chosen in the editor, signed only by a signatory, and approved by the others."""
+"""Transactions made as a multisig: chosen in the editor, signed only by a signatory, and approved
+by the others."""
 
 import json
 import urllib.request
@@ -50,7 +51,11 @@ def a_council(daemon: Daemon, *signatories: str, threshold: int = 2) -> None:
     """Put a multisig into the address book, with Bob."""
     post(daemon, "/api/address/add", {"name": "Bob", "address": BOB_42})
     members = list(signatories or (ALICE_42, BOB_42, CHARLIE))
-    post(daemon, "/api/address/add", {"name": "council", "threshold": threshold, "signatories": members})
+    post(
+        daemon,
+        "/api/address/add",
+        {"name": "council", "threshold": threshold, "signatories": members},
+    )
 
 
 def a_remark_of(daemon: Daemon, signer: str = BOB_42) -> str:
@@ -60,7 +65,8 @@ def a_remark_of(daemon: Daemon, signer: str = BOB_42) -> str:
 
 @pytest.fixture
 def council(browser: webdriver.Chrome, tmp_path: Path) -> Iterator[Started]:
-    """A page whose browser has Talisman with two signatories and somebody else, on a chain that takes transactions."""
+    """A page whose browser has Talisman with two signatories and somebody else, on a chain that
+    takes transactions."""
     second = {"address": BOB_42, "name": "Second", "type": "sr25519"}
     other = {"address": DAVE, "name": "Trip", "type": "sr25519"}
     home = tmp_path / "daemon"
@@ -69,14 +75,19 @@ def council(browser: webdriver.Chrome, tmp_path: Path) -> Iterator[Started]:
         fill(network)
         network.chains["polkadot"].store("System", "Account", BOB_KEY, value=account(5 * DOT))
         with (
-            served(browser, home, config=network.config.read_text(), offline=False) as (page, daemon),
+            served(browser, home, config=network.config.read_text(), offline=False) as (
+                page,
+                daemon,
+            ),
             injected(page, wallet("talisman", alice(), second, other)),
         ):
             a_council(daemon)
             yield page, daemon, network, LivingChain(network)
 
 
-def test_the_editor_makes_a_scenario_as_a_multisig_and_as_nobody_again(own: tuple[Page, Daemon]) -> None:
+def test_the_editor_makes_a_scenario_as_a_multisig_and_as_nobody_again(
+    own: tuple[Page, Daemon],
+) -> None:
     page, daemon = own
     page.open("/#/new/remark")
     page.find(".step-card")
@@ -117,7 +128,8 @@ def test_a_signatory_signs_and_somebody_else_is_told_why_not(council: Started) -
     page.wait_for("is no signatory of council (2 of ")
     page.click(".choice")
     page.wait_for(
-        "It opens an operation of council: 1 more of its signatories must approve it", "a deposit of"
+        "It opens an operation of council: 1 more of its signatories must approve it",
+        "a deposit of",
     )
     page.wait_for("min left, until block")
     page.press("Sign with Talisman")
@@ -130,7 +142,9 @@ def test_a_signatory_signs_and_somebody_else_is_told_why_not(council: Started) -
     assert BOB_KEY.hex() in payload["method"]
 
 
-def opened(started: Started, *approvals: bytes, height: int, index: int = 1, call: bytes = REMARK) -> str:
+def opened(
+    started: Started, *approvals: bytes, height: int, index: int = 1, call: bytes = REMARK
+) -> str:
     """Let an operation of the council wait on Polkadot; return the hash of its call."""
     _, daemon, network, _ = started
     relay = network.chains["polkadot"]
@@ -168,9 +182,9 @@ def test_what_one_signatory_opened_another_runs(council: Started) -> None:
         "Bob",
         "You have approved it. 1 more must.",
     )
-    assert [each.text for each in page.browser.find_elements("css selector", "article a.button")] == [
-        "Cancel"
-    ]
+    assert [
+        each.text for each in page.browser.find_elements("css selector", "article a.button")
+    ] == ["Cancel"]
     # What couldn't be asked is unknown.
     page.wait_for("Unknown: ", "Kusama")
     assert violations(page) == []
@@ -180,7 +194,9 @@ def test_what_one_signatory_opened_another_runs(council: Started) -> None:
     page.find(".choice:not([disabled])")
     page.browser.find_elements("css selector", ".choice")[1].click()
     page.click("article a.primary")
-    page.wait_for("With it enough of council have approved, and the call runs.", "min left, until block")
+    page.wait_for(
+        "With it enough of council have approved, and the call runs.", "min left, until block"
+    )
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
     answer(page, signature=signature_of(payload, "//Bob"))
@@ -208,7 +224,9 @@ def test_a_call_that_nobody_knows_is_approved_only_once_it_is_pasted(council: St
 
     page.wait_for("'hello' to the history of Polkadot")
     page.click("article a.primary")
-    page.wait_for("With it enough of council have approved, and the call runs.", "min left, until block")
+    page.wait_for(
+        "With it enough of council have approved, and the call runs.", "min left, until block"
+    )
 
 
 def test_what_can_be_done_depends_on_who_approved_it(council: Started) -> None:
@@ -229,7 +247,9 @@ def test_what_can_be_done_depends_on_who_approved_it(council: Started) -> None:
     page.fill("calls", f"0x{REMARK.hex()}")
     page.press("Read the call")
     page.click("article a.primary")
-    page.wait_for("It approves an open operation of council: 1 more must approve it", "min left, until block")
+    page.wait_for(
+        "It approves an open operation of council: 1 more must approve it", "min left, until block"
+    )
 
 
 def test_a_flow_file_that_names_who_acts_is_opened_with_them(own: tuple[Page, Daemon]) -> None:

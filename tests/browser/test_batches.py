@@ -24,7 +24,8 @@ def two_transfers(daemon: Daemon) -> str:
 
 
 def sign_all(started: Started, scenario: str) -> str:
-    """Sign all transactions of *scenario* as one and send it, from its page on; return what was sent."""
+    """Sign all transactions of *scenario* as one and send it, from its page on; return what was
+    sent."""
     page, _, _, chain = started
     page.open(SCENARIO.format(scenario))
     page.wait_for("One signature for all 2: the chain does all of them, or none.")
@@ -52,16 +53,20 @@ def test_all_are_signed_as_one_and_marked_as_sent(started: Started) -> None:
     chain.include()
     page.open(SCENARIO.format(scenario))
     page.wait_for(
-        "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
+        "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign "
+        "it again, you pay again."
     )
 
     page.wait(lambda: page.text_of(".next .primary") == "See what became of it")
-    told = re.findall(f"Sent {RECENTLY} in one transaction with the others: in block 1004", page.text())
+    told = re.findall(
+        f"Sent {RECENTLY} in one transaction with the others: in block 1004", page.text()
+    )
     assert len(told) == 2
     # Somebody who is about to sign one of them, or all of them again, is told so.
     page.click(".transactions a.button")
     page.wait_for(
-        "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign it again, you pay again."
+        "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign "
+        "it again, you pay again."
     )
     page.open(f"/#/sign/?scenario={scenario}&batch=all")
     page.wait_for("If you sign it again, you pay again.")
@@ -95,7 +100,8 @@ def test_a_batch_with_a_transaction_that_is_not_proven_alone_is_unknown(started:
     allow_transfers(network, 50 * DOT)
     unproven = (
         "if (target.includes('/api/scenario/batch') && options.body.includes('check'))"
-        "  return {status: 503, body: {error: 'node 2 alone is not proven: no dry run', code: 'chain_unreachable'}};"
+        "  return {status: 503, body: {error: 'node 2 alone is not proven: no dry run', "
+        "code: 'chain_unreachable'}};"
     )
     with stubbed(page, unproven):
         page.open(f"/#/sign/?scenario={two_transfers(daemon)}&batch=all")
@@ -115,7 +121,9 @@ def test_a_batch_with_a_transaction_that_is_not_proven_alone_is_unknown(started:
     ],
     ids=["a delay between", "two chains", "one transaction"],
 )
-def test_what_is_no_batch_is_not_offered_as_one(started: Started, steps: list[dict[str, object]]) -> None:
+def test_what_is_no_batch_is_not_offered_as_one(
+    started: Started, steps: list[dict[str, object]]
+) -> None:
     page, daemon, network, _ = started
     allow_transfers(network, 50 * DOT)
     page.open(SCENARIO.format(a_flow(daemon, {"name": "payroll", "steps": steps})))

@@ -1,4 +1,5 @@
-"""The step editor in headless Chromium: create, change, reorder, undo, and what must not get lost."""
+"""The step editor in headless Chromium: create, change, reorder, undo, and what must not get
+lost."""
 
 import json
 from collections.abc import Iterator
@@ -38,21 +39,27 @@ PALLET = "0x6d6f646c70792f74727372790000000000000000000000000000000000000000"
 #: Step type -> what is typed and chosen, and the step of the flow that this makes.
 TYPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "Transfer": (
-        {"source_chain": "assetHub", "dest_chain": "hydraDx", "assetid": "1984", "amount": "2.5", "destination_address": BOB},
-        {"type": "xTransfer", "source_chain": "assetHub", "dest_chain": "hydraDx", "destination_address": BOB, "amount": "2.5", "assetid": "1984"},
+        {"source_chain": "assetHub", "dest_chain": "hydraDx", "assetid": "1984", "amount": "2.5",
+            "destination_address": BOB},
+        {"type": "xTransfer", "source_chain": "assetHub", "dest_chain": "hydraDx",
+            "destination_address": BOB, "amount": "2.5", "assetid": "1984"},
     ),
     "Swap": (
         {"assetin": "DOT", "assetout": "HDX", "amount": "2", "slippage": "0.5"},
         {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": "2", "slippage": "0.5"},
     ),
-    "Remark": ({"chain": "kusama", "text": "two\nlines"}, {"type": "Remark", "chain": "kusama", "text": "two\nlines"}),
+    "Remark": ({"chain": "kusama", "text": "two\nlines"}, {"type": "Remark", "chain": "kusama",
+        "text": "two\nlines"}),
     "Query": (
         {"chain": "polkadot", "pallet_name": "system", "method_name": "account", "params": ALICE},
-        {"type": "chainQuery", "chain": "polkadot", "pallet_name": "System", "method_name": "Account", "params": [ALICE]},
+        {"type": "chainQuery", "chain": "polkadot", "pallet_name": "System",
+            "method_name": "Account", "params": [ALICE]},
     ),
     "Call": (
-        {"chain": "polkadot", "pallet_name": "System", "method_name": "remark", "params": "remark: 0x68"},
-        {"type": "chainTx", "chain": "polkadot", "pallet_name": "System", "method_name": "remark", "params": {"remark": "0x68"}},
+        {"chain": "polkadot", "pallet_name": "System", "method_name": "remark",
+            "params": "remark: 0x68"},
+        {"type": "chainTx", "chain": "polkadot", "pallet_name": "System", "method_name": "remark",
+            "params": {"remark": "0x68"}},
     ),
     "Delay": ({"seconds": "90"}, {"type": "delay", "seconds": 90}),
     "Condition": (
@@ -99,7 +106,9 @@ def test_all_fields_with_a_problem_say_it_at_once(page: Page) -> None:
 
     assert problems(page) == {
         "assetid": "Asset is missing.",
-        "amount": "Amount 'a lot' is not a number, expected digits with an optional point, like 1.5",
+        "amount": (
+            "Amount 'a lot' is not a number, expected digits with an optional point, like 1.5"
+        ),
         "destination_address": "Receiver 'nobody' is not an address, expected an SS58 address like "
         "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 or a 0x public key of 32 bytes",
     }
@@ -182,7 +191,8 @@ def test_a_single_step_has_no_list_around_it(page: Page) -> None:
 
     assert "Runs after" not in page.text()
     assert not any(
-        each.is_displayed() for each in page.browser.find_elements("css selector", ".step-head, .insert")
+        each.is_displayed()
+        for each in page.browser.find_elements("css selector", ".step-head, .insert")
     )
     page.press("Add a step")
     page.press("Delay")
@@ -221,16 +231,22 @@ def test_changes_are_undone_and_done_again(page: Page, daemon: Daemon) -> None:
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     "focus",
-    ["", "[name=flow_name]", "[name=seconds]", "[aria-label='Remove step 2, Remark']", "summary", "[type=submit]", ".brand"],
+    ["", "[name=flow_name]", "[name=seconds]", ("[aria-label='Remove step 2, "
+"Remark']"), "summary", "[type=submit]", ".brand"],
 )  # fmt: skip
-def test_changes_are_undone_by_keyboard_wherever_the_focus_is(page: Page, daemon: Daemon, focus: str) -> None:
+def test_changes_are_undone_by_keyboard_wherever_the_focus_is(
+    page: Page, daemon: Daemon, focus: str
+) -> None:
     page.open(f"/#/edit/{a_flow(daemon, FLOW)}")
     type_in(page, 1, "text", "second change")
     page.click("[aria-label='Move step 3, Remark up']")
     page.click("[aria-label='Remove step 1, Webhook']")
     after = steps(page)
     page.browser.execute_script(
-        "if (arguments[0]) document.querySelector(arguments[0]).focus(); else document.activeElement.blur()",
+        (
+            "if (arguments[0]) document.querySelector(arguments[0]).focus(); else "
+            "document.activeElement.blur()"
+        ),
         focus,
     )
     focused = page.browser.switch_to.active_element
@@ -242,7 +258,11 @@ def test_changes_are_undone_by_keyboard_wherever_the_focus_is(page: Page, daemon
     chord(page, Keys.CONTROL, "z")
     page.wait(lambda: steps(page)[1] == "2. Remark “first” · Polkadot")
     assert page.browser.switch_to.active_element == focused
-    for keys in ((Keys.CONTROL, "y"), (Keys.CONTROL, Keys.SHIFT, "z"), (Keys.META, Keys.SHIFT, "z")):
+    for keys in (
+        (Keys.CONTROL, "y"),
+        (Keys.CONTROL, Keys.SHIFT, "z"),
+        (Keys.META, Keys.SHIFT, "z"),
+    ):
         chord(page, *keys)
     page.wait(lambda: steps(page) == after)
     chord(page, Keys.CONTROL, "y")
@@ -282,7 +302,12 @@ def test_one_edit_is_undone_at_once(page: Page) -> None:
 def test_an_inserted_placeholder_is_undone_at_once(page: Page, daemon: Daemon) -> None:
     flow = {
         "steps": [
-            {"type": "chainQuery", "chain": "polkadot", "pallet_name": "System", "method_name": "Number"},
+            {
+                "type": "chainQuery",
+                "chain": "polkadot",
+                "pallet_name": "System",
+                "method_name": "Number",
+            },
             {"type": "Remark", "chain": "polkadot", "text": "at "},
         ]
     }
@@ -303,7 +328,9 @@ def test_steps_are_moved_by_keyboard(page: Page, daemon: Daemon) -> None:
     scenario = a_flow(daemon, FLOW)
     page.open(f"/#/edit/{scenario}")
     page.wait(lambda: len(steps(page)) == 4)
-    page.browser.execute_script("arguments[0].focus()", page.find("[aria-label='Move step 2, Remark down']"))
+    page.browser.execute_script(
+        "arguments[0].focus()", page.find("[aria-label='Move step 2, Remark down']")
+    )
     page.keys(Keys.ENTER)
 
     page.wait_for("Remark is step 3 of 4")
@@ -392,7 +419,8 @@ def test_the_data_of_an_earlier_step_is_picked(page: Page, daemon: Daemon) -> No
     page.wait(
         lambda: (
             page.browser.execute_script(
-                "return [...document.querySelectorAll('#data-list option')].map(e => e.value).join()"
+                "return [...document.querySelectorAll('#data-list option')].map(e => "
+                "e.value).join()"
             )
             == "address,reason"
         )
@@ -434,7 +462,9 @@ def changed_by_two(page: Page, daemon: Daemon) -> str:
     return scenario
 
 
-def test_what_somebody_else_changed_meanwhile_is_not_overwritten(page: Page, daemon: Daemon) -> None:
+def test_what_somebody_else_changed_meanwhile_is_not_overwritten(
+    page: Page, daemon: Daemon
+) -> None:
     scenario = changed_by_two(page, daemon)
     page.wait_for("Somebody else has changed this scenario since you opened it.")
     assert stored(daemon, scenario)["steps"][0]["text"] == "theirs"
@@ -456,7 +486,12 @@ def differences(page: Page) -> list[str]:
 
 
 def test_a_conflict_shows_what_differs_before_somebody_chooses(page: Page, daemon: Daemon) -> None:
-    transfer = {"type": "xTransfer", "source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT"}
+    transfer = {
+        "type": "xTransfer",
+        "source_chain": "polkadot",
+        "dest_chain": "assetHub",
+        "assetid": "DOT",
+    }
     ours = [
         {**transfer, "amount": "1", "destination_address": BOB},
         {"type": "Remark", "chain": "polkadot", "text": "x" * 300 + "ours"},
@@ -481,7 +516,11 @@ def test_a_conflict_shows_what_differs_before_somebody_chooses(page: Page, daemo
         {"type": "Remark", "chain": "polkadot", "text": text},
         {"type": "delay", "seconds": 60},
     ]
-    post(daemon, "/api/scenario/replace", {"id": scenario, "content": {"name": "Rent", "steps": theirs}})
+    post(
+        daemon,
+        "/api/scenario/replace",
+        {"id": scenario, "content": {"name": "Rent", "steps": theirs}},
+    )
     page.press("Save")
 
     assert differences(page) == [
@@ -562,7 +601,9 @@ def test_a_decimal_comma_is_understood_or_refused_with_a_hint(
         page.wait(lambda: "amount" in problems(page))
         assert list(problems(page)) == ["amount"]
         if typed == "1,500":
-            assert problems(page)["amount"].endswith("can mean 1500 or 1.5: write the one that you mean")
+            assert problems(page)["amount"].endswith(
+                "can mean 1500 or 1.5: write the one that you mean"
+            )
         return
     [step] = stored(daemon, saved(page))["steps"]
     assert (step["amount"], step["slippage"]) == (amount, "0.5")
@@ -695,7 +736,8 @@ def test_another_asset_pays_on_the_destination(page: Page, daemon: Daemon) -> No
 def test_the_chains_of_the_config_file_are_offered(browser: Any, tmp_path: Path) -> None:
     config = (
         '[chains.ours]\nrole = "parachain"\nrelay = "polkadot"\npara_id = 4242\nss58_prefix = 42\n'
-        f'genesis = "0x{"45" * 32}"\nsymbol = "OUR"\ndecimals = 12\nendpoints = ["ws://127.0.0.1:1"]\n'
+        f'genesis = "0x{"45" * 32}"\nsymbol = "OUR"\ndecimals = 12\nendpoints = '
+        '["ws://127.0.0.1:1"]\n'
     )
     with served(browser, tmp_path, config=config) as (page, _):
         page.open("/#/new/remark")
@@ -704,9 +746,11 @@ def test_the_chains_of_the_config_file_are_offered(browser: Any, tmp_path: Path)
 
 
 def answer_for_nodes(page: Page, answers: dict[str, Any]) -> None:
-    """Give the page what a connected daemon would say, since no node answers here; `window.asked` has what it asked."""
+    """Give the page what a connected daemon would say, since no node answers here; `window.asked`
+    has what it asked."""
     page.browser.execute_script(
-        "const [answers] = arguments; const before = window.fetch; window.asked = []; window.answers = answers;"
+        "const [answers] = arguments; const before = window.fetch; window.asked = []; "
+        "window.answers = answers;"
         "window.fetch = (path, options) => { const found = answers[String(path).split('?')[0]];"
         "if (!found) return before(path, options); window.asked.push([path, options.body ?? '']);"
         "if (found !== 'never') return Promise.resolve(new Response(JSON.stringify(found)));"
@@ -730,7 +774,12 @@ TRANSFER_QUOTE: dict[str, Any] = {
     "send": tokens("12345.5 DOT"),
     "receive": tokens("12345.4 DOT"),
     "fees": [
-        {"chain": "polkadot", "what": "transaction fee", "amount": tokens("0.02 DOT"), "at_most": False},
+        {
+            "chain": "polkadot",
+            "what": "transaction fee",
+            "amount": tokens("0.02 DOT"),
+            "at_most": False,
+        },
         {"chain": "assetHub", "what": "execution", "amount": tokens("0.1 DOT"), "at_most": True},
     ],
     "minimum": tokens("0.11 DOT"),
@@ -751,8 +800,10 @@ def test_the_quote_of_a_transfer_stands_below_its_amount(page: Page) -> None:
     type_in(page, 0, "amount", "12345.5")
 
     page.wait_for(
-        "You send 12\u202f345.5 DOT, they receive 12\u202f345.4 DOT. Fees: transaction fee on Polkadot 0.02 DOT, "
-        "execution on Polkadot Asset Hub at most 0.1 DOT. At least 0.11 DOT has to be sent, or nothing arrives. "
+        "You send 12\u202f345.5 DOT, they receive 12\u202f345.4 DOT. Fees: transaction fee "
+        "on Polkadot 0.02 DOT, "
+        "execution on Polkadot Asset Hub at most 0.1 DOT. At least 0.11 DOT has to be "
+        "sent, or nothing arrives. "
         "It takes about 36 seconds."
     )
     assert "Not simulated" not in page.text()
@@ -773,8 +824,10 @@ def test_the_quote_of_a_transfer_stands_below_its_amount(page: Page) -> None:
     )
     type_in(page, 0, "destination_address", BOB)
     page.wait_for(
-        "they receive an unknown amount. Fees: transaction fee on Polkadot unknown. The least that arrives is unknown. "
-        "It takes about 36 seconds. Not simulated: these are prices that the chains tell (Hydration tells no price of it)."
+        "they receive an unknown amount. Fees: transaction fee on Polkadot unknown. The "
+        "least that arrives is unknown. "
+        "It takes about 36 seconds. Not simulated: these are prices that the chains tell "
+        "(Hydration tells no price of it)."
     )
     page.wait(lambda: last_asked(page).get("destination_address") == BOB)
 
@@ -794,7 +847,8 @@ def test_the_quote_of_a_transfer_stands_below_its_amount(page: Page) -> None:
 def test_the_quote_and_the_balance_stand_beside_the_amount(page: Page) -> None:
     page.open("/")
     page.browser.execute_script(
-        "localStorage.setItem('scenarioctl.account.32', JSON.stringify({address: arguments[0]}))", ALICE
+        "localStorage.setItem('scenarioctl.account.32', JSON.stringify({address: arguments[0]}))",
+        ALICE,
     )
     answers = {
         "/api/balances": {
@@ -822,12 +876,15 @@ def test_the_quote_and_the_balance_stand_beside_the_amount(page: Page) -> None:
     type_in(page, 0, "amount", "2,5")
 
     page.wait_for(
-        "You can send 12\u202f345.6789 DOT. Now worth 1\u202f234\u202f567 HDX, at least 1\u202f222\u202f221 HDX; "
+        "You can send 12\u202f345.6789 DOT. Now worth 1\u202f234\u202f567 HDX, at least "
+        "1\u202f222\u202f221 HDX; "
         "price impact 0.01 %."
     )
     page.wait(lambda: last_asked(page) == {"assetin": "DOT", "assetout": "HDX", "amount": "2,5"})
     asked = page.browser.execute_script("return window.asked")
-    assert f"address={ALICE}&chains=hydraDx" in next(path for path, _ in asked if "balances" in path)
+    assert f"address={ALICE}&chains=hydraDx" in next(
+        path for path, _ in asked if "balances" in path
+    )
     type_in(page, 0, "amount", "12345,7")
     page.wait_for("12345,7 is more than you can send: 12\u202f345.6789 DOT.")
 
@@ -843,7 +900,13 @@ def test_an_amount_with_too_many_digits_is_told_in_its_field(page: Page) -> None
 
 
 def test_the_minimum_of_a_swap_is_shown_in_whole_tokens(page: Page, daemon: Daemon) -> None:
-    swap = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": "2", "min_received": "900.5"}
+    swap = {
+        "type": "swap",
+        "assetin": "DOT",
+        "assetout": "HDX",
+        "amount": "2",
+        "min_received": "900.5",
+    }
     scenario = a_flow(daemon, {"steps": [swap]})
     before = stored(daemon, scenario)
     assert before["steps"][0]["min_amount_out"] == "900500000000000"
@@ -884,7 +947,8 @@ def test_a_scenario_of_two_steps_is_made_without_a_mouse(page: Page, daemon: Dae
     def label() -> str:
         return str(
             page.browser.execute_script(
-                "const e = document.activeElement; return e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent"
+                "const e = document.activeElement; return e.getAttribute('aria-label') ?? "
+                "e.labels?.[0]?.textContent ?? e.textContent"
             )
         )
 
@@ -922,7 +986,8 @@ def test_steps_are_dragged_with_a_finger(page: Page, daemon: Daemon) -> None:
             page.browser.execute_script("arguments[0].click()", title)
         page.browser.execute_script("scrollTo(0, 200)")
         last, first = page.browser.execute_script(
-            "return [3, 0].map(n => document.querySelectorAll('.step-handle')[n].getBoundingClientRect()).map(b => [b.x + b.width / 2, b.y + b.height / 2])"
+            "return [3, 0].map(n => document.querySelectorAll('.step-handle')"
+            "[n].getBoundingClientRect()).map(b => [b.x + b.width / 2, b.y + b.height / 2])"
         )
         touches: list[tuple[str, list[float] | None]] = [
             ("touchStart", last),
@@ -932,7 +997,9 @@ def test_steps_are_dragged_with_a_finger(page: Page, daemon: Daemon) -> None:
         ]
         for kind, point in touches:
             points = [] if point is None else [{"x": point[0], "y": point[1]}]
-            page.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            page.browser.execute_cdp_cmd(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+            )
         page.wait(lambda: steps(page)[0].startswith("1. Delay"))
 
 
@@ -968,7 +1035,8 @@ def test_typing_asks_the_daemon_once_it_pauses(page: Page) -> None:
     )
 
     asked = page.browser.execute_script(
-        "return performance.getEntriesByType('resource').filter(e => e.name.endsWith('/api/flow/preview')).length"
+        "return performance.getEntriesByType('resource').filter(e => "
+        "e.name.endsWith('/api/flow/preview')).length"
     )
     assert 1 <= asked <= 4
 
@@ -1025,7 +1093,8 @@ def test_a_hundred_steps_stay_responsive(page: Page, daemon: Daemon) -> None:
         "steps": [
             {"type": "Remark", "chain": "polkadot", "text": f"step {number}"}
             if number % 2
-            else {"type": "xTransfer", "source_chain": "polkadot", "dest_chain": "assetHub", "destination_address": BOB, "amount": number + 1, "assetid": "DOT"}
+            else {"type": "xTransfer", "source_chain": "polkadot", "dest_chain": "assetHub",
+                "destination_address": BOB, "amount": number + 1, "assetid": "DOT"}
             for number in range(100)
         ]
     }  # fmt: skip
@@ -1040,7 +1109,8 @@ def test_a_hundred_steps_stay_responsive(page: Page, daemon: Daemon) -> None:
         page.wait(lambda: page.browser.find_elements("css selector", ".editor-picture img[src]"))
         tasks = page.browser.execute_script("return window.tasks")
 
-    # Far above what an idle machine takes, since a busy one is slower; far below a page that stands still.
+    # Far above what an idle machine takes, since a busy one is slower; far below a page that stands
+    # still.
     assert max(tasks, default=0) < 3000
     assert page.complaints() == []
 
@@ -1048,7 +1118,9 @@ def test_a_hundred_steps_stay_responsive(page: Page, daemon: Daemon) -> None:
 @needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_in_the_editor(page: Page, daemon: Daemon, scheme: str, width: int) -> None:
+def test_axe_finds_nothing_in_the_editor(
+    page: Page, daemon: Daemon, scheme: str, width: int
+) -> None:
     scenario = a_flow(daemon, FLOW)
     found: dict[str, Any] = {}
 

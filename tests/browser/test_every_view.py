@@ -1,4 +1,5 @@
-"""Every view of the page: nothing that a program says to itself, nothing out of reach, light and dark, wide and narrow."""
+"""Every view of the page: nothing that a program says to itself, nothing out of reach, light and
+dark, wide and narrow."""
 
 import json
 from collections.abc import Iterator
@@ -28,9 +29,13 @@ def links(daemon: Daemon) -> Iterator[dict[str, str]]:
     """Return a link to each view, by what it shows."""
     transfer, remark = a_transfer(daemon), a_remark(daemon)
     several = a_flow(daemon, {"steps": _STEPS})
-    odd = str(post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of("odd"))})["shortUrl"])
+    odd = str(
+        post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of("odd"))})["shortUrl"]
+    )
     empty = str(
-        post(daemon, "/api/template/saveUrl", {"url": json.dumps({"nodes": [], "edges": []})})["shortUrl"]
+        post(daemon, "/api/template/saveUrl", {"url": json.dumps({"nodes": [], "edges": []})})[
+            "shortUrl"
+        ]
     )
     post(daemon, "/api/address/add", {"name": "Bob", "address": BOB, "watch": True})
     council = {"name": "council", "threshold": 2, "signatories": ["Bob", ALICE_42]}
@@ -87,7 +92,16 @@ VIEWS = [
         "empty",
         "unknown scenario",
     ),
-    *("new transfer", "new swap", "new remark", "new flow", "edit", "edit odd", "duplicate", "import"),
+    *(
+        "new transfer",
+        "new swap",
+        "new remark",
+        "new flow",
+        "edit",
+        "edit odd",
+        "duplicate",
+        "import",
+    ),
     *(
         "sign",
         "sign a draft",
@@ -108,7 +122,8 @@ def open_view(page: Page, link: str) -> None:
     page.wait(
         lambda: page.browser.execute_script(
             "const main = document.querySelector('main');"
-            "return !main.querySelector('[aria-busy=true]') && !/(Drafting|Loading|Simulating)…/.test(main.innerText)"
+            "return !main.querySelector('[aria-busy=true]') && "
+            "!/(Drafting|Loading|Simulating)…/.test(main.innerText)"
         )
     )
 
@@ -138,7 +153,9 @@ def test_it_can_be_read_by_everybody(page: Page, links: dict[str, str], view: st
     assert STRAY.findall(text) == []
     assert ("Page not found" in text) == (view == "not found")
     # Some views are of what doesn't exist.
-    assert [each for each in page.complaints() if "the server responded with a status of" not in each] == []
+    assert [
+        each for each in page.complaints() if "the server responded with a status of" not in each
+    ] == []
     with page.screen(390, 800):
         assert page.browser.execute_script("return document.documentElement.scrollWidth") <= 390
     if AXE.exists():

@@ -1,4 +1,5 @@
-"""The walk of a new user: from an empty store to a transfer in a block, counted in clicks and keys."""
+"""The walk of a new user: from an empty store to a transfer in a block, counted in clicks and
+keys."""
 
 import pytest
 
@@ -15,7 +16,8 @@ IN_WALLET = 2
 #: Counts what a person does, and nothing that a script or a label adds.
 COUNTING = (
     "window.done = {click: 0, keydown: 0};"
-    "for (const kind of Object.keys(window.done)) addEventListener(kind, ({isTrusted}) => { window.done[kind] += isTrusted; }, true);"
+    "for (const kind of Object.keys(window.done)) addEventListener(kind, ({isTrusted}) => "
+    "{ window.done[kind] += isTrusted; }, true);"
 )
 
 

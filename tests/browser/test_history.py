@@ -1,4 +1,5 @@
-"""The history, the page of a sent transaction with all that is known of it, and signatures that wait."""
+"""The history, the page of a sent transaction with all that is known of it, and signatures that
+wait."""
 
 import json
 from typing import Any
@@ -67,24 +68,29 @@ def test_a_sent_transaction_shows_amount_accounts_hops_costs_and_its_explorer(pa
     shown(page, ARRIVED, "Sent transaction", "From Polkadot", "To Polkadot Asset Hub")
 
     assert page.text_of(".moved") == "1 DOT"
-    assert [str(each.get_attribute("src")).rsplit("/", 1)[1] for each in page.browser.find_elements("css selector", ".ends img")] == [f"{each}.svg" for each in (ALICE, BOB)]  # fmt: skip
+    assert [str(each.get_attribute("src")).rsplit("/", 1)[1] for each in page.browser.find_elements(
+        "css selector", ".ends img")] == [f"{each}.svg" for each in (ALICE, BOB)]  # fmt: skip
     assert [each.text for each in page.browser.find_elements("css selector", ".arrivals li")] == [
         "Polkadot: left the signer: 1.046 DOT",
         "Polkadot Asset Hub: arrived in block 77: 0.98 DOT",
     ]
-    assert page.text_of(".costs").split("\n") == ["Transaction fee", "0.016 DOT", "Delivery", "0.03 DOT", "Execution on the way", "0.02 DOT", "Total", "0.066 DOT"]  # fmt: skip
+    assert page.text_of(".costs").split("\n") == ["Transaction fee", "0.016 DOT", "Delivery",
+        "0.03 DOT", "Execution on the way", "0.02 DOT", "Total", "0.066 DOT"]  # fmt: skip
     link = page.find("a[href^='https://polkadot.subscan.io/extrinsic/0x']")
     assert link.get_attribute("rel") == "noopener noreferrer"
     for width in (390, 1280):
         with page.screen(width, 800):
-            assert page.browser.execute_script("return document.documentElement.scrollWidth") <= width
+            assert (
+                page.browser.execute_script("return document.documentElement.scrollWidth") <= width
+            )
             assert not AXE.exists() or violations(page) == []
 
 
 def test_a_total_without_what_the_way_kept_is_none(page: Page) -> None:
     unread = {**ARRIVED["arrivals"][0], "received": []}
 
-    shown(page, {**ARRIVED, "arrivals": [unread], "costs": ARRIVED["costs"][:2], "cost": [amount(1, "0.046 DOT")]}, "Total so far", "What the way kept isn't known.")  # fmt: skip
+    shown(page, {**ARRIVED, "arrivals": [unread], "costs": ARRIVED["costs"][:2], "cost": [amount(1,
+        "0.046 DOT")]}, "Total so far", "What the way kept isn't known.")  # fmt: skip
 
 
 def test_a_swap_says_what_was_received(page: Page) -> None:
@@ -97,7 +103,13 @@ def test_a_swap_says_what_was_received(page: Page) -> None:
 def test_an_account_that_was_made_is_shown(page: Page) -> None:
     made = {"address": BOB, "proxy": ALICE, "type": "Any", "index": 0, "at": "20-1"}
 
-    shown(page, {**ARRIVED, "created": [made]}, "New account", BOB, f"{ALICE} is its proxy, of the type Any.")
+    shown(
+        page,
+        {**ARRIVED, "created": [made]},
+        "New account",
+        BOB,
+        f"{ALICE} is its proxy, of the type Any.",
+    )
 
 
 @pytest.mark.parametrize("link", [None, "http://x.org/1", "javascript:alert(1)"])
@@ -119,10 +131,12 @@ def test_what_was_sent_is_in_the_history(started: Started) -> None:
 
     page.open("/#/history")
     page.wait_for(
-        "1 transaction", f"in no block when last looked at · from {ALICE[:6]}…{ALICE[-6:]} · Rent of May"
+        "1 transaction",
+        f"in no block when last looked at · from {ALICE[:6]}…{ALICE[-6:]} · Rent of May",
     )
     page.browser.execute_script(
-        "URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return 'blob:none'; };"
+        "URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = "
+        "text; }); return 'blob:none'; };"
         "HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; }"
     )
     page.press("Download CSV")
@@ -166,7 +180,9 @@ def test_the_history_says_who_paid_and_what_came_to_them_on_other_chains(page: P
     answer: dict[str, Any] = {"transactions": [sent], "csv": None, "total": 1, "next": None}
     with stubbed(page, f"if (target.includes('/api/tx/list')) return {json.dumps(answer)};"):
         page.open("/#/history")
-        page.wait_for("in block 20, finalized · from 14E5nq…NcKVf3", "−1 DOT", "+0.98 DOT, cost 0.066 DOT")
+        page.wait_for(
+            "in block 20, finalized · from 14E5nq…NcKVf3", "−1 DOT", "+0.98 DOT, cost 0.066 DOT"
+        )
 
 
 def test_an_empty_history_says_what_to_do(page: Page) -> None:
@@ -183,7 +199,9 @@ def test_a_signature_that_waits_is_shown_on_home(started: Started) -> None:
     # Also in another tab, which may be closed since.
     page.browser.switch_to.new_window("tab")
     page.open("/#/")
-    page.wait_for("Signed here, not sent", "Not sent Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub")
+    page.wait_for(
+        "Signed here, not sent", "Not sent Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub"
+    )
     page.browser.close()
     page.browser.switch_to.window(page.browser.window_handles[0])
     page.open("/#/")

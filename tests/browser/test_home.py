@@ -1,4 +1,5 @@
-"""The home in a browser: what needs somebody appears and goes by itself, and old news are seen to be old."""
+"""The home in a browser: what needs somebody appears and goes by itself, and old news are seen to
+be old."""
 
 import os
 import re
@@ -41,8 +42,15 @@ def test_an_empty_store_offers_four_choices(own: tuple[Page, Daemon]) -> None:
 
     titles = [each.text for each in page.browser.find_elements("css selector", ".beginning b")]
     assert titles == ["Transfer", "Swap", "Import", "Sample scenario"]
-    links = [each.get_attribute("href") for each in page.browser.find_elements("css selector", "a.beginning")]
-    assert [str(each).partition("#")[2] for each in links] == ["/new/transfer", "/new/swap", "/import"]
+    links = [
+        each.get_attribute("href")
+        for each in page.browser.find_elements("css selector", "a.beginning")
+    ]
+    assert [str(each).partition("#")[2] for each in links] == [
+        "/new/transfer",
+        "/new/swap",
+        "/import",
+    ]
     assert "Needs you" not in page.text()
     assert re.search(r"Facts about chains of 20\d\d-\d\d-\d\d, from the package", page.text())
     look(page)
@@ -113,7 +121,9 @@ def test_what_has_the_focus_keeps_it_when_news_come(own: tuple[Page, Daemon]) ->
     assert focused == f"sign {scenario}"
 
 
-def test_old_news_are_seen_to_be_old_and_new_ones_come_by_themselves(own: tuple[Page, Daemon]) -> None:
+def test_old_news_are_seen_to_be_old_and_new_ones_come_by_themselves(
+    own: tuple[Page, Daemon],
+) -> None:
     page, daemon = own
     a_remark(daemon)
     # A clock that can be moved: nobody waits for half a minute.
@@ -141,7 +151,9 @@ def test_chains_are_shown_with_their_newest_blocks(browser: Any, tmp_path: Path)
     with connected(browser, tmp_path) as (page, daemon, network):
 
         def last_block(ago: int) -> None:
-            network.chains["polkadot"].store("Timestamp", "Now", value=(int(time.time()) - ago) * 1000)
+            network.chains["polkadot"].store(
+                "Timestamp", "Now", value=(int(time.time()) - ago) * 1000
+            )
 
         post(daemon, "/api/create/remark", {"chain": "polkadot", "text": "x"})
         page.open("/")
@@ -155,7 +167,10 @@ def test_chains_are_shown_with_their_newest_blocks(browser: Any, tmp_path: Path)
         assert page.value_of(chip, "class") == "right"
         page.click(f"{chip} summary")
         page.wait_for(
-            "Answers: ws://127.0.0.1:", "The half hours of the last 24 hours: ", " answered, 4", " not asked."
+            "Answers: ws://127.0.0.1:",
+            "The half hours of the last 24 hours: ",
+            " answered, 4",
+            " not asked.",
         )
 
         # A node that answers is not enough: the chain has to go on.
@@ -180,7 +195,9 @@ def test_chains_are_shown_with_their_newest_blocks(browser: Any, tmp_path: Path)
         look(page)
 
 
-def test_what_waits_for_an_approval_appears_and_links_to_its_multisig(own: tuple[Page, Daemon]) -> None:
+def test_what_waits_for_an_approval_appears_and_links_to_its_multisig(
+    own: tuple[Page, Daemon],
+) -> None:
     page, daemon = own
     post(daemon, "/api/address/add", {"name": "Bob", "address": BOB_42, "watch": True})
     members = [ALICE_42, BOB_42]
@@ -188,7 +205,9 @@ def test_what_waits_for_an_approval_appears_and_links_to_its_multisig(own: tuple
         daemon, "/api/address/add", {"name": "the council", "threshold": 2, "signatories": members}
     )
     page.open("/")
-    page.wait_for("No job needs you.", "Whether a multisig waits for your approval is unknown on", "Kusama")
+    page.wait_for(
+        "No job needs you.", "Whether a multisig waits for your approval is unknown on", "Kusama"
+    )
 
     key = OperationKey("polkadot", str(council["account"]), "0x" + "22" * 32, 7, 1)
     own_account = f"0x{BOB_KEY.hex()}"
@@ -221,13 +240,16 @@ def test_the_home_asks_once_and_listens(page: Page, daemon: Daemon) -> None:
         "return performance.getEntriesByType('resource').map(each => new URL(each.name).pathname)"
     )
     assert [each for each in asked if not each.startswith(("/web/", "/readyz"))] == []
-    assert page.browser.execute_script("return performance.getEntriesByType('resource').length") < 25
+    assert (
+        page.browser.execute_script("return performance.getEntriesByType('resource').length") < 25
+    )
 
 
 def loaded(page: Page) -> list[Any]:
     found = page.browser.execute_script(
         "return performance.getEntriesByType('resource').map("
-        "each => [new URL(each.name).pathname, each.decodedBodySize, each.startTime, each.responseEnd])"
+        "each => [new URL(each.name).pathname, each.decodedBodySize, each.startTime, "
+        "each.responseEnd])"
     )
     assert isinstance(found, list)
     return found
@@ -278,7 +300,9 @@ def test_the_keys_alone_get_to_what_needs_somebody(own: tuple[Page, Daemon]) -> 
     page.wait_for("1 thing needs you")
     for _ in range(30):
         page.keys(Keys.TAB)
-        name = page.browser.execute_script("return document.activeElement.getAttribute('aria-label') ?? ''")
+        name = page.browser.execute_script(
+            "return document.activeElement.getAttribute('aria-label') ?? ''"
+        )
         if name.startswith("Sign and send"):
             break
     page.keys(Keys.ENTER)

@@ -1,4 +1,5 @@
-"""The import view in headless Chromium: everything that people have, by typing, pasting, dropping and from a file."""
+"""The import view in headless Chromium: everything that people have, by typing, pasting, dropping
+and from a file."""
 
 import json
 from pathlib import Path
@@ -54,7 +55,10 @@ def test_a_flow_file_is_dropped_and_pasted(page: Page, daemon: Daemon) -> None:
 
 
 def test_a_flow_file_with_mistakes_is_opened_in_the_editor(page: Page, daemon: Daemon) -> None:
-    typed(page, TOML.replace("polkadot", "polkadott") + '[[steps]]\ntype = "delay"\nseconds = "soon"\n')
+    typed(
+        page,
+        TOML.replace("polkadot", "polkadott") + '[[steps]]\ntype = "delay"\nseconds = "soon"\n',
+    )
 
     page.wait_for("This flow file is not stored yet: it has mistakes.")
     page.wait(lambda: set(problems(page)) == {"chain", "seconds"})
@@ -103,7 +107,8 @@ def test_a_link_of_another_daemon_says_what_to_bring(page: Page) -> None:
     typed(page, "https://example.org/#/create/?diagramData=lnr8CfoQX")
 
     page.wait_for(
-        "Diagram is a link to the stored scenario 'lnr8CfoQX', expected one that holds the diagram itself"
+        "Diagram is a link to the stored scenario 'lnr8CfoQX', expected one that holds the "
+        "diagram itself"
     )
 
 
@@ -129,7 +134,9 @@ def check_store(page: Page, daemon: Daemon, prefix: str) -> None:
         assert page.browser.find_elements("css selector", f"a[href$='={prefix}{name}']")
 
 
-def test_the_scenarios_of_a_bagpipes_store_keep_their_ids(page: Page, daemon: Daemon, tmp_path: Path) -> None:
+def test_the_scenarios_of_a_bagpipes_store_keep_their_ids(
+    page: Page, daemon: Daemon, tmp_path: Path
+) -> None:
     file = tmp_path / "urls2.json"
     file.write_text(a_store("File"))
     page.open("/#/import")
@@ -152,7 +159,9 @@ def test_a_file_is_chosen(page: Page, daemon: Daemon, tmp_path: Path) -> None:
     assert page.complaints() == []
 
 
-def test_a_file_that_cannot_be_read_is_refused_beside_the_button(page: Page, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_refused_beside_the_button(
+    page: Page, tmp_path: Path
+) -> None:
     file = tmp_path / "list.txt"
     file.write_text("milk, bread")
     page.open("/#/import")
@@ -164,7 +173,10 @@ def test_a_file_that_cannot_be_read_is_refused_beside_the_button(page: Page, tmp
 def test_a_file_over_the_page_shows_where_it_may_be_dropped(page: Page) -> None:
     def drag(kind: str) -> str:
         page.browser.execute_script(
-            "document.body.dispatchEvent(new DragEvent(arguments[0], {bubbles: true, cancelable: true}))",
+            (
+                "document.body.dispatchEvent(new DragEvent(arguments[0], {bubbles: true, "
+                "cancelable: true}))"
+            ),
             kind,
         )
         return str(
@@ -183,7 +195,9 @@ def test_a_file_over_the_page_shows_where_it_may_be_dropped(page: Page) -> None:
 @needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_in_the_import(page: Page, scheme: str, width: int, tmp_path: Path) -> None:
+def test_axe_finds_nothing_in_the_import(
+    page: Page, scheme: str, width: int, tmp_path: Path
+) -> None:
     file = tmp_path / "urls2.json"
     file.write_text(a_store(f"Axe{scheme}{width}"))
     with page.color_scheme(scheme), page.screen(width):

@@ -1,4 +1,5 @@
-"""Wallets that lie: they change what they are given, sign something else, or return another transaction. Nothing of it is sent."""
+"""Wallets that lie: they change what they are given, sign something else, or return another
+transaction. Nothing of it is sent."""
 
 from typing import Any
 
@@ -19,8 +20,14 @@ TABLE = table_of("polkadot")
 CHANGES = {**lies(TABLE, POLKADOT.genesis), **UNSEEN}
 #: A lie -> the part of the transaction that the page names, as it was signed and as it was shown.
 NAMED = {
-    "call": "call\ttransfers 500 DOT to 14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q on Polkadot\tteleports 1.5 DOT from Polkadot to Polkadot Asset Hub",
-    "signer": "signer\t14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\t15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
+    "call": (
+        "call\ttransfers 500 DOT to 14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q on "
+        "Polkadot\tteleports 1.5 DOT from Polkadot to Polkadot Asset Hub"
+    ),
+    "signer": (
+        "signer\t14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\t15oF4uVJwmo4TdGW7VfQxNLavjCX"
+        "viqxT9S1MgbjMNHr6Sp5"
+    ),
     "nonce": "nonce\t9\t3",
     "era": "era\timmortal\t64 blocks",
     "tip": "tip\t1000 DOT\tnone",
@@ -32,7 +39,10 @@ NAMED = {
 def change(page: Page, changes: dict[str, Any]) -> None:
     """Have the wallet change the payload that the page gave it, as far as it can."""
     page.browser.execute_script(
-        "for (const [name, value] of Object.entries(arguments[0])) Reflect.set(window.asked[0].payload, name, value)",
+        (
+            "for (const [name, value] of Object.entries(arguments[0])) "
+            "Reflect.set(window.asked[0].payload, name, value)"
+        ),
         changes,
     )
 
@@ -75,7 +85,9 @@ def test_what_a_wallet_is_given_can_not_be_changed(started: Started) -> None:
 
 
 @pytest.mark.parametrize("lie", lies(TABLE, POLKADOT.genesis))
-def test_what_the_wallet_wrote_itself_is_compared_with_what_was_shown(started: Started, lie: str) -> None:
+def test_what_the_wallet_wrote_itself_is_compared_with_what_was_shown(
+    started: Started, lie: str
+) -> None:
     page, daemon, _, chain = started
     payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
     signature, whole = sign({**payload, **CHANGES[lie]}, TABLE, POLKADOT)
@@ -96,7 +108,9 @@ def test_a_fee_asset_that_was_not_shown_is_named(started: Started) -> None:
     page.press("Sign with Talisman")
     payload = payload_asked_for(page)
     changed = {**payload, **LIES["fee asset"]}
-    answer(page, signedTransaction=sign(changed, table_of("assetHub"), Registry().find("assetHub"))[1])
+    answer(
+        page, signedTransaction=sign(changed, table_of("assetHub"), Registry().find("assetHub"))[1]
+    )
 
     assert rows(page) == [NAMED["fee asset"]]
     assert_refused(page, chain, "Nothing was sent.")

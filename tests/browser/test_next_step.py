@@ -1,4 +1,5 @@
-"""The scenario page offers one primary button, which fits the state of the scenario, and it comes first on a phone."""
+"""The scenario page offers one primary button, which fits the state of the scenario, and it comes
+first on a phone."""
 
 from typing import Any
 
@@ -13,12 +14,16 @@ SCENARIO = "/#/create/?diagramData={}"
 
 
 def remarks(daemon: Daemon, count: int) -> str:
-    steps = [{"type": "Remark", "chain": "polkadot", "text": f"number {number}"} for number in range(count)]
+    steps = [
+        {"type": "Remark", "chain": "polkadot", "text": f"number {number}"}
+        for number in range(count)
+    ]
     return a_flow(daemon, {"steps": steps})
 
 
 def primary(page: Page, scenario: str, label: str) -> Any:
-    """Open *scenario*, wait for a primary button with that *label*, and return it; it is the only one."""
+    """Open *scenario*, wait for a primary button with that *label*, and return it; it is the only
+    one."""
     page.open(SCENARIO.format(scenario))
     page.wait(lambda: page.text_of(".next .primary") == label)
     return page.find(".next .primary")
@@ -33,7 +38,9 @@ def test_a_transfer_is_signed_and_its_bytes_are_details(page: Page, daemon: Daem
     page.wait_for("1. Account")
 
 
-def test_on_a_phone_the_header_is_one_row_and_the_button_comes_first(page: Page, daemon: Daemon) -> None:
+def test_on_a_phone_the_header_is_one_row_and_the_button_comes_first(
+    page: Page, daemon: Daemon
+) -> None:
     with page.screen(390):
         button = primary(page, a_transfer(daemon), "Sign and send")
         picture = page.find(".picture")

@@ -1,4 +1,5 @@
-"""The page in headless Chromium: everything that a person does with it, and what must not happen to them."""
+"""The page in headless Chromium: everything that a person does with it, and what must not happen to
+them."""
 
 import base64
 import json
@@ -31,7 +32,8 @@ def test_the_documented_link_opens_the_scenario(page: Page, daemon: Daemon) -> N
     page.wait_for("0xf804630905000100a10f")
     page.wait(
         lambda: page.browser.execute_script(
-            "const p = document.querySelector('.picture svg'); return p && p.getBoundingClientRect().width > 100"
+            "const p = document.querySelector('.picture svg'); return p && "
+            "p.getBoundingClientRect().width > 100"
         )
     )
     assert f"Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}" in page.text()
@@ -178,7 +180,9 @@ def test_a_diagram_is_imported_by_typing_pasting_and_dropping(page: Page) -> Non
 
 
 def test_what_people_wrote_stays_text(page: Page, daemon: Daemon) -> None:
-    imported = post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of(ATTACK))})["shortUrl"]
+    imported = post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of(ATTACK))})[
+        "shortUrl"
+    ]
     remark = a_remark(daemon, ATTACK)
     post(daemon, "/job/start", {"id": remark, "every": "1s"})
 
@@ -236,7 +240,9 @@ def test_what_is_copied_is_the_transaction(page: Page, daemon: Daemon) -> None:
 
 
 def test_what_can_not_be_copied_is_said(page: Page, daemon: Daemon) -> None:
-    refused = "if (target.includes('/getUrl/')) return {status: 503, body: {error: 'the store is busy'}};"
+    refused = (
+        "if (target.includes('/getUrl/')) return {status: 503, body: {error: 'the store is busy'}};"
+    )
     with stubbed(page, refused):
         page.open(f"/#/create/?diagramData={a_remark(daemon)}")
         page.press("Copy share string")
@@ -274,10 +280,13 @@ def test_on_a_phone_the_list_says_what_a_scenario_does_in_words(page: Page, daem
         page.open("/#/scenarios")
         page.wait_for("1.5 DOT · Polkadot → Asset Hub")
         widths = page.browser.execute_script(
-            "return [...document.querySelectorAll('tbody tr:first-child th, tbody tr:first-child td')].filter(cell => cell.innerText).map(cell => cell.clientWidth)"
+            "return [...document.querySelectorAll('tbody tr:first-child th, tbody "
+            "tr:first-child td')].filter(cell => cell.innerText).map(cell => "
+            "cell.clientWidth)"
         )
         hidden = page.browser.execute_script(
-            "const list = document.querySelector('nav > ul'); return list.scrollWidth - list.clientWidth"
+            "const list = document.querySelector('nav > ul'); return list.scrollWidth - "
+            "list.clientWidth"
         )
 
     # It once was letter below letter, beside a date that did not wrap.
@@ -288,13 +297,16 @@ def test_on_a_phone_the_list_says_what_a_scenario_does_in_words(page: Page, daem
 def test_many_steps_leave_room_for_what_stands_below(page: Page, daemon: Daemon) -> None:
     nodes = [{"id": f"n{n}", "type": "delay", "formData": {"seconds": n + 1}} for n in range(40)]
     edges = [{"source": f"n{n}", "target": f"n{n + 1}"} for n in range(39)]
-    scenario = post(daemon, "/api/template/saveUrl", {"url": json.dumps({"nodes": nodes, "edges": edges})})
+    scenario = post(
+        daemon, "/api/template/saveUrl", {"url": json.dumps({"nodes": nodes, "edges": edges})}
+    )
     page.open(f"/#/create/?diagramData={scenario['shortUrl']}")
     page.wait_for("40 steps")
     page.wait(lambda: len(page.browser.find_elements("css selector", ".steps li")) == 40)
 
     heights = page.browser.execute_script(
-        "return ['h1', '[aria-label=Steps]'].map(each => document.querySelector(`main ${each}`).clientHeight)"
+        "return ['h1', '[aria-label=Steps]'].map(each => document.querySelector(`main "
+        "${each}`).clientHeight)"
     )
     assert heights[0] < 110
     assert heights[1] < 400
@@ -372,7 +384,8 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Pa
         page.wait_for("No scenarios yet")
 
         kept = browser.execute_script(
-            "return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])"
+            "return JSON.stringify([{...localStorage}, {...sessionStorage}, "
+            "document.cookie, location.href])"
         )
         assert token not in kept
         browser.refresh()
@@ -384,7 +397,9 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Pa
 @pytest.mark.parametrize("width", [1280, 375])
 def test_axe_finds_no_violations(page: Page, daemon: Daemon, scheme: str, width: int) -> None:
     transfer, remark = a_transfer(daemon), a_remark(daemon)
-    broken = post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of("unfinished"))})["shortUrl"]
+    broken = post(daemon, "/api/template/saveUrl", {"url": json.dumps(diagram_of("unfinished"))})[
+        "shortUrl"
+    ]
     post(daemon, "/job/start", {"id": remark, "every": "1s"})
     found: dict[str, Any] = {}
     with page.color_scheme(scheme), page.screen(width):
@@ -441,11 +456,14 @@ def test_a_question_goes_with_its_view(page: Page, daemon: Daemon) -> None:
 def test_the_browser_itself_asks_nothing() -> None:
     for module in Path(web.__file__).parent.glob("*.js"):
         if module.name != "qr.js":
-            assert re.findall(r"\b(?:confirm|alert|prompt)\(", module.read_text()) == [], module.name
+            assert re.findall(r"\b(?:confirm|alert|prompt)\(", module.read_text()) == [], (
+                module.name
+            )
 
 
 def wrong(page: Page) -> tuple[str, str]:
-    """Return the name of the field with the focus, and what a screen reader says is wrong with it."""
+    """Return the name of the field with the focus, and what a screen reader says is wrong with
+    it."""
     page.wait(lambda: page.browser.find_elements("css selector", "[aria-invalid=true]:focus"))
     box = page.browser.switch_to.active_element
     assert page.browser.find_elements("css selector", "[role=alert].problem") == []

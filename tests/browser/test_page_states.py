@@ -1,4 +1,5 @@
-"""What the page shows in each of its states: no stray values, long logs, outages, drafts made anew, fingers."""
+"""What the page shows in each of its states: no stray values, long logs, outages, drafts made anew,
+fingers."""
 
 import json
 import re
@@ -85,7 +86,8 @@ def test_an_outage_is_seen_everywhere_and_leaves_nothing_behind(own: tuple[Page,
     page.wait_for("Your input is kept")
     page.browser.execute_script("scrollTo(0, document.body.scrollHeight)")
     top, bottom = page.browser.execute_script(
-        "const box = document.getElementById('gone').getBoundingClientRect(); return [box.top, box.bottom]"
+        "const box = document.getElementById('gone').getBoundingClientRect(); return "
+        "[box.top, box.bottom]"
     )
     assert top >= 0
     assert bottom > top
@@ -97,7 +99,9 @@ def test_an_outage_is_seen_everywhere_and_leaves_nothing_behind(own: tuple[Page,
     page.wait(lambda: "not responding" not in page.text())
 
 
-@pytest.mark.parametrize("view", ["home", "scenarios", "new", "edit", "import", "sign", "tx", "nowhere"])
+@pytest.mark.parametrize(
+    "view", ["home", "scenarios", "new", "edit", "import", "sign", "tx", "nowhere"]
+)
 def test_an_outage_of_the_daemon_or_its_store_is_said_in_every_view(
     own: tuple[Page, Daemon], view: str
 ) -> None:
@@ -132,7 +136,9 @@ def test_an_outage_of_the_daemon_or_its_store_is_said_in_every_view(
 def test_an_outage_is_said_within_two_seconds() -> None:
     api = (Path(web.__file__).parent / "api.js").read_text()
 
-    beat, patience = (int(re.findall(rf"const {name} = (\d+);", api)[0]) for name in ("BEAT", "PATIENCE"))
+    beat, patience = (
+        int(re.findall(rf"const {name} = (\d+);", api)[0]) for name in ("BEAT", "PATIENCE")
+    )
     assert beat + patience < 2000
 
 
@@ -178,7 +184,9 @@ def test_a_view_that_an_outage_kept_from_opening_opens_by_itself(own: tuple[Page
     page.wait_for("seen after the outage")
 
 
-@pytest.mark.parametrize("link", ["/#/create/?diagramData=%E0%A4%A", "/#/edit/%zz", "/#/duplicate/%zz"])
+@pytest.mark.parametrize(
+    "link", ["/#/create/?diagramData=%E0%A4%A", "/#/edit/%zz", "/#/duplicate/%zz"]
+)
 def test_a_link_that_is_no_text_is_refused_in_a_sentence(page: Page, link: str) -> None:
     page.open(link)
 
@@ -209,17 +217,22 @@ def test_a_finger_scrolls_the_page_over_the_diagram(page: Page, daemon: Daemon) 
             "return [box.left + box.width / 2, box.top + box.height / 2]"
         )
         touch = [{"x": x, "y": y}]
-        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": touch})
+        browser.execute_cdp_cmd(
+            "Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": touch}
+        )
         for moved in range(10, 160, 10):
             touch = [{"x": x, "y": y - moved}]
-            browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": touch})
+            browser.execute_cdp_cmd(
+                "Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": touch}
+            )
         browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
         page.wait(lambda: browser.execute_script("return scrollY") > 50)
 
 
 def test_configured_chains_can_be_chosen(browser: Any, tmp_path: Path) -> None:
     config = (
-        '[chains.mychain]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\nendpoints = ["ws://127.0.0.1:1"]\n'
+        '[chains.mychain]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\nendpoints = '
+        '["ws://127.0.0.1:1"]\n'
     )
     with served(browser, tmp_path, config=config) as (page, _):
         for path in ("/#/scenarios", "/#/new/transfer", "/#/new/remark"):
@@ -264,7 +277,9 @@ def test_an_empty_list_begins_something(
     assert [str(each.get_attribute("href")).removeprefix(page.url + "/") for each in found] == links
     assert "primary" in str(found[0].get_attribute("class"))
     # There is nothing to search in.
-    assert not any(each.is_displayed() for each in page.browser.find_elements("css selector", "main form"))
+    assert not any(
+        each.is_displayed() for each in page.browser.find_elements("css selector", "main form")
+    )
 
 
 def test_what_was_sent_comes_before_the_filters_on_a_phone(page: Page) -> None:
@@ -301,7 +316,9 @@ def test_what_a_run_fills_in_is_no_error(page: Page, daemon: Daemon) -> None:
     assert not page.browser.find_elements("css selector", "main .problem")
 
 
-def test_of_several_transactions_what_a_run_fills_in_is_no_error(page: Page, daemon: Daemon) -> None:
+def test_of_several_transactions_what_a_run_fills_in_is_no_error(
+    page: Page, daemon: Daemon
+) -> None:
     hook = {"type": "webhook", "id": "hook", "name": "notes", "uuid": UUID}
     texts = ("ready", "{{ hook.note }}")
     remarks = [{"type": "Remark", "chain": "polkadot", "text": text} for text in texts]
@@ -320,7 +337,10 @@ def test_what_takes_a_while_has_a_skeleton(own: tuple[Page, Daemon]) -> None:
         page.open("/#/accounts")
         page.wait_for("Asking the chains…")
 
-        bar = "return parseFloat(getComputedStyle(document.querySelector('.waits'), '::after').height)"
+        bar = (
+            "return parseFloat(getComputedStyle(document.querySelector('.waits'), "
+            "'::after').height)"
+        )
         assert page.browser.execute_script(bar) > 40
 
 
@@ -328,13 +348,16 @@ def test_a_scenario_that_is_gone_leads_home(page: Page) -> None:
     page.open("/#/create/?diagramData=nosuchone")
     page.wait_for("is not in the store")
 
-    assert [each.text for each in page.browser.find_elements("css selector", "main .actions > *")] == [
-        "Go home"
-    ]
+    assert [
+        each.text for each in page.browser.find_elements("css selector", "main .actions > *")
+    ] == ["Go home"]
 
 
 def test_a_scenario_is_shown_by_its_name(page: Page, daemon: Daemon) -> None:
-    flow = {"name": "Rent of March", "steps": [{"type": "Remark", "chain": "polkadot", "text": "paid"}]}
+    flow = {
+        "name": "Rent of March",
+        "steps": [{"type": "Remark", "chain": "polkadot", "text": "paid"}],
+    }
     scenario = a_flow(daemon, flow)
 
     page.open("/#/scenarios")

@@ -1,4 +1,5 @@
-"""A payout on the page: what became of each of its lines, the sums, and the next of its transactions to sign."""
+"""A payout on the page: what became of each of its lines, the sums, and the next of its
+transactions to sign."""
 
 import pytest
 from selenium.webdriver.common.by import By

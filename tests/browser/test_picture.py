@@ -20,12 +20,16 @@ pytestmark = pytest.mark.acceptance
 def open_picture(page: Page, scenario: str) -> None:
     page.open(f"/#/create/?diagramData={scenario}")
     page.wait(lambda: page.browser.find_elements("css selector", ".picture .node"))
-    # What comes above the diagram and below it, once it has come, moves nothing under a pointer any more.
+    # What comes above the diagram and below it, once it has come, moves nothing under a pointer any
+    # more.
     page.find(".next .button")
 
 
 def remarks(daemon: Daemon, count: int) -> str:
-    steps = [{"type": "Remark", "chain": "polkadot", "text": f"number {number}"} for number in range(count)]
+    steps = [
+        {"type": "Remark", "chain": "polkadot", "text": f"number {number}"}
+        for number in range(count)
+    ]
     return a_flow(daemon, {"steps": steps})
 
 
@@ -49,7 +53,8 @@ def place(page: Page) -> tuple[float, float, float]:
 def cards(page: Page) -> list[str]:
     return list(
         page.browser.execute_script(
-            "return [...document.querySelectorAll('.picture .node > title')].map(each => each.textContent)"
+            "return [...document.querySelectorAll('.picture .node > title')].map(each => "
+            "each.textContent)"
         )
     )
 
@@ -68,7 +73,10 @@ def test_it_is_dragged_and_zoomed_with_a_pointer(page: Page, daemon: Daemon) -> 
     page.press("Fit")
     fitted = place(page)
     page.browser.execute_script(
-        "arguments[0].dispatchEvent(new WheelEvent('wheel', {deltaY: -300, ctrlKey: true, cancelable: true}))",
+        (
+            "arguments[0].dispatchEvent(new WheelEvent('wheel', {deltaY: -300, ctrlKey: true, "
+            "cancelable: true}))"
+        ),
         frame,
     )
 
@@ -144,7 +152,10 @@ def test_a_transfer_is_one_card_or_three_as_one_likes(page: Page, daemon: Daemon
 
 
 def test_a_drawing_that_comes_late_does_not_replace_a_newer_one(page: Page, daemon: Daemon) -> None:
-    slow = "if (target.includes('compact=false')) await new Promise((settle) => setTimeout(settle, 1000));"
+    slow = (
+        "if (target.includes('compact=false')) await new Promise((settle) => "
+        "setTimeout(settle, 1000));"
+    )
     with stubbed(page, slow):
         open_picture(page, a_transfer(daemon))
         page.press("Show chains")
@@ -159,7 +170,8 @@ def outcomes(page: Page) -> dict[str, str]:
     return dict(
         page.browser.execute_script(
             "return [...document.querySelectorAll('.picture .node')].map((node) => ["
-            "node.querySelector('title').textContent, node.querySelector('.outcome')?.textContent ?? ''])"
+            "node.querySelector('title').textContent, "
+            "node.querySelector('.outcome')?.textContent ?? ''])"
         )
     )
 
@@ -196,13 +208,16 @@ def test_a_step_that_waits_is_marked(page: Page, daemon: Daemon) -> None:
     page.wait(lambda: page.browser.find_elements("css selector", ".outcome.waiting"))
 
     marked = page.browser.execute_script(
-        "return [...document.querySelectorAll('.outcome.waiting')].map((each) => each.closest('.node').textContent)"
+        "return [...document.querySelectorAll('.outcome.waiting')].map((each) => "
+        "each.closest('.node').textContent)"
     )
     assert len(marked) == 1
     assert "one" in marked[0]
 
 
-def test_the_amount_that_arrived_in_the_simulation_is_on_the_card(browser: Any, tmp_path: Path) -> None:
+def test_the_amount_that_arrived_in_the_simulation_is_on_the_card(
+    browser: Any, tmp_path: Path
+) -> None:
     with connected(browser, tmp_path) as (page, running, _):
         scenario = a_transfer(running)
         paste_address(page, f"scenario={scenario}")

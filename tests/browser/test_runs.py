@@ -1,4 +1,5 @@
-"""The runs of a job in a browser: one by one, the newest first, as many lines and drafts as there are."""
+"""The runs of a job in a browser: one by one, the newest first, as many lines and drafts as there
+are."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -27,7 +28,8 @@ from tests.test_store_jobs import DRAFT
 
 pytestmark = pytest.mark.acceptance
 
-#: Milliseconds that no task of the page takes: the goal is 100, and a busy machine is slower; a page that stands still takes 10 000.
+#: Milliseconds that no task of the page takes: the goal is 100, and a busy machine is slower; a
+#: page that stands still takes 10 000.
 LONGEST = 3000
 
 
@@ -45,7 +47,10 @@ def opened(page: Page, scenario: str) -> None:
 
 
 def leave(
-    folder: Path, scenario: str, *runs: tuple[int, int], steps: Mapping[str, StepResult] | None = None
+    folder: Path,
+    scenario: str,
+    *runs: tuple[int, int],
+    steps: Mapping[str, StepResult] | None = None,
 ) -> None:
     """Store runs with so many lines and drafts."""
     store = open_store(folder / "scenarios.db")
@@ -79,13 +84,18 @@ def sent(folder: Path, **more: Any) -> SentTransaction:
 
 
 def lose_newest(folder: Path) -> None:
-    """Let the second run and what it left be lost, and another one have come in a new timeline, as in a failover."""
+    """Let the second run and what it left be lost, and another one have come in a new timeline, as
+    in a failover."""
     first = 1 << 40
     with closing(sqlite3.connect(folder / "scenarios.db", isolation_level=None)) as database:
         for table, kept in (("runs", 1), ("log_lines", 3), ("mempool", 1)):
             database.execute(f"UPDATE {table} SET seq = seq + {first} WHERE seq > {kept}")
-            database.execute(f"UPDATE sqlite_sequence SET seq = seq + {first} WHERE name = '{table}'")
-            database.execute(f"INSERT INTO forks (counter, last, first) VALUES ('{table}', {kept}, {first})")
+            database.execute(
+                f"UPDATE sqlite_sequence SET seq = seq + {first} WHERE name = '{table}'"
+            )
+            database.execute(
+                f"INSERT INTO forks (counter, last, first) VALUES ('{table}', {kept}, {first})"
+            )
 
 
 def test_runs_that_a_failover_has_lost_go_from_the_page(own: tuple[Page, Daemon]) -> None:
@@ -117,12 +127,22 @@ def test_runs_come_newest_first_and_the_newest_is_open(own: tuple[Page, Daemon])
     page.press("Run now")
     page.wait(lambda: len(summaries(page)) == 2)
 
-    assert [each.split(",")[0] for each in summaries(page)] == ["succeeded Run 2", "succeeded Run 1"]
+    assert [each.split(",")[0] for each in summaries(page)] == [
+        "succeeded Run 2",
+        "succeeded Run 1",
+    ]
     assert all("1 draft" in each for each in summaries(page))
-    page.wait(lambda: len(page.browser.find_elements("css selector", ".runs details[open][open] .log")) == 1)
+    page.wait(
+        lambda: (
+            len(page.browser.find_elements("css selector", ".runs details[open][open] .log")) == 1
+        )
+    )
     assert "xTransfer polkadot, 1.5 DOT" in page.text()
     amount = page.find(".mempool .amount")
-    assert (amount.text, amount.get_attribute("title")) == ("1.5 DOT", "15000000000 in the smallest unit")
+    assert (amount.text, amount.get_attribute("title")) == (
+        "1.5 DOT",
+        "15000000000 in the smallest unit",
+    )
     sign = page.find(".mempool a.button")
     assert str(sign.get_attribute("href")).endswith(f"#/sign/?job={scenario}&draft=2")
     look(page)
@@ -188,7 +208,10 @@ def test_a_run_elsewhere_is_seen_as_it_ends(own: tuple[Page, Daemon]) -> None:
 def test_a_run_that_waits_shows_its_lines_meanwhile(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     flow = {
-        "steps": [{"type": "Remark", "chain": "polkadot", "text": "x"}, {"type": "delay", "seconds": 3600}]
+        "steps": [
+            {"type": "Remark", "chain": "polkadot", "text": "x"},
+            {"type": "delay", "seconds": 3600},
+        ]
     }
     scenario = a_flow(daemon, flow)
     opened(page, scenario)
@@ -218,7 +241,10 @@ def test_a_large_log_and_many_drafts_open_without_a_long_task(own: tuple[Page, D
             page.wait(lambda: "line 1.0\n" in shown_lines(page) + "\n")
             page.press("Show older drafts")
             page.wait(
-                lambda: len(page.browser.find_elements("css selector", ".mempool .chunk > ol > li")) == 1000
+                lambda: (
+                    len(page.browser.find_elements("css selector", ".mempool .chunk > ol > li"))
+                    == 1000
+                )
             )
             longest.append(max(page.browser.execute_script("return window.tasks"), default=0))
             if longest[-1] < LONGEST:
@@ -277,7 +303,8 @@ def test_runs_that_come_take_the_place_of_old_ones(own: tuple[Page, Daemon]) -> 
     page.wait(
         lambda: (
             page.browser.execute_script(
-                "return [...document.querySelectorAll('.runs .body')].filter(e => e.firstChild).length"
+                "return [...document.querySelectorAll('.runs .body')].filter(e => "
+                "e.firstChild).length"
             )
             == 2
         )
@@ -342,7 +369,9 @@ def test_a_draft_whose_transaction_expired_can_be_signed_again(own: tuple[Page, 
     assert "signed and sent before" not in page.text()
 
 
-def test_an_expired_draft_is_made_anew_by_running_the_job_once_more(own: tuple[Page, Daemon]) -> None:
+def test_an_expired_draft_is_made_anew_by_running_the_job_once_more(
+    own: tuple[Page, Daemon],
+) -> None:
     page, daemon = own
     scenario = a_remark(daemon)
     post(daemon, "/job/start", {"id": scenario, "every": "1h"})
@@ -352,7 +381,9 @@ def test_an_expired_draft_is_made_anew_by_running_the_job_once_more(own: tuple[P
         return seqs if len(seqs) == count else []
 
     def expire() -> None:
-        with closing(sqlite3.connect(daemon.folder / "scenarios.db", isolation_level=None)) as database:
+        with closing(
+            sqlite3.connect(daemon.folder / "scenarios.db", isolation_level=None)
+        ) as database:
             database.execute("UPDATE mempool SET expires = 1")
 
     page.wait(lambda: drafts(1))
@@ -379,7 +410,9 @@ def test_an_expired_draft_is_made_anew_by_running_the_job_once_more(own: tuple[P
 
 def test_the_steps_of_a_run_are_drawn_in_parts(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
-    steps = [{"type": "Remark", "chain": "polkadot", "text": f"number {number}"} for number in range(120)]
+    steps = [
+        {"type": "Remark", "chain": "polkadot", "text": f"number {number}"} for number in range(120)
+    ]
     scenario = a_flow(daemon, {"steps": steps})
     post(daemon, "/job/run", {"id": scenario})
     count = """
@@ -408,7 +441,11 @@ def test_a_run_shows_its_steps_and_is_compared_with_another(own: tuple[Page, Dae
     page.press("Run now")
     page.wait(lambda: len(summaries(page)) == 1)
     page.wait_for(
-        "1. Remark", "2. delay", "3. Remark", "'x' on Polkadot", "Drafted polkadot > Remark > polkadot"
+        "1. Remark",
+        "2. delay",
+        "3. Remark",
+        "'x' on Polkadot",
+        "Drafted polkadot > Remark > polkadot",
     )
     page.press("Run again")
     page.wait(lambda: len(summaries(page)) == 2)
@@ -429,9 +466,14 @@ def test_a_run_shows_its_steps_and_is_compared_with_another(own: tuple[Page, Dae
     page.wait_for("Output, 3000 characters", "The first 1000 are stored.")
     page.choose("li[data-run='3'] .compare select", "1")
     page.wait_for("3 of 3 steps differ.")
-    heads = [each.text.split(",")[0] for each in page.browser.find_elements("css selector", ".runs thead th")]
+    heads = [
+        each.text.split(",")[0]
+        for each in page.browser.find_elements("css selector", ".runs thead th")
+    ]
     assert heads == ["Run 1", "Run 3"]
-    differing = [each.text for each in page.browser.find_elements("css selector", ".runs tr.differs th")]
+    differing = [
+        each.text for each in page.browser.find_elements("css selector", ".runs tr.differs th")
+    ]
     assert [each.split(" (")[0].split("\n")[0] for each in differing] == [
         "Drafts",
         "1. Remark",

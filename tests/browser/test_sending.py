@@ -14,10 +14,12 @@ from tests.test_broadcast import PAID, failed
 
 pytestmark = pytest.mark.acceptance
 
-#: Scripts for `stubbed`: the answer to a broadcast is lost; the status is not known before `window.answering`.
+#: Scripts for `stubbed`: the answer to a broadcast is lost; the status is not known before
+#: `window.answering`.
 LOST = "if (target.includes('Broadcast') && !window.answering) return 'gone';"
 NOT_SENT = (
-    f"if (target.includes('/api/tx/status')) return window.answering ? {json.dumps(status())} : 'gone';"
+    "if (target.includes('/api/tx/status')) return window.answering ? "
+    f"{json.dumps(status())} : 'gone';"
 )
 
 
@@ -28,7 +30,8 @@ def signed_once(page: Page, daemon: Daemon) -> str:
 
 
 def ask_for_status(page: Page) -> None:
-    """Press the button for it until the page says that nothing was sent; the page also asks by itself, once the daemon answers."""
+    """Press the button for it until the page says that nothing was sent; the page also asks by
+    itself, once the daemon answers."""
 
     def told() -> bool:
         page.browser.execute_script(
@@ -65,7 +68,8 @@ def test_two_presses_send_once(started: Started) -> None:
     page, daemon, _, chain = started
     signed_once(page, daemon)
     page.browser.execute_script(
-        "const button = [...document.querySelectorAll('button')].find(each => each.textContent === 'Send');"
+        "const button = [...document.querySelectorAll('button')].find(each => "
+        "each.textContent === 'Send');"
         "button.click(); button.click()"
     )
     page.wait(lambda: chain.taken)
@@ -79,7 +83,9 @@ def test_what_may_have_been_sent_is_asked_for_before_it_is_sent_again(started: S
     with stubbed(page, LOST + NOT_SENT):
         signed = signed_once(page, daemon)
         page.press("Send")
-        page.wait_for("This transaction may have been sent. Ask for its status before you send it again.")
+        page.wait_for(
+            "This transaction may have been sent. Ask for its status before you send it again."
+        )
         send = page.find(".step button.primary")
         assert not send.is_enabled()
 
@@ -114,7 +120,10 @@ def test_what_may_have_been_sent_cannot_be_discarded(started: Started) -> None:
 def test_what_an_upgraded_runtime_cannot_read_any_more_can_be_discarded(started: Started) -> None:
     page, daemon, _, _ = started
     signed_once(page, daemon)
-    unreadable = {"status": 422, "body": {"error": "tx is not a valid extrinsic", "code": "invalid_request"}}
+    unreadable = {
+        "status": 422,
+        "body": {"error": "tx is not a valid extrinsic", "code": "invalid_request"},
+    }
     with stubbed(page, f"if (target.includes('/api/tx/decode')) return {json.dumps(unreadable)};"):
         page.browser.refresh()
         page.wait_for("tx is not a valid extrinsic")
@@ -122,16 +131,23 @@ def test_what_an_upgraded_runtime_cannot_read_any_more_can_be_discarded(started:
         page.press("Discard the signature")
         page.answer("Discard the signature")
         page.wait(
-            lambda: page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") == "{}"
+            lambda: (
+                page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')")
+                == "{}"
+            )
         )
 
 
 def test_a_transaction_that_the_chain_refuses_was_not_sent(started: Started) -> None:
     page, daemon, _, chain = started
     signed_once(page, daemon)
-    body = {"error": "Polkadot refused it: the fee can't be paid; nothing was sent", "code": "refused"}
+    body = {
+        "error": "Polkadot refused it: the fee can't be paid; nothing was sent",
+        "code": "refused",
+    }
     page.browser.execute_script(
-        "const real = fetch; window.fetch = async (target, options) => String(target).includes('Broadcast')"
+        "const real = fetch; window.fetch = async (target, options) => "
+        "String(target).includes('Broadcast')"
         f" ? new Response({json.dumps(json.dumps(body))}, {{status: 422}}) : real(target, options)"
     )
     page.press("Send")
@@ -143,7 +159,9 @@ def test_a_transaction_that_the_chain_refuses_was_not_sent(started: Started) -> 
     assert chain.taken == []
 
 
-def test_a_transaction_is_followed_into_its_block_over_a_restart_of_the_daemon(started: Started) -> None:
+def test_a_transaction_is_followed_into_its_block_over_a_restart_of_the_daemon(
+    started: Started,
+) -> None:
     page, daemon, _, chain = started
     signed_once(page, daemon)
     page.press("Send")
@@ -175,7 +193,9 @@ def test_a_transaction_that_fails_in_its_block_says_so(started: Started) -> None
     page.wait_for("Token.FundsUnavailable")
 
 
-def test_an_answer_of_the_node_that_is_lost_leaves_it_uncertain_and_the_bytes_here(started: Started) -> None:
+def test_an_answer_of_the_node_that_is_lost_leaves_it_uncertain_and_the_bytes_here(
+    started: Started,
+) -> None:
     page, daemon, _, chain = started
     signed = signed_once(page, daemon)
     with chain.losing_answers():
@@ -218,7 +238,11 @@ def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started)
 @pytest.mark.parametrize(
     ("answered", "words", "steps"),
     [
-        ({}, ["It wasn't sent from here"], "Signed done|Sent unknown|In block later|Finalized later"),
+        (
+            {},
+            ["It wasn't sent from here"],
+            "Signed done|Sent unknown|In block later|Finalized later",
+        ),
         (
             {"state": "uncertain", "summary": "It may have been sent.", "valid_until_block": 12345},
             ["It may have been sent.", "12\u202f345"],
@@ -243,7 +267,9 @@ def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started)
                     }
                 ],
                 "events": [{"System": "ExtrinsicSuccess"}],
-                "arrivals": [{"chain": "assetHub", "state": "waiting", "block_number": None, "reason": ""}],
+                "arrivals": [
+                    {"chain": "assetHub", "state": "waiting", "block_number": None, "reason": ""}
+                ],
             },
             ["29\u202f000\u202f001", "0.016 DOT", "1 event", "Polkadot Asset Hub: waiting"],
             "Signed done|Sent done|In block done|Finalized now|Arrived later",
@@ -266,7 +292,12 @@ def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started)
                 "job": "fctspgRr2",
                 "arrivals": [
                     {"chain": "assetHub", "state": "arrived", "block_number": 77, "reason": ""},
-                    {"chain": "hydraDx", "state": "failed", "block_number": 78, "reason": "TooExpensive"},
+                    {
+                        "chain": "hydraDx",
+                        "state": "failed",
+                        "block_number": 78,
+                        "reason": "TooExpensive",
+                    },
                 ],
             },
             [
@@ -288,14 +319,16 @@ def test_a_sent_transaction_is_shown_as_far_as_it_is_known(
 ) -> None:
     hold = "if (target.includes('/api/tx/events')) await new Promise(() => {});"
     with stubbed(
-        page, f"if (target.includes('/api/tx/status')) return {json.dumps(status(**answered))};{hold}"
+        page,
+        f"if (target.includes('/api/tx/status')) return {json.dumps(status(**answered))};{hold}",
     ):
         page.complaints()
         page.open(f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}")
         page.wait_for("Sent transaction", *words)
 
         shown = page.browser.execute_script(
-            "return [...document.querySelectorAll('.progress li')].map(each => each.firstChild.textContent + ' ' + each.className).join('|')"
+            "return [...document.querySelectorAll('.progress li')].map(each => "
+            "each.firstChild.textContent + ' ' + each.className).join('|')"
         )
         assert shown == steps
         assert page.complaints() == []
@@ -397,7 +430,9 @@ def test_a_draft_in_whose_place_the_scenario_was_sent_says_so(started: Started) 
 
     page.open(f"/#/sign/?job={scenario}&draft={row['seq']}")
     page.wait_for(
-        "1. Account", "Sent just now: ", "See what became of it. If you sign it again, you pay again."
+        "1. Account",
+        "Sent just now: ",
+        "See what became of it. If you sign it again, you pay again.",
     )
     page.open(f"/#/create/?diagramData={scenario}")
     page.wait_for("Run now", "Its drafts are signed one by one.")
@@ -419,7 +454,8 @@ def test_a_draft_of_a_job_is_signed_and_sent(started: Started) -> None:
     # Somebody who comes back to it is told so, before it is paid again.
     page.open(f"/#/sign/?job={scenario}&draft={row['seq']}")
     page.wait_for(
-        "This draft was signed and sent before. See what became of it. If you sign it again, you pay again."
+        "This draft was signed and sent before. See what became of it. If you sign it "
+        "again, you pay again."
     )
     page.find("main a[href^='#/tx/?chain=polkadot&hash=0x']")
     page.open(f"/#/sign/?job={scenario}&draft=999")

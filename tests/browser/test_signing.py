@@ -1,4 +1,5 @@
-"""From a draft to a sent transaction, with wallets that really sign: what reaches the chain is what was shown."""
+"""From a draft to a sent transaction, with wallets that really sign: what reaches the chain is what
+was shown."""
 
 import json
 import time
@@ -77,7 +78,9 @@ def test_the_page_says_what_to_do_without_a_wallet(page: Page, daemon: Daemon) -
 def test_each_wallet_is_offered_and_each_account_that_can_sign(page: Page, daemon: Daemon) -> None:
     limited = alice(name="Old Ledger", genesisHash="0x" + "11" * 32)
     other = {"address": BOB_42, "name": "Trip", "type": "ed25519"}
-    with injected(page, wallet("talisman", alice(), other, limited, ETHEREUM), wallet("subwallet-js", other)):
+    with injected(
+        page, wallet("talisman", alice(), other, limited, ETHEREUM), wallet("subwallet-js", other)
+    ):
         page.open(f"/#/sign/?scenario={a_remark(daemon)}")
         page.press("Connect SubWallet")
         page.wait(lambda: len(page.browser.find_elements("css selector", ".choice")) == 1)
@@ -108,18 +111,23 @@ def test_a_wallet_that_refuses_the_page_is_told_of(page: Page, daemon: Daemon) -
     ):
         page.open(f"/#/sign/?scenario={a_remark(daemon)}")
         page.press("Connect Talisman")
-        page.wait_for("Talisman did not allow this page (not allowed by user). Allow http://127.0.0.1")
+        page.wait_for(
+            "Talisman did not allow this page (not allowed by user). Allow http://127.0.0.1"
+        )
         page.press("Connect polkadot.js")
         page.wait_for("Waiting for polkadot.js. Allow this page in its window.")
         page.press("Stop waiting")
         page.wait(lambda: "Waiting for" not in page.text())
 
 
-def test_a_wallet_that_answers_late_does_not_take_the_place_of_another(page: Page, daemon: Daemon) -> None:
+def test_a_wallet_that_answers_late_does_not_take_the_place_of_another(
+    page: Page, daemon: Daemon
+) -> None:
     with injected(page, wallet("talisman"), wallet("polkadot-js")):
         page.open(f"/#/sign/?scenario={a_remark(daemon)}")
         page.browser.execute_script(
-            "window.injectedWeb3['polkadot-js'].enable = () => new Promise((_, fail) => { window.late = fail })"
+            "window.injectedWeb3['polkadot-js'].enable = () => new Promise((_, fail) => { "
+            "window.late = fail })"
         )
         page.press("Connect polkadot.js")
         page.press("Connect Talisman")
@@ -134,7 +142,8 @@ def test_a_wallet_that_answers_late_does_not_take_the_place_of_another(page: Pag
 def test_a_browser_that_keeps_nothing_is_enough(started: Started) -> None:
     page, daemon, _, _ = started
     refuses = (
-        "for (const area of ['localStorage', 'sessionStorage']) Object.defineProperty(window, area, "
+        "for (const area of ['localStorage', 'sessionStorage']) "
+        "Object.defineProperty(window, area, "
         "{get() { throw new DOMException('Access is denied', 'SecurityError') }})"
     )
     with page.with_script(refuses):
@@ -191,7 +200,8 @@ def test_an_address_that_nobody_signs_with_is_refused(
 def summary(page: Page) -> dict[str, str]:
     """Return what the simulation says at a glance."""
     rows = page.browser.execute_script(
-        "return [...document.querySelectorAll('.summary > div')].map(row => [row.children[0].innerText, row.children[1].innerText])"
+        "return [...document.querySelectorAll('.summary > div')].map(row => "
+        "[row.children[0].innerText, row.children[1].innerText])"
     )
     return {name: " ".join(value.split()) for name, value in rows}
 
@@ -205,7 +215,10 @@ def test_the_simulation_says_what_goes_what_comes_and_what_it_costs(started: Sta
         "What it does": f"Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}",
         "They receive": f"1.498 DOT on Polkadot Asset Hub {BOB}",
         "Total fees": "0.048 DOT",
-        "What could go wrong": "The simulation found nothing. Until it is in a block, the state of the chains can change.",
+        "What could go wrong": (
+            "The simulation found nothing. Until it is in a block, the state of the chains can "
+            "change."
+        ),
     }
     assert "computed arrival" not in page.text()
     page.open_details("Each hop")
@@ -268,13 +281,16 @@ def test_what_could_not_be_simulated_is_never_called_good(started: Started) -> N
     page.wait_for("Couldn't be simulated")
     page.find(".verdict.unknown")
     page.wait_for(
-        "Sign although the outcome is unknown", "You lose the fee of 0.016 DOT even if it fails in its block."
+        "Sign although the outcome is unknown",
+        "You lose the fee of 0.016 DOT even if it fails in its block.",
     )
     assert summary(page) == {
         "What it does": f"Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}",
         "They would receive": "Unknown",
         "Total fees": "At least 0.016 DOT. The rest is unknown.",
-        "What could go wrong": "DryRunApi_dry_run_call of Polkadot returned the error Unimplemented",
+        "What could go wrong": (
+            "DryRunApi_dry_run_call of Polkadot returned the error Unimplemented"
+        ),
     }
 
     assert "Sign with Talisman" not in page.text()
@@ -292,7 +308,8 @@ def test_who_insists_reads_what_leaves_and_what_is_lost(started: Started) -> Non
     page, daemon, _, _ = started
     amount = {"value": "5000000000", "asset": "DOT", "human": "0.5 DOT"}
     check = {
-        "verdict": "refused", "reasons": ["the receiver gets nothing"], "warnings": [], "txdata": None,
+        "verdict": "refused", "reasons": ["the receiver gets nothing"], "warnings": [],
+            "txdata": None,
         "steps": [
             {"chain": "polkadot", "what": "leaves", **amount, "human": "1.5 DOT"},
             {"chain": "assetHub", "what": "destroyed", **amount},
@@ -355,7 +372,8 @@ def test_what_is_trapped_is_named_on_the_button_if_nothing_else_is_known(started
     page, daemon, _, _ = started
     amount = {"value": "900000000", "asset": "KSM", "human": "0.9 KSM"}
     check = {
-        "verdict": "refused", "reasons": ["0.9 KSM would be trapped"], "warnings": [], "txdata": None,
+        "verdict": "refused", "reasons": ["0.9 KSM would be trapped"], "warnings": [],
+            "txdata": None,
         "steps": [{"chain": "assetHub", "what": "trapped", **amount}],
         "arrival": {"computed": None, "credited": None}, "leaves": [], "credits": [], "stops": [],
     }  # fmt: skip
@@ -377,7 +395,9 @@ def test_a_transaction_that_changed_is_simulated_and_prepared_again(started: Sta
     old = payload_asked_for(page)
 
     # As a swap does, whose quote is another each time.
-    other = post(daemon, "/api/create/remark", {"chain": "polkadot", "text": "another one"})["result"]
+    other = post(daemon, "/api/create/remark", {"chain": "polkadot", "text": "another one"})[
+        "result"
+    ]
     tx = post(daemon, "/api/scenario/info/full", {"id": other})["result"]["tx"]
     page.browser.execute_script(
         "const real = fetch; window.fetch = async (target, options) => {"
@@ -419,7 +439,8 @@ def test_an_account_that_the_wallet_has_no_longer_cannot_sign(started: Started) 
     connect(page, f"scenario={a_transfer(daemon)}")
     page.wait_for("min left, until block")
     page.browser.execute_script(
-        "window.injectedWeb3.talisman.enable = async () => ({accounts: {get: async () => []}, signer: {}})"
+        "window.injectedWeb3.talisman.enable = async () => ({accounts: {get: async () => "
+        "[]}, signer: {}})"
     )
     page.press("Sign with Talisman")
 
@@ -439,7 +460,9 @@ def test_a_transaction_that_the_wallet_wrote_itself_is_sent_as_it_is(started: St
 def test_a_second_signature_does_not_replace_the_first(started: Started) -> None:
     page, daemon, _, chain = started
     payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
-    page.browser.execute_script("[...document.querySelectorAll('details')].forEach(each => each.open = true)")
+    page.browser.execute_script(
+        "[...document.querySelectorAll('details')].forEach(each => each.open = true)"
+    )
     pasted = signature_of(payload)
     paste_signature(page, pasted)
     page.wait_for("Discard the signature")
@@ -472,7 +495,10 @@ def test_a_payload_that_has_expired_is_prepared_again(started: Started) -> None:
     connect(page, f"scenario={a_transfer(daemon)}")
     page.wait_for("This payload has expired. Nothing was sent.")
     assert "Sign with Talisman" not in page.text()
-    assert page.text_of(".validity + .actions .primary, .notice + .actions .primary") == "Make a new one"
+    assert (
+        page.text_of(".validity + .actions .primary, .notice + .actions .primary")
+        == "Make a new one"
+    )
     chain.hours_passed = 0
     page.press("Make a new one")
 
@@ -519,7 +545,9 @@ def test_nonce_tip_and_mortality_are_chosen_under_advanced(started: Started) -> 
     page, daemon, _, _ = started
     connect(page, f"scenario={a_transfer(daemon)}")
     page.wait_for("min left, until block")
-    page.browser.execute_script("document.querySelector('.advanced').closest('details').open = true")
+    page.browser.execute_script(
+        "document.querySelector('.advanced').closest('details').open = true"
+    )
     page.fill("nonce", "9")
     page.fill("tip", "0,5")
     page.browser.execute_script("document.querySelector('[name=era]').value = '256'")
@@ -539,10 +567,13 @@ def test_nonce_tip_and_mortality_are_chosen_under_advanced(started: Started) -> 
 
 def choose_fee_asset(page: Page, asset: str) -> None:
     page.wait(
-        lambda: page.browser.execute_script("return document.querySelector('[name=fee_asset]') !== null")
+        lambda: page.browser.execute_script(
+            "return document.querySelector('[name=fee_asset]') !== null"
+        )
     )
     page.browser.execute_script(
-        "const choice = document.querySelector('[name=fee_asset]'); choice.closest('details').open = true;"
+        "const choice = document.querySelector('[name=fee_asset]'); "
+        "choice.closest('details').open = true;"
         "choice.value = arguments[0]; choice.dispatchEvent(new Event('change'));",
         asset,
     )
@@ -567,7 +598,9 @@ def test_the_asset_that_pays_the_fee_is_chosen_and_simulated(started: Started) -
 def test_on_hydration_the_fee_currency_is_set_with_the_transaction(started: Started) -> None:
     page, daemon, network, _ = started
     dex = network.chains["hydraDx"]
-    dex.api.update(DryRunApi_dry_run_call=call_effects(), TransactionPaymentApi_query_info=info(10**12))
+    dex.api.update(
+        DryRunApi_dry_run_call=call_effects(), TransactionPaymentApi_query_info=info(10**12)
+    )
     dex.api["TransactionPaymentApi_query_weight_to_fee"] = 150 * 10**12
     pay_in(network, None, 10**6)
     LivingChain(network, "hydraDx")
@@ -607,7 +640,9 @@ def test_a_payload_of_another_call_is_shown_to_no_wallet(started: Started) -> No
         assert "Sign with Talisman" not in page.text()
 
 
-@pytest.mark.parametrize("junk", ["{", "null", "[]", '"text"', '{"address": 7}', '{"a": {"hash": {}}}'])
+@pytest.mark.parametrize(
+    "junk", ["{", "null", "[]", '"text"', '{"address": 7}', '{"a": {"hash": {}}}']
+)
 def test_what_else_the_browser_has_kept_does_no_harm(page: Page, daemon: Daemon, junk: str) -> None:
     scenario = a_remark(daemon)
     page.open("/#/import")
@@ -625,7 +660,8 @@ def test_another_signer_takes_the_payload_and_its_signature_is_pasted(started: S
     paste_address(page, f"scenario={a_transfer(daemon)}")
     page.wait_for("Download payload.json")
     href = page.browser.execute_script(
-        "return decodeURIComponent(document.querySelector('a[download]').href.split(',').slice(1).join(','))"
+        "return decodeURIComponent(document.querySelector('a[download]').href.split(',')"
+        ".slice(1).join(','))"
     )
     payload = json.loads(href)
     paste_signature(page, "hello")
@@ -641,7 +677,9 @@ def test_another_signer_takes_the_payload_and_its_signature_is_pasted(started: S
 
 def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
     paste_address(page, f"scenario={a_remark(daemon)}")
-    page.wait_for("You risk its fee and what it moves: it writes 'hello' to the history of Polkadot.")
+    page.wait_for(
+        "You risk its fee and what it moves: it writes 'hello' to the history of Polkadot."
+    )
     page.press("Sign without a simulation")
     page.wait_for("Nonce is missing: it isn't read from Polkadot offline")
     box = page.browser.switch_to.active_element
@@ -651,7 +689,11 @@ def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
 
     page.wait_for("the signature is immortal")
     page.wait_for("Scan with Polkadot Vault")
-    page.wait(lambda: page.browser.execute_script("return document.querySelector('.qr').naturalWidth > 50"))
+    page.wait(
+        lambda: page.browser.execute_script(
+            "return document.querySelector('.qr').naturalWidth > 50"
+        )
+    )
 
 
 def test_an_outage_keeps_what_was_typed(own: tuple[Page, Daemon]) -> None:

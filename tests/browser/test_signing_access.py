@@ -1,4 +1,5 @@
-"""Signing for everybody: by keyboard, on a phone, in the dark, with a screen reader; and no view shows a stray value."""
+"""Signing for everybody: by keyboard, on a phone, in the dark, with a screen reader; and no view
+shows a stray value."""
 
 import json
 from typing import Any
@@ -62,7 +63,14 @@ def test_axe_finds_no_violations_in_any_step(started: Started, scheme: str, widt
             settled=True,
             signer=ALICE,
             events=[{"System": "ExtrinsicFailed"}],
-            arrivals=[{"chain": "assetHub", "state": "unknown", "block_number": None, "reason": "not seen"}],
+            arrivals=[
+                {
+                    "chain": "assetHub",
+                    "state": "unknown",
+                    "block_number": None,
+                    "reason": "not seen",
+                }
+            ],
         )
         with stubbed(page, f"if (target.includes('/api/tx/status')) return {json.dumps(done)};"):
             page.open(f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}")

@@ -27,7 +27,8 @@ WIDTH, HEIGHT = 640, 480
 
 
 def film(path: Path, text: str = "") -> None:
-    """Write a film, which the browser takes for its camera: a QR code of *text*, slightly turned, or nothing."""
+    """Write a film, which the browser takes for its camera: a QR code of *text*, slightly turned,
+    or nothing."""
     picture = Image.new("L", (WIDTH, HEIGHT), 200)
     if text:
         buffer = io.BytesIO()
@@ -67,7 +68,10 @@ def payload_shown(page: Page) -> bytes:
     frames = {}
     for image in page.browser.find_elements("css selector", "img.qr"):
         page.browser.execute_script(
-            "document.querySelectorAll('img.qr').forEach(each => { each.hidden = each !== arguments[0] })",
+            (
+                "document.querySelectorAll('img.qr').forEach(each => { each.hidden = each !== "
+                "arguments[0] })"
+            ),
             image,
         )
         page.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", image)
@@ -81,7 +85,8 @@ def payload_shown(page: Page) -> bytes:
 
 
 def vault_signature(shown: bytes) -> str:
-    """Return what Vault shows for a payload: the call behind its length, then what is signed, then the genesis hash."""
+    """Return what Vault shows for a payload: the call behind its length, then what is signed, then
+    the genesis hash."""
     body = shown[: -len(bytes.fromhex(POLKADOT.genesis[2:]))]
     mode = body[0] & 3
     payload = body[1 if mode == 0 else 2 if mode == 1 else 4 :]
@@ -93,7 +98,9 @@ def ready_for_vault(page: Page, link: str) -> None:
     page.wait_for("Scan with Polkadot Vault")
 
 
-def test_a_transfer_is_signed_by_vault_before_the_camera(filming: Any, camera: Path, tmp_path: Path) -> None:
+def test_a_transfer_is_signed_by_vault_before_the_camera(
+    filming: Any, camera: Path, tmp_path: Path
+) -> None:
     with connected(filming, tmp_path) as (page, daemon, network):
         chain = LivingChain(network)
         ready_for_vault(page, f"scenario={a_transfer(daemon)}")
@@ -113,14 +120,20 @@ def test_a_transfer_is_signed_by_vault_before_the_camera(filming: Any, camera: P
 
         assert signature in chain.taken[0]
         assert (
-            read_payload(table_of("polkadot"), POLKADOT, bytes.fromhex(chain.taken[0][2:]), ALICE_KEY) is None
+            read_payload(
+                table_of("polkadot"), POLKADOT, bytes.fromhex(chain.taken[0][2:]), ALICE_KEY
+            )
+            is None
         )
 
 
 def test_the_reader_of_codes_is_loaded_for_the_camera_alone(
     filming: Any, camera: Path, tmp_path: Path
 ) -> None:
-    loaded = "return performance.getEntriesByType('resource').filter(each => each.name.endsWith('/web/qr.js')).length"
+    loaded = (
+        "return performance.getEntriesByType('resource').filter(each => "
+        "each.name.endsWith('/web/qr.js')).length"
+    )
     with connected(filming, tmp_path) as (page, daemon, network):
         LivingChain(network)
         film(camera)
@@ -132,7 +145,8 @@ def test_the_reader_of_codes_is_loaded_for_the_camera_alone(
 
         # A browser that reads codes itself needs none.
         page.browser.execute_script(
-            "window.BarcodeDetector = class { static async getSupportedFormats() { return ['qr_code'] }"
+            "window.BarcodeDetector = class { static async getSupportedFormats() { return "
+            "['qr_code'] }"
             " async detect() { return [{rawValue: window.seen ?? 'hello'}] } }"
         )
         signature = vault_signature(payload_shown(page))
@@ -150,9 +164,13 @@ def test_the_camera_is_released(filming: Any, camera: Path, tmp_path: Path, leav
         ready_for_vault(page, f"scenario={a_transfer(daemon)}")
         page.press("Scan the signature")
         page.wait(
-            lambda: page.browser.execute_script("return document.querySelector('video')?.videoWidth > 0")
+            lambda: page.browser.execute_script(
+                "return document.querySelector('video')?.videoWidth > 0"
+            )
         )
-        page.browser.execute_script("window.track = document.querySelector('video').srcObject.getTracks()[0]")
+        page.browser.execute_script(
+            "window.track = document.querySelector('video').srcObject.getTracks()[0]"
+        )
         if leave == "the view":
             page.browser.execute_script("location.hash = '#/nowhere'")
             page.wait_for("Page not found")
@@ -170,11 +188,17 @@ def test_the_camera_is_released(filming: Any, camera: Path, tmp_path: Path, leav
             "browsers allow it only on https or localhost. Paste the signature instead.",
         ),
         (
-            "navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', 'NotAllowedError') }",
+            (
+                "navigator.mediaDevices.getUserMedia = async () => { throw new "
+                "DOMException('no', 'NotAllowedError') }"
+            ),
             "The browser does not allow this page the camera.",
         ),
         (
-            "navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('no', 'NotFoundError') }",
+            (
+                "navigator.mediaDevices.getUserMedia = async () => { throw new "
+                "DOMException('no', 'NotFoundError') }"
+            ),
             "This device has no camera. Paste the signature instead.",
         ),
     ],

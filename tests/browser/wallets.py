@@ -1,4 +1,5 @@
-"""Wallets that a test injects into the page, which sign in the test's process, and a chain that takes what they sign."""
+"""Wallets that a test injects into the page, which sign in the test's process, and a chain that
+takes what they sign."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +23,11 @@ POLKADOT = Registry().find("polkadot")
 #: What wallets write: addresses of no chain in particular.
 ALICE_42 = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
 BOB_42 = "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty"
-ETHEREUM = {"address": "0x8097c3C354652CB1EEed3E5B65fBa2576470678A", "name": "Ether", "type": "ethereum"}
+ETHEREUM = {
+    "address": "0x8097c3C354652CB1EEed3E5B65fBa2576470678A",
+    "name": "Ether",
+    "type": "ethereum",
+}
 
 _INJECT = """
 window.asked = [];
@@ -59,12 +64,14 @@ def injected(page: Page, *wallets: dict[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def stubbed(page: Page, script: str) -> Iterator[None]:
-    """Answer some requests of every page that is opened: `script` sees `target`, and returns a body, or nothing."""
+    """Answer some requests of every page that is opened: `script` sees `target`, and returns a
+    body, or nothing."""
     source = (
         "{const real = window.fetch; window.fetch = async (target, options) => {"
         "  const found = await (async (target) => {SCRIPT})(String(target));"
         "  if (found === 'gone') throw new TypeError('gone');"
-        "  if (found) return new Response(JSON.stringify(found.body ?? found), {status: found.status ?? 200});"
+        "  if (found) return new Response(JSON.stringify(found.body ?? found), {status: "
+        "found.status ?? 200});"
         "  return real(target, options);"
         "}}"
     ).replace("SCRIPT", script)
@@ -131,7 +138,9 @@ class LivingChain:
         self._now = storage_key(table, "Timestamp", "Now", ()).hex
         self.chain.node.answers.update(
             chain_getBlockHash=lambda number=None: (
-                self.hash_of(self.best if number is None else number) if (number or 0) <= self.best else None
+                self.hash_of(self.best if number is None else number)
+                if (number or 0) <= self.best
+                else None
             ),
             chain_getFinalizedHead=lambda: self.hash_of(self.finalized),
             chain_getHeader=lambda at=None: header_of(at or self.hash_of(self.best)),
@@ -151,7 +160,10 @@ class LivingChain:
         if key == self._now:
             # Six seconds for a block.
             late = 3_600_000 * self.hours_passed if at is None else 0
-            return "0x" + (1_700_000_000_000 + 6000 * self.number_of(at) + late).to_bytes(8, "little").hex()
+            return (
+                "0x"
+                + (1_700_000_000_000 + 6000 * self.number_of(at) + late).to_bytes(8, "little").hex()
+            )
         if key == self._events:
             return self.events.get(self.number_of(at))
         return self.chain.storage.get(key)
@@ -162,7 +174,9 @@ class LivingChain:
     def include(self, *outcome: Any) -> None:
         """Make a block of the newest transaction, whose events are *outcome*."""
         number = self.best + 1
-        self.events[number] = events((0, SUCCESS), *((1, each) for each in outcome or (PAID, SUCCESS)))
+        self.events[number] = events(
+            (0, SUCCESS), *((1, each) for each in outcome or (PAID, SUCCESS))
+        )
         self.blocks[number] = ["0x280403000b00000000000000", self.taken[-1]]
         # The daemon, which asks all the time, sees the block as a whole.
         self.best = number

@@ -1,6 +1,8 @@
-"""follow_job.py WORKER_URL RUNS: save the share string on stdin, run it each second, and print its log and its mempool.
+"""follow_job.py WORKER_URL RUNS: save the share string on stdin, run it each second, and print its
+log and its mempool.
 
-A client of the job worker as one writes it from the description of the interface: requests, and nothing of scenarioctl.
+A client of the job worker as one writes it from the description of the interface: requests, and
+nothing of scenarioctl.
 """
 
 import json

@@ -1,7 +1,9 @@
-"""originals.py FOLDER: run the interface's original clients, unchanged, against a daemon of this checkout.  By hand.
+"""originals.py FOLDER: run the interface's original clients, unchanged, against a daemon of this
+checkout.  By hand.
 
-FOLDER holds their repositories as git checkouts or bare git directories, found by name: `threadbag`, `threadbag-examples`,
-`bagpipes-app`.  Nothing of them is kept here.  docs/migrate.md says what differs for them.
+FOLDER holds their repositories as git checkouts or bare git directories, found by name:
+`threadbag`, `threadbag-examples`, `bagpipes-app`.  Nothing of them is kept here.  docs/migrate.md
+says what differs for them.
 """
 
 import argparse
@@ -25,9 +27,13 @@ PATIENCE = 180
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the repositories are")
-    parser.add_argument("--polkadot", default="", help="ws:// address of a relay chain, for the signer")
     parser.add_argument(
-        "--packages", type=Path, help="folder for npm packages; kept, so that they are installed once"
+        "--polkadot", default="", help="ws:// address of a relay chain, for the signer"
+    )
+    parser.add_argument(
+        "--packages",
+        type=Path,
+        help="folder for npm packages; kept, so that they are installed once",
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -116,12 +122,21 @@ def install(folder: Path, packages: Path) -> Path:
     packages.mkdir(parents=True, exist_ok=True)
     if not (packages / "node_modules" / "esbuild").is_dir():
         manifest = git(
-            repository(folder, "threadbag-examples"), "show", "HEAD:ts-js/scenario_signer/package.json"
+            repository(folder, "threadbag-examples"),
+            "show",
+            "HEAD:ts-js/scenario_signer/package.json",
         )
         (packages / "package.json").write_text(manifest)
-        options = ("--legacy-peer-deps", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+        options = (
+            "--legacy-peer-deps",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+        )
         subprocess.run(
-            ["npm", "install", "--prefix", str(packages), *options, "esbuild@0.25", "pako@2.1.0"], check=True
+            ["npm", "install", "--prefix", str(packages), *options, "esbuild@0.25", "pako@2.1.0"],
+            check=True,
         )
     return packages
 
@@ -130,7 +145,9 @@ def editor(folder: Path, work: Path, packages: Path, api: str, worker: str) -> N
     """Drive the editor's own functions in Node: save, open, start, read the log, stop."""
     directory = repository(folder, "bagpipes-app")
     source = work / "editor"
-    for path in git(directory, "ls-tree", "-r", "--name-only", "HEAD", "packages/client/src").split("\n"):
+    for path in git(directory, "ls-tree", "-r", "--name-only", "HEAD", "packages/client/src").split(
+        "\n"
+    ):
         if path.endswith((".js", ".ts", ".jsx", ".tsx")) and " " not in path:
             target = source / path.removeprefix("packages/client/src/")
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -199,7 +216,9 @@ def run(command: list[str]) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
 
-def report(name: str, done: "subprocess.CompletedProcess[str]", *, good: tuple[int, ...] = (0,)) -> None:
+def report(
+    name: str, done: "subprocess.CompletedProcess[str]", *, good: tuple[int, ...] = (0,)
+) -> None:
     print(f"== {name}: {'ended' if done.returncode in good else 'FAILED'} ({done.returncode})")
     for line in (done.stdout + done.stderr).splitlines():
         print("  ", line if len(line) < 300 else f"{line[:297]}…")

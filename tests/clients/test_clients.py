@@ -1,4 +1,5 @@
-"""Programs that others write against the interface, against the daemon itself; `tests/clients/run` installs their packages."""
+"""Programs that others write against the interface, against the daemon itself; `tests/clients/run`
+installs their packages."""
 
 import json
 import os
@@ -98,7 +99,14 @@ def node(tmp_path: Path, script: str, *arguments: str, stdin: str = "") -> Any:
 
 def chain(id: str, name: str) -> dict[str, Any]:
     asset = {"name": "DOT", "assetId": 0, "symbol": "DOT"}
-    form = {"chain": name, "asset": asset, "address": ALICE, "amount": "1.5", "contact": None, "delay": None}
+    form = {
+        "chain": name,
+        "asset": asset,
+        "address": ALICE,
+        "amount": "1.5",
+        "contact": None,
+        "delay": None,
+    }
     return {
         "id": id,
         "type": "chain",
@@ -135,7 +143,9 @@ def editor_diagram() -> dict[str, Any]:
             chain("chain_1", "polkadot"),
             action("action_2", "xTransfer", side, to_hub),
             chain("chain_3", "assetHub"),
-            action("action_4", "Remark", {"chain": "assetHub", "target": "é 漢字 👩‍🚀 \u2028"}, to_hub),
+            action(
+                "action_4", "Remark", {"chain": "assetHub", "target": "é 漢字 👩‍🚀 \u2028"}, to_hub
+            ),
             chain("chain_5", "assetHub"),
         ],
         "edges": edges("chain_1", "action_2", "chain_3", "action_4", "chain_5"),
@@ -149,7 +159,9 @@ def post(url: str, body: dict[str, Any]) -> Any:
     return response.json()
 
 
-def test_the_editors_own_share_strings_are_saved_and_given_back(daemon: Daemon, tmp_path: Path) -> None:
+def test_the_editors_own_share_strings_are_saved_and_given_back(
+    daemon: Daemon, tmp_path: Path
+) -> None:
     diagram = editor_diagram()
 
     read = node(tmp_path, "share_diagram.mjs", daemon.api, stdin=json.dumps(diagram))
@@ -182,11 +194,18 @@ def test_a_script_saves_starts_follows_and_stops_a_job_on_the_workers_port(daemo
     assert told["started"] == {"success": True, "result": "Job started"}
     assert told["stopped"] == {"success": True, "result": "Job stopped"}
     assert told["logged"] is True
-    marks = [line for line in told["log"] if line in ("Starting worker", "workload executed", "Sleeping")]
+    marks = [
+        line for line in told["log"] if line in ("Starting worker", "workload executed", "Sleeping")
+    ]
     expected = ["Starting worker", "workload executed", "Sleeping", "workload executed"]
     assert marks[:4] == expected, told["log"]
     entries = told["mempool"]
-    assert [entry["txType"] for entry in entries[:4]] == ["xTransfer", "Remark", "xTransfer", "Remark"]
+    assert [entry["txType"] for entry in entries[:4]] == [
+        "xTransfer",
+        "Remark",
+        "xTransfer",
+        "Remark",
+    ]
     assert [(entry["chain"], entry["amount"]) for entry in entries[:2]] == [
         ("polkadot", "15000000000"),
         ("assetHub", "0"),
@@ -223,7 +242,12 @@ def test_polkadot_js_reads_every_transaction_of_a_mempool(daemon: Daemon, tmp_pa
             "method_name": "transfer_all",
             "params": {"dest": BOB, "keep_alive": "true"},
         },
-        {"type": "chainQuery", "chain": "polkadot", "pallet_name": "System", "method_name": "Number"},
+        {
+            "type": "chainQuery",
+            "chain": "polkadot",
+            "pallet_name": "System",
+            "method_name": "Number",
+        },
     ]
     flow = json.dumps({"name": "one of each", "steps": steps})
     id = post(f"{daemon.api}/api/create/flow", {"flow": flow, "syntax": "json"})["result"]

@@ -1,4 +1,5 @@
-"""The requests of the interface's original clients, in their order and with their headers; `originals.py` runs the clients."""
+"""The requests of the interface's original clients, in their order and with their headers;
+`originals.py` runs the clients."""
 
 import json
 import re
@@ -31,7 +32,9 @@ def share(diagram: dict[str, Any]) -> str:
 
 
 def axios(url: str, body: dict[str, Any]) -> requests.Response:
-    return requests.post(url, data=json.dumps(body, separators=(",", ":")), headers=AXIOS, timeout=PATIENCE)
+    return requests.post(
+        url, data=json.dumps(body, separators=(",", ":")), headers=AXIOS, timeout=PATIENCE
+    )
 
 
 def log_of(daemon: Daemon, id: str, end: str) -> list[str]:
@@ -46,7 +49,9 @@ def log_of(daemon: Daemon, id: str, end: str) -> list[str]:
 
 def test_the_python_script_saves_starts_and_reads(daemon: Daemon) -> None:
     base = daemon.worker
-    saved = requests.post(base + "/saveUrl", json={"url": share(editor_diagram())}, timeout=PATIENCE)
+    saved = requests.post(
+        base + "/saveUrl", json={"url": share(editor_diagram())}, timeout=PATIENCE
+    )
     id = saved.json().get("shortUrl", "not found")
     started = requests.post(base + "/job/start", json={"id": id}, timeout=PATIENCE).json()
     log = log_of(daemon, id, "workload executed")
@@ -80,7 +85,9 @@ def test_a_script_sees_what_a_run_waits_for(daemon: Daemon) -> None:
         "data": {"name": "Webhook"},
         "formData": {"webhookName": "test", "uuid": uuid, "eventData": {"content": {"old": 1}}},
     }
-    id = post(f"{daemon.worker}/saveUrl", {"url": share({"nodes": [step], "edges": []})})["shortUrl"]
+    id = post(f"{daemon.worker}/saveUrl", {"url": share({"nodes": [step], "edges": []})})[
+        "shortUrl"
+    ]
     post(f"{daemon.worker}/job/start", {"id": id})
 
     waiting = f"Waiting for a POST to /webhook/{uuid}, up to 3600 s"
@@ -132,10 +139,15 @@ def test_the_signer_reads_the_first_transaction_of_a_mempool(daemon: Daemon) -> 
 
     (entry,) = axios(f"{daemon.worker}/scenario/tx", {"id": id}).json()["mempool"]
 
-    assert {name: type(entry[name]) for name in ("chain", "amount", "txType", "Date", "tx")} == dict.fromkeys(
-        ("chain", "amount", "txType", "Date", "tx"), str
+    assert {
+        name: type(entry[name]) for name in ("chain", "amount", "txType", "Date", "tx")
+    } == dict.fromkeys(("chain", "amount", "txType", "Date", "tx"), str)
+    assert (entry["chain"], entry["amount"], entry["txType"]) == (
+        "polkadot",
+        "10000000000",
+        "xTransfer",
     )
-    assert (entry["chain"], entry["amount"], entry["txType"]) == ("polkadot", "10000000000", "xTransfer")
-    # A bare extrinsic, as `registry.createType('Extrinsic', tx)` reads it: its length in a byte, version 4 without a signature.
+    # A bare extrinsic, as `registry.createType('Extrinsic', tx)` reads it: its length in a byte,
+    # version 4 without a signature.
     data = bytes.fromhex(entry["tx"][2:])
     assert (data[0], data[1]) == ((len(data) - 1) << 2, 4)

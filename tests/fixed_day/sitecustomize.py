@@ -1,4 +1,5 @@
-"""The day on which the tests run: facts about chains grow no older while the program that the tests start and import stays the same.
+"""The day on which the tests run: facts about chains grow no older while the program that the tests
+start and import stays the same.
 
 Python imports this at its start if PYTHONPATH has the folder, which `tests/__init__.py` sees to.
 """

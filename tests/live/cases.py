@@ -1,4 +1,5 @@
-"""Transactions to be checked and then executed, each with the answers that a right check may give."""
+"""Transactions to be checked and then executed, each with the answers that a right check may
+give."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +25,8 @@ ANY: Verdicts = CAREFUL | OK
 
 @dataclass(frozen=True, kw_only=True)
 class Cast(Actors):
-    """Those a case is about: `a` and `b` are meant to get something, `mallory` is not; `alice` is the actor."""
+    """Those a case is about: `a` and `b` are meant to get something, `mallory` is not; `alice` is
+    the actor."""
 
     mallory: bytes
     #: Who signs.

@@ -1,10 +1,11 @@
-"""Chains that the environment names: SCENARIOCTL_LIVE_RELAY, _ASSET_HUB, _DEX, _CONTRACTS, _OMNIPOOL.
+"""Chains that the environment names: SCENARIOCTL_LIVE_RELAY, _ASSET_HUB, _DEX, _CONTRACTS,
+_OMNIPOOL.
 
 The genesis hash is whatever the endpoint reports first: a rig has one of its own.
 
-With SCENARIOCTL_RECORD=1, what is said to these chains is written to tests/data/conversations/, a file for each test
-module in which nothing fails.  Where no variable is set, a module that has such a file is replayed from it; a module that
-has none is skipped.
+With SCENARIOCTL_RECORD=1, what is said to these chains is written to tests/data/conversations/, a
+file for each test module in which nothing fails.  Where no variable is set, a module that has such
+a file is replayed from it; a module that has none is skipped.
 """
 
 import os
@@ -40,7 +41,10 @@ SYSTEM_CHAINS = (
 #: Variable -> the chain's name in the tests, and what the configuration says of it.
 CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
     "SCENARIOCTL_LIVE_RELAY": ("liveRelay", {"role": "relay"}),
-    "SCENARIOCTL_LIVE_ASSET_HUB": ("liveHub", {"role": "asset_hub", "relay": "liveRelay", "para_id": 1000}),
+    "SCENARIOCTL_LIVE_ASSET_HUB": (
+        "liveHub",
+        {"role": "asset_hub", "relay": "liveRelay", "para_id": 1000},
+    ),
     "SCENARIOCTL_LIVE_DEX": (
         "liveDex",
         {
@@ -60,7 +64,8 @@ CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
                 "relay": "liveRelay",
                 "para_id": para_id,
                 "ss58_prefix": 2,
-                # A rig's are of another network, whose native asset has another name; it is the relay's here.
+                # A rig's are of another network, whose native asset has another name; it is the
+                # relay's here.
                 "symbol": "KSM",
                 "decimals": 12,
             },
@@ -79,7 +84,10 @@ CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
             "decimals": 12,
         },
     ),
-    "SCENARIOCTL_LIVE_MYTHOS": ("liveMythos", {"role": "parachain", "para_id": 3369, "account_bytes": 20}),
+    "SCENARIOCTL_LIVE_MYTHOS": (
+        "liveMythos",
+        {"role": "parachain", "para_id": 3369, "account_bytes": 20},
+    ),
     "SCENARIOCTL_LIVE_CONTRACTS": ("liveContracts", {"role": "contracts"}),
     "SCENARIOCTL_LIVE_OMNIPOOL": (
         "liveOmnipool",
@@ -129,7 +137,8 @@ CONVERSATIONS = DATA / "conversations"
 
 @dataclass(frozen=True, kw_only=True)
 class Wire:
-    """Where the chains of a module are reached: live ones, live ones through a recorder, or replayed ones."""
+    """Where the chains of a module are reached: live ones, live ones through a recorder, or
+    replayed ones."""
 
     endpoints: Mapping[str, str]
     #: Whether it is a replay, or recorded for one.
@@ -156,14 +165,20 @@ def _record(recording: Path, named: Mapping[str, str], session: pytest.Session) 
     failed = session.testsfailed
     salt, signatures = os.urandom(16).hex(), dict[str, str]()
     with ExitStack() as stack:
-        recorders = {variable: stack.enter_context(Recorder(url)) for variable, url in named.items()}
+        recorders = {
+            variable: stack.enter_context(Recorder(url)) for variable, url in named.items()
+        }
         stack.enter_context(repeatable(salt, signatures))
-        yield Wire(endpoints={variable: each.url for variable, each in recorders.items()}, replayed=True)
+        yield Wire(
+            endpoints={variable: each.url for variable, each in recorders.items()}, replayed=True
+        )
     chains = {variable: each.exchanges for variable, each in recorders.items()}
     if session.testsfailed > failed or not any(chains.values()):
         return
     CONVERSATIONS.mkdir(exist_ok=True)
-    metadata = {variable: sorted(map(keep_metadata, each.metadata)) for variable, each in recorders.items()}
+    metadata = {
+        variable: sorted(map(keep_metadata, each.metadata)) for variable, each in recorders.items()
+    }
     write_conversations(
         recording, Conversations(chains=chains, salt=salt, signatures=signatures, metadata=metadata)
     )
@@ -177,7 +192,9 @@ def _replay(recording: Path) -> Iterator[Wire]:
             for variable, exchanges in kept.chains.items()
         }
         stack.enter_context(repeatable(kept.salt, dict(kept.signatures), hurried=True))
-        yield Wire(endpoints={variable: each.url for variable, each in replays.items()}, replayed=True)
+        yield Wire(
+            endpoints={variable: each.url for variable, each in replays.items()}, replayed=True
+        )
 
 
 @pytest.fixture(scope="module")
@@ -188,12 +205,15 @@ def live_only(wire: Wire) -> None:
 
 
 def describe(variable: str, endpoint: str) -> dict[str, Any]:
-    """Return the configuration of the chain behind *variable*, completed by what its node reports."""
+    """Return the configuration of the chain behind *variable*, completed by what its node
+    reports."""
     name, given = CHAINS[variable]
     # Whatever the genesis: it is read here, and pinned from then on.
     connection = BlockingConnection(endpoint)
     try:
-        genesis, properties = connection.call_many([("chain_getBlockHash", (0,)), ("system_properties", ())])
+        genesis, properties = connection.call_many(
+            [("chain_getBlockHash", (0,)), ("system_properties", ())]
+        )
     finally:
         connection.close()
 
@@ -276,9 +296,14 @@ def configure(endpoints: Mapping[str, str], folder: Path) -> Path:
     backing = chains.get("liveHub", chains.get("liveRelay"))
     for asset in chains.get("liveDex", {}).get("assets", ()):
         if asset["location"] == "1/Here" and backing is not None:
-            # A rig may have the runtimes of another network, whose asset has other decimals than DOT.
+            # A rig may have the runtimes of another network, whose asset has other decimals than
+            # DOT.
             asset["decimals"] = backing["decimals"]
-    document = {"store": str(folder / "scenarios.db"), "cache": str(folder / "cache"), "chains": chains}
+    document = {
+        "store": str(folder / "scenarios.db"),
+        "cache": str(folder / "cache"),
+        "chains": chains,
+    }
     path = folder / "config.toml"
     path.write_text(tomli_w.dumps(document))
     return path

@@ -1,4 +1,5 @@
-"""Transactions of senders with little to spare: what a check has to say of each, and what becomes of it."""
+"""Transactions of senders with little to spare: what a check has to say of each, and what becomes
+of it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,14 +40,24 @@ class Row:
     priced: bool = False
 
 
-def _refused(chain: str, name: str, make: Callable[[Sender], Call], outcome: str, says: str = "") -> Row:
+def _refused(
+    chain: str, name: str, make: Callable[[Sender], Call], outcome: str, says: str = ""
+) -> Row:
     return Row(chain=chain, name=name, make=make, verdict="refused", outcome=outcome, says=says)
 
 
 def _ok(
     chain: str, name: str, make: Callable[[Sender], Call], says: str = "", *, priced: bool = False
 ) -> Row:
-    return Row(chain=chain, name=name, make=make, verdict="ok", outcome="executed", says=says, priced=priced)
+    return Row(
+        chain=chain,
+        name=name,
+        make=make,
+        verdict="ok",
+        outcome="executed",
+        says=says,
+        priced=priced,
+    )
 
 
 ONCE_PAID = "once its fee of"
@@ -227,13 +238,17 @@ CRAFTED: tuple[Row, ...] = (
     _refused(
         "liveHub",
         "an asset that keeps no account alive, to a new account",
-        lambda s: s.holds(FREE).is_given(1_000, MEAGER).sends_asset(500, asset=MEAGER, to=fresh(32)),
+        lambda s: (
+            s.holds(FREE).is_given(1_000, MEAGER).sends_asset(500, asset=MEAGER, to=fresh(32))
+        ),
         "failed",
     ),
     _refused(
         "liveHub",
         "an asset's deposit without the fee",
-        lambda s: s.holds(s.table.constant("Assets", "AssetDeposit") + s.deposit).makes(create_asset(s)),
+        lambda s: s.holds(s.table.constant("Assets", "AssetDeposit") + s.deposit).makes(
+            create_asset(s)
+        ),
         "failed",
         ONCE_PAID,
     ),
@@ -254,7 +269,9 @@ CRAFTED: tuple[Row, ...] = (
         "liveDex",
         "dust of an asset, kept alive",
         lambda s: (
-            s.holds(FREE).is_given(50_000_000, 10).sends_token(50_000_000 - 1, method="transfer_keep_alive")
+            s.holds(FREE)
+            .is_given(50_000_000, 10)
+            .sends_token(50_000_000 - 1, method="transfer_keep_alive")
         ),
         "failed",
         "Tokens.KeepAlive",
@@ -297,7 +314,9 @@ CRAFTED: tuple[Row, ...] = (
     Row(
         chain="liveRelay",
         name="a proxy's deposit and the fee",
-        make=lambda s: s.holds(proxy_deposit(s) + s.deposit + s.fee(add_proxy(s))).makes(add_proxy(s)),
+        make=lambda s: s.holds(proxy_deposit(s) + s.deposit + s.fee(add_proxy(s))).makes(
+            add_proxy(s)
+        ),
         verdict="unknown",
         outcome="executed",
         says="do anything with this account",
@@ -327,10 +346,16 @@ ORDINARY: tuple[Row, ...] = (
             _ok(
                 chain,
                 "all but the fee",
-                lambda s: s.holds(FREE).less_fee(lambda fee: s.sends(FREE - fee, "transfer_allow_death")),
+                lambda s: s.holds(FREE).less_fee(
+                    lambda fee: s.sends(FREE - fee, "transfer_allow_death")
+                ),
                 "closes the sender's account",
             ),
-            _ok(chain, "all that there is, kept alive", lambda s: s.holds(FREE).sends_all(keep_alive=True)),
+            _ok(
+                chain,
+                "all that there is, kept alive",
+                lambda s: s.holds(FREE).sends_all(keep_alive=True),
+            ),
             _ok(
                 chain,
                 "a lock that leaves the fee",
@@ -367,8 +392,14 @@ ORDINARY: tuple[Row, ...] = (
         lambda s: s.holds(multisig_deposit(s) + s.deposit + s.fee(multisig())).makes(multisig()),
     ),
     _ok("liveRelay", "a teleport", lambda s: s.holds(FREE).goes_to("liveHub", "native", UNIT)),
-    _ok("liveHub", "an asset", lambda s: s.holds(FREE).is_given(50_000_000).sends_asset(20_000_000)),
-    _ok("liveHub", "all of an asset", lambda s: s.holds(FREE).is_given(50_000_000).sends_asset(50_000_000)),
+    _ok(
+        "liveHub", "an asset", lambda s: s.holds(FREE).is_given(50_000_000).sends_asset(20_000_000)
+    ),
+    _ok(
+        "liveHub",
+        "all of an asset",
+        lambda s: s.holds(FREE).is_given(50_000_000).sends_asset(50_000_000),
+    ),
     _ok(
         "liveHub",
         "an asset of a locked sender",
@@ -382,7 +413,11 @@ ORDINARY: tuple[Row, ...] = (
         ).makes(create_asset(s)),
     ),
     _ok("liveHub", "a swap", lambda s: swap_on_hub(s.is_given(50_000_000).holds(FREE), UNIT)),
-    _ok("liveHub", "to the relay chain", lambda s: s.holds(FREE).goes_to("liveRelay", "native", UNIT)),
+    _ok(
+        "liveHub",
+        "to the relay chain",
+        lambda s: s.holds(FREE).goes_to("liveRelay", "native", UNIT),
+    ),
     _ok(
         "liveHub",
         "an asset to the exchange",
@@ -395,7 +430,11 @@ ORDINARY: tuple[Row, ...] = (
         lambda s: s.holds(FREE).is_given(50_000_000, 10).goes_to("liveHub", "10", 20_000_000),
         priced=True,
     ),
-    _ok("liveDex", "the fee and no more", lambda s: s.holds(FREE).holds(s.fee(remark())).makes(remark())),
+    _ok(
+        "liveDex",
+        "the fee and no more",
+        lambda s: s.holds(FREE).holds(s.fee(remark())).makes(remark()),
+    ),
     _ok(
         "liveDex",
         "a fee in another currency, without the native one",
@@ -409,7 +448,9 @@ ORDINARY: tuple[Row, ...] = (
     _ok(
         "liveDex",
         "all of the native asset, the fee in another",
-        lambda s: s.holds(FREE).is_given(50_000_000, 10).pays_in(10).sends(FREE, "transfer_allow_death"),
+        lambda s: (
+            s.holds(FREE).is_given(50_000_000, 10).pays_in(10).sends(FREE, "transfer_allow_death")
+        ),
     ),
     _ok(
         "liveDex",

@@ -36,7 +36,9 @@ def play_case(stage: Stage, case: Case) -> None:
         case.prepare(world, cast)
         world.settle(0.2)
         chain, call = world.chain(case.chain), case.call(cast)
-        check = stage.check(case.chain, "0x" + world.table(chain).encode_call(call).hex(), cast.sender)
+        check = stage.check(
+            case.chain, "0x" + world.table(chain).encode_call(call).hex(), cast.sender
+        )
         case.meanwhile(world, cast)
         before = _held(world, check)
         outcome = world.submit(chain, call, key)
@@ -45,13 +47,16 @@ def play_case(stage: Stage, case: Case) -> None:
         case.restore(world, cast)
 
     print(
-        f"\n{case.chain[4:]} {case.name}: {check.verdict}, {outcome.real}; {'; '.join((*check.reasons, *check.warnings))}"
+        f"\n{case.chain[4:]} {case.name}: {check.verdict}, {outcome.real}; "
+        f"{'; '.join((*check.reasons, *check.warnings))}"
     )
     words = " ".join((*check.reasons, *check.warnings, *(str(step.amount) for step in check.steps)))
     assert check.verdict in case.verdicts
     assert any(case.reason in reason for reason in (check.reasons or ("",)))
     if case.names is not None and check.verdict != "refused":
-        assert world.is_named(case.names(cast), f"{words} {[each.account for each in check.credits]}")
+        assert world.is_named(
+            case.names(cast), f"{words} {[each.account for each in check.credits]}"
+        )
     if check.verdict == "ok":
         assert outcome.real == "arrives"
         assert case.line in words
@@ -89,7 +94,9 @@ def _balance(world: World, holding: Holding) -> int | None:
     if holding.amount.asset == amount_of(world.app.assets.native(chain), 0).asset:
         return int(finish(client.storage("System", "Account", account))["data"]["free"])
     listed = [world.app.assets.find(chain, row["id"]) for row in ASSETS.get(chain.name, ())]
-    asset = next((each for each in listed if amount_of(each, 0).asset == holding.amount.asset), None)
+    asset = next(
+        (each for each in listed if amount_of(each, 0).asset == holding.amount.asset), None
+    )
     if asset is None:
         return None
     if asset.kind == "tokens":

@@ -60,7 +60,9 @@ class _Composer:
     # Amounts and accounts
 
     def whole(self, unit: int, most: float = 50) -> int:
-        return int(unit * round(10 ** self.chance.uniform(-1, 1) * most / 10, self.chance.randint(0, 6)))
+        return int(
+            unit * round(10 ** self.chance.uniform(-1, 1) * most / 10, self.chance.randint(0, 6))
+        )
 
     def someone(self) -> Callable[[Cast], bytes]:
         name = self.chance.choices(("a", "b", "alice", "mallory"), (8, 3, 2, 2))[0]
@@ -69,7 +71,8 @@ class _Composer:
     # Programs
 
     def program(self, place: Any, amount: int, depth: int = 0) -> Make:
-        """Draw what is done with a holding of *amount* of what is at *place*; deposited at the end, mostly."""
+        """Draw what is done with a holding of *amount* of what is at *place*; deposited at the end,
+        mostly."""
         parts = [self.instruction(place, amount, depth) for _ in range(self.chance.randint(0, 2))]
         last = self.end(place, amount)
         return lambda cast: [*(each for part in parts for each in part(cast)), *last(cast)]
@@ -88,7 +91,8 @@ class _Composer:
 
     def instruction(self, place: Any, amount: int, depth: int) -> Make:
         drawn = self.chance.choices(
-            (self.burns, self.handles, self.appends, self.expects, self.pays, self.refunds, self.exchanges, self.exact),
+            (self.burns, self.handles, self.appends, self.expects, self.pays, self.refunds,
+                self.exchanges, self.exact),
             (4, 4, 4, 4, 4, 2, 2, 2),
         )[0]  # fmt: skip
         return drawn(place, amount, depth)
@@ -182,7 +186,9 @@ class _Composer:
             (R, "XcmPallet", HUB_DOWN, HERE, "Teleport", KSM, UP),
             (R, "XcmPallet", DEX_DOWN, HERE, "LocalReserve", KSM, UP),
         )
-        chain, pallet, dest, place, kind, unit, there = self.chance.choices(kinds, (3, 3, 2, 3, 3, 3, 1))[0]
+        chain, pallet, dest, place, kind, unit, there = self.chance.choices(
+            kinds, (3, 3, 2, 3, 3, 3, 1)
+        )[0]
         amount = self.whole(unit)
         inside = self.program(there, amount)
         return chain, lambda cast: and_then(pallet, dest, place, amount, kind, *inside(cast))
@@ -226,8 +232,12 @@ class _Composer:
         kinds_of: dict[str, Make] = {
             "proxy": lambda cast: proxied(cast.bob, first(cast)),
             "multi": lambda cast: multi(cast, first(cast)),
-            "if_else": lambda cast: utility("if_else", main=inner(first(cast)), fallback=inner(second(cast))),
-            "as_derivative": lambda cast: utility("as_derivative", index=7, call=inner(first(cast))),
+            "if_else": lambda cast: utility(
+                "if_else", main=inner(first(cast)), fallback=inner(second(cast))
+            ),
+            "as_derivative": lambda cast: utility(
+                "as_derivative", index=7, call=inner(first(cast))
+            ),
         }
         return chain, kinds_of[kind]
 

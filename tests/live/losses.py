@@ -1,4 +1,5 @@
-"""Crafted transactions by which money is destroyed, locked, or gets to somebody who isn't meant (mode xcm)."""
+"""Crafted transactions by which money is destroyed, locked, or gets to somebody who isn't meant
+(mode xcm)."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,14 @@ def case(
 ) -> Case:
     names = (lambda cast: cast.mallory) if mallory else None
     return Case(
-        name=name, mode="xcm", chain=chain, call=call, verdicts=verdicts, line=line, names=names, **more
+        name=name,
+        mode="xcm",
+        chain=chain,
+        call=call,
+        verdicts=verdicts,
+        line=line,
+        names=names,
+        **more,
     )
 
 
@@ -70,12 +78,16 @@ def burn(place: Any, amount: int) -> dict[str, Any]:
 
 
 def dollars(to: bytes, amount: int, method: str = "transfer") -> Call:
-    return Call(pallet="Assets", method=method, args={"id": 1984, "target": {"Id": to}, "amount": amount})
+    return Call(
+        pallet="Assets", method=method, args={"id": 1984, "target": {"Id": to}, "amount": amount}
+    )
 
 
 def token(to: bytes, amount: int, currency: int = 10) -> Call:
     return Call(
-        pallet="Tokens", method="transfer", args={"dest": to, "currency_id": currency, "amount": amount}
+        pallet="Tokens",
+        method="transfer",
+        args={"dest": to, "currency_id": currency, "amount": amount},
     )
 
 
@@ -103,7 +115,12 @@ BURNS = (
     ),
     case(
         "teleports, and burns a part there",
-        *(R, ANY, lambda x: on_relay(W100_HERE, teleport(pay(UP), burn(UP, TENTH), deposit(x.a))), BURNED),
+        *(
+            R,
+            ANY,
+            lambda x: on_relay(W100_HERE, teleport(pay(UP), burn(UP, TENTH), deposit(x.a))),
+            BURNED,
+        ),
     ),
     case(
         "burns a part in the appendix",
@@ -115,7 +132,9 @@ BURNS = (
             H,
             ANY,
             lambda x: execute(
-                W100, {"SetErrorHandler": ["ClearError", burn(UP, TENTH), deposit(x.a)]}, {"Trap": 1}
+                W100,
+                {"SetErrorHandler": ["ClearError", burn(UP, TENTH), deposit(x.a)]},
+                {"Trap": 1},
             ),
         ),
         BURNED,
@@ -126,7 +145,9 @@ BURNS = (
             H,
             ANY,
             lambda x: execute(
-                withdraw(asset(USDT, 100 * USD), asset(UP, KSM)), burn(USDT, USD * 9 // 10), deposit(x.a)
+                withdraw(asset(USDT, 100 * USD), asset(UP, KSM)),
+                burn(USDT, USD * 9 // 10),
+                deposit(x.a),
             ),
         ),
         "destroys 0.9 USDT",
@@ -136,7 +157,9 @@ BURNS = (
         *(
             R,
             ANY,
-            lambda x: on_relay(W100_HERE, teleport(pay(UP), reserve(pay(UP), burn(UP, TENTH), deposit(x.a)))),
+            lambda x: on_relay(
+                W100_HERE, teleport(pay(UP), reserve(pay(UP), burn(UP, TENTH), deposit(x.a)))
+            ),
             BURNED_DOT,
         ),
     ),
@@ -310,7 +333,9 @@ DUST = (
         *(
             D,
             ANY,
-            lambda x: and_then("PolkadotXcm", HUB, USDT_UP, 9_990_001, "DestinationReserve", deposit(x.a)),
+            lambda x: and_then(
+                "PolkadotXcm", HUB, USDT_UP, 9_990_001, "DestinationReserve", deposit(x.a)
+            ),
             "0.009999 USDT",
         ),
         prepare=give_tokens(10 * USD),
@@ -333,12 +358,16 @@ DUST = (
 
 
 def exchanged(*program: Any, amount: int = 100 * USD) -> Call:
-    return execute(withdraw(asset(USDT, amount)), {"PayFees": {"asset": asset(USDT, USD)}}, *program)
+    return execute(
+        withdraw(asset(USDT, amount)), {"PayFees": {"asset": asset(USDT, USD)}}, *program
+    )
 
 
 #: What a program pays for itself in an asset, the Asset Hub exchanges in a pool.
 EXCHANGED = (
-    case("a fee that a pool exchanges", *(H, OK, lambda x: exchanged("RefundSurplus", deposit(x.a)))),
+    case(
+        "a fee that a pool exchanges", *(H, OK, lambda x: exchanged("RefundSurplus", deposit(x.a)))
+    ),
     case(
         "a fee that a pool exchanges, the rest to another",
         *(H, UNKNOWN, lambda x: exchanged(deposit(x.a), appendix("RefundSurplus", deposit(x.b)))),
@@ -352,7 +381,9 @@ EXCHANGED = (
         *(
             D,
             OK,
-            lambda x: and_then("PolkadotXcm", HUB, USDT_UP, 100 * USD, "DestinationReserve", deposit(x.a)),
+            lambda x: and_then(
+                "PolkadotXcm", HUB, USDT_UP, 100 * USD, "DestinationReserve", deposit(x.a)
+            ),
         ),
     ),
     case(
@@ -437,7 +468,8 @@ BRANCHES = (
             R,
             CAREFUL,
             lambda x: on_relay(
-                withdraw(asset(HERE, KSM)), teleport(pay(UP, KSM // 5), handler(x.mallory), deposit(x.a))
+                withdraw(asset(HERE, KSM)),
+                teleport(pay(UP, KSM // 5), handler(x.mallory), deposit(x.a)),
             ),
             "",
             True,
@@ -459,7 +491,9 @@ BRANCHES = (
             H,
             UNKNOWN,
             lambda x: execute(
-                withdraw(asset(UP, KSM)), {"SetErrorHandler": [appendix(deposit(x.mallory))]}, deposit(x.a)
+                withdraw(asset(UP, KSM)),
+                {"SetErrorHandler": [appendix(deposit(x.mallory))]},
+                deposit(x.a),
             ),
             "",
             True,
@@ -557,7 +591,8 @@ BRANCHES = (
             H,
             UNKNOWN,
             lambda x: batch(
-                give(x.b), utility("if_else", main=inner(give(x.a)), fallback=inner(give(x.mallory)))
+                give(x.b),
+                utility("if_else", main=inner(give(x.a)), fallback=inner(give(x.mallory))),
             ),
             "",
             True,
@@ -571,7 +606,12 @@ BRANCHES = (
             lambda x: Call(
                 pallet="Scheduler",
                 method="schedule",
-                args={"when": 10**6, "maybe_periodic": None, "priority": 0, "call": inner(give(x.mallory))},
+                args={
+                    "when": 10**6,
+                    "maybe_periodic": None,
+                    "priority": 0,
+                    "call": inner(give(x.mallory)),
+                },
             ),
         ),
     ),
@@ -581,7 +621,9 @@ BRANCHES = (
             H,
             CAREFUL,
             lambda x: Call(
-                pallet="Proxy", method="announce", args={"real": {"Id": x.bob}, "call_hash": b"\5" * 32}
+                pallet="Proxy",
+                method="announce",
+                args={"real": {"Id": x.bob}, "call_hash": b"\5" * 32},
             ),
         ),
     ),
@@ -600,10 +642,16 @@ BRANCHES = (
 def _keyless(name: str, who: bytes) -> tuple[Case, ...]:
     return (
         case(f"{name} as receiver", *(H, REFUSED, lambda _: give(who))),
-        case(f"{name} as receiver in a batch", *(H, REFUSED, lambda x: batch(give(x.a), give(who)))),
+        case(
+            f"{name} as receiver in a batch", *(H, REFUSED, lambda x: batch(give(x.a), give(who)))
+        ),
         case(
             f"{name} as receiver abroad",
-            *(R, REFUSED, lambda _: on_relay(withdraw(asset(HERE, KSM)), teleport(pay(UP), deposit(who)))),
+            *(
+                R,
+                REFUSED,
+                lambda _: on_relay(withdraw(asset(HERE, KSM)), teleport(pay(UP), deposit(who))),
+            ),
         ),
     )
 
@@ -647,11 +695,15 @@ TOGETHER = (
             R,
             REFUSED,
             lambda x: batch(
-                *[remark()] * 9, and_then("XcmPallet", DEX_DOWN, HERE, KSM, "LocalReserve", deposit(x.a))
+                *[remark()] * 9,
+                and_then("XcmPallet", DEX_DOWN, HERE, KSM, "LocalReserve", deposit(x.a)),
             ),
         ),
     ),
-    case("a transfer behind nine remarks", *(H, OK, lambda x: batch(*[remark()] * 9, give(x.a, 150 * KSM)))),
+    case(
+        "a transfer behind nine remarks",
+        *(H, OK, lambda x: batch(*[remark()] * 9, give(x.a, 150 * KSM))),
+    ),
     case(
         "a transfer of V5 whose fees are too much",
         *(
@@ -674,7 +726,11 @@ TOGETHER = (
     ),
     case(
         "fees that nobody gets back",
-        *(H, CAREFUL, lambda x: execute(W100, {"PayFees": {"asset": asset(UP, 50 * KSM)}}, deposit(x.a))),
+        *(
+            H,
+            CAREFUL,
+            lambda x: execute(W100, {"PayFees": {"asset": asset(UP, 50 * KSM)}}, deposit(x.a)),
+        ),
     ),
 )
 LOSSES = (*BURNS, *LOCKS, *DUST, *EXCHANGED, *BRANCHES, *KEYLESS, *TOGETHER)

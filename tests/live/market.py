@@ -94,7 +94,10 @@ class Market:
             event.fields["amount_out"]
             for event in events
             if str(event) == "Router.Executed"
-            or (str(event) == "Omnipool.SellExecuted" and event.fields["who"] == self.alice.public_key)
+            or (
+                str(event) == "Omnipool.SellExecuted"
+                and event.fields["who"] == self.alice.public_key
+            )
         ]
         amount: int = brought[-1]
         return amount
@@ -105,18 +108,26 @@ def open_market(app: Application, name: str) -> Iterator[Market]:
     """Give the market of the chain *name*, with an Alice who is rich and without the slip fee."""
     market = Market(app, app.registry.find(name))
     alice = format_account(market.alice.public_key, 63)
-    rich = {number: str(10 ** (decimals + 7)) for number, decimals in {**POOLED, LRNA: 12, USDT: 6}.items()}
+    rich = {
+        number: str(10 ** (decimals + 7))
+        for number, decimals in {**POOLED, LRNA: 12, USDT: 6}.items()
+    }
     # The rig's snapshot lacks the pool's HDX.
     pool = max(market.balance(POOL_ACCOUNT, HDX), 936_471 * 10**12)
     market.write(
         {
             "System": {
                 "Account": [
-                    [[format_account(POOL_ACCOUNT, 63)], {"providers": 1, "data": {"free": str(pool)}}],
+                    [
+                        [format_account(POOL_ACCOUNT, 63)],
+                        {"providers": 1, "data": {"free": str(pool)}},
+                    ],
                     [[alice], _account(market, rich.pop(HDX))],
                 ]
             },
-            "Tokens": {"Accounts": [[[alice, number], {"free": free}] for number, free in rich.items()]},
+            "Tokens": {
+                "Accounts": [[[alice, number], {"free": free}] for number, free in rich.items()]
+            },
         }
     )
     market.charge_slip_fee(False)
@@ -134,7 +145,9 @@ def make_stable_pool(market: Market) -> None:
     """Make a pool of USDT and DAI: root does, in whose name the scheduler calls."""
     if finish(market.client.storage("Stableswap", "Pools", SHARE)) is None:
         args = {"share_asset": SHARE, "assets": [USDT, DAI], "amplification": 100, "fee": 400}
-        act_as_root(market.app, market.chain, Call(pallet="Stableswap", method="create_pool", args=args))
+        act_as_root(
+            market.app, market.chain, Call(pallet="Stableswap", method="create_pool", args=args)
+        )
     pool = blake2b(b"sts" + SHARE.to_bytes(4, "little"), digest_size=32).digest()
     # As much as its shares are worth: they are in the Omnipool already.
     held = [(pool, USDT, 450_000 * 10**6), (pool, DAI, 470_000 * 10**18)]
@@ -146,12 +159,23 @@ def make_xyk_pool(market: Market) -> None:
     """Make a pool of USDT and DOT, as anybody can."""
     pools = finish(read_entries(market.client, "XYK", "PoolAssets"))
     if not any({USDT, DOT} == set(pair) for _, pair in pools):
-        args = {"asset_a": USDT, "amount_a": 4_000_000 * 10**6, "asset_b": DOT, "amount_b": 10**6 * 10**10}
-        send(market.app, market.chain, Call(pallet="XYK", method="create_pool", args=args), market.alice)
+        args = {
+            "asset_a": USDT,
+            "amount_a": 4_000_000 * 10**6,
+            "asset_b": DOT,
+            "amount_b": 10**6 * 10**10,
+        }
+        send(
+            market.app,
+            market.chain,
+            Call(pallet="XYK", method="create_pool", args=args),
+            market.alice,
+        )
 
 
 def make_lbp_pool(market: Market) -> None:
-    """Make a pool whose weights move with each block; it takes its fee in DOT, on either side of a trade."""
+    """Make a pool whose weights move with each block; it takes its fee in DOT, on either side of a
+    trade."""
     pair = DOT.to_bytes(4, "little") + USDT.to_bytes(4, "little")
     pool = blake2b(b"lbp" + pair, digest_size=32).digest()
     data = {
@@ -171,5 +195,7 @@ def make_lbp_pool(market: Market) -> None:
 
 
 def _tokens(held: list[tuple[bytes, int, int]]) -> dict[str, Any]:
-    rows = [[[format_account(account, 63), asset], {"free": str(free)}] for account, asset, free in held]
+    rows = [
+        [[format_account(account, 63), asset], {"free": str(free)}] for account, asset, free in held
+    ]
     return {"Tokens": {"Accounts": rows}}

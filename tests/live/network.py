@@ -1,4 +1,5 @@
-"""A relay chain, its Asset Hub and an exchange: transfers between them are drafted, checked and sent."""
+"""A relay chain, its Asset Hub and an exchange: transfers between them are drafted, checked and
+sent."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -59,7 +60,9 @@ class Network:
             )
         )
 
-    def check(self, source: str, destination: str, asset: str, amount: int, **options: Any) -> Check:
+    def check(
+        self, source: str, destination: str, asset: str, amount: int, **options: Any
+    ) -> Check:
         check = self.draft(source, destination, asset, amount, **options).check
         assert check is not None
         return check
@@ -72,7 +75,9 @@ class Network:
         )
         return self.priced(lambda: find_check(self.app, request))[1]
 
-    def build(self, source: Chain, destination: Chain, asset: str, amount: int, **options: Any) -> Call:
+    def build(
+        self, source: Chain, destination: Chain, asset: str, amount: int, **options: Any
+    ) -> Call:
         """Return the call of a transfer, with what its builder would measure given by hand."""
         transfer = Transfer(
             source=source,
@@ -96,8 +101,11 @@ class Network:
                 return answer
         raise RuntimeError(f"{self.dex.name} did not come to rest")
 
-    def arrived(self, transaction: UnsignedTransaction, destination: str, asset: str, to: bytes) -> int:
-        """Sign and broadcast *transaction*, and return what is credited to *to* on the last chain."""
+    def arrived(
+        self, transaction: UnsignedTransaction, destination: str, asset: str, to: bytes
+    ) -> int:
+        """Sign and broadcast *transaction*, and return what is credited to *to* on the last
+        chain."""
         source = self.app.registry.find(transaction.chain)
         last = self.app.registry.find(destination)
         held = self.app.assets.counterpart(self.app.assets.find(source, asset), last)

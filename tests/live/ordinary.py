@@ -1,4 +1,5 @@
-"""What people do every day: transfers over every route, local ones, swaps, batches and remarks, with random amounts."""
+"""What people do every day: transfers over every route, local ones, swaps, batches and remarks,
+with random amounts."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -44,10 +45,18 @@ class _Day:
         transfer: tuple[str, str, str, int] | None = None,
     ) -> Case:
         return Case(
-            name=name, mode=mode, chain=chain, call=call, verdicts=OK, kind="ordinary", transfer=transfer
+            name=name,
+            mode=mode,
+            chain=chain,
+            call=call,
+            verdicts=OK,
+            kind="ordinary",
+            transfer=transfer,
         )
 
-    def sent(self, source: str, destination: str, asset: str, amount: int, mode: str = "xcm") -> Case:
+    def sent(
+        self, source: str, destination: str, asset: str, amount: int, mode: str = "xcm"
+    ) -> Case:
         return self.case(
             f"{amount} of {asset} from {source} to {destination}",
             source,
@@ -61,7 +70,9 @@ class _Day:
             for source, destination, asset, unit in ROUTES:
                 yield self.sent(source, destination, asset, self.amount(unit))
         for source, destination, amount in TELEPORTS:
-            yield self.sent(source, destination, "native", amount + self.chance.randint(0, 10**9), "system")
+            yield self.sent(
+                source, destination, "native", amount + self.chance.randint(0, 10**9), "system"
+            )
 
     def local(self) -> Iterator[Case]:
         for number in range(5):
@@ -103,7 +114,9 @@ class _Day:
 
 
 def _payroll(chain: str, one: int, two: int) -> Callable[[Cast], Call]:
-    return lambda x: batch(give_on(chain, x.a, one), give_on(chain, x.b, two), give_on(chain, x.bob, one))
+    return lambda x: batch(
+        give_on(chain, x.a, one), give_on(chain, x.b, two), give_on(chain, x.bob, one)
+    )
 
 
 def _two_assets(one: int, many: int) -> Callable[[Cast], Call]:
@@ -127,7 +140,9 @@ def _there_and_here(one: int, two: int) -> Callable[[Cast], Call]:
 
 
 def _twice(one: int) -> Callable[[Cast], Call]:
-    return lambda x: utility("batch", calls=[inner(give_on(H, x.a, one)), inner(give_on(H, x.a, one // 2))])
+    return lambda x: utility(
+        "batch", calls=[inner(give_on(H, x.a, one)), inner(give_on(H, x.a, one // 2))]
+    )
 
 
 def _sold(amount: int) -> Callable[[Cast], Call]:

@@ -1,4 +1,5 @@
-"""A transaction played for real: its verdict before, then signed, submitted, and what the runtime did with it."""
+"""A transaction played for real: its verdict before, then signed, submitted, and what the runtime
+did with it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ _PARTS = ("Utility.BatchInterrupted", "Utility.BatchCompletedWithErrors", "Utili
 class Played:
     """What became of a signed transaction."""
 
-    #: `rejected` by the pool, `dropped` by whoever made the block, `failed` in it, `partly` done, or `executed`.
+    #: `rejected` by the pool, `dropped` by whoever made the block, `failed` in it, `partly` done,
+    #: or `executed`.
     outcome: str
     reason: str = ""
     #: Those of its block.
@@ -69,7 +71,9 @@ def put(app: Application, chain: Chain, pallet: str, entry: str, *keys: Any, val
     finish(client.call("dev_setStorage", [[key.hex, data]]))
 
 
-def play(app: Application, chain: Chain, call: Call, key: Keypair, *, asset_id: Any = None) -> Played:
+def play(
+    app: Application, chain: Chain, call: Call, key: Keypair, *, asset_id: Any = None
+) -> Played:
     """Sign *call* as the check expects it to be signed, submit it, and tell what the runtime did.
 
     *asset_id* is the location of the asset that the transaction names to pay its fee.
@@ -105,16 +109,20 @@ def play(app: Application, chain: Chain, call: Call, key: Keypair, *, asset_id: 
                 reason = explain_dispatch_error(table, event.fields["dispatch_error"])
                 return Played(outcome="failed", reason=reason, events=events)
         if any(
-            event.name in ("TransactionFeePaid", "AssetTxFeePaid") and event.fields["who"] == key.public_key
+            event.name in ("TransactionFeePaid", "AssetTxFeePaid")
+            and event.fields["who"] == key.public_key
             for event in events
         ):
             part = next((event for event in events if _fails(event)), None)
-            return Played(outcome="partly" if part else "executed", reason=str(part or ""), events=events)
+            return Played(
+                outcome="partly" if part else "executed", reason=str(part or ""), events=events
+            )
     return Played(outcome="dropped")
 
 
 def _birth_hash(app: Application, chain: Chain, number: int) -> str:
-    """Return the hash of the block in which an era of 64 blocks that holds *number* begins: that block itself."""
+    """Return the hash of the block in which an era of 64 blocks that holds *number* begins: that
+    block itself."""
     return str(finish(app.client(chain).call("chain_getBlockHash", number)))
 
 

@@ -1,7 +1,8 @@
 """Crafted transactions, each with the verdict on it and what the chains then did.
 
-`real` is what happens once it is signed: `arrives` (everything that the check names is credited, to the unit), `trapped`,
-`lost` (somebody gets less than that), `fails` (on its chain, as a whole or in part), `fails abroad`, or `not included`.
+`real` is what happens once it is signed: `arrives` (everything that the check names is credited, to
+the unit), `trapped`, `lost` (somebody gets less than that), `fails` (on its chain, as a whole or in
+part), `fails abroad`, or `not included`.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,7 +77,12 @@ def withdraw(*assets: Any) -> dict[str, Any]:
 
 
 def deposit(to: Any, assets: Any = ALL) -> dict[str, Any]:
-    return {"DepositAsset": {"assets": assets, "beneficiary": account(to) if isinstance(to, bytes) else to}}
+    return {
+        "DepositAsset": {
+            "assets": assets,
+            "beneficiary": account(to) if isinstance(to, bytes) else to,
+        }
+    }
 
 
 def pay(place: Any, amount: int = KSM // 50) -> dict[str, Any]:
@@ -142,7 +148,9 @@ def batch(*calls: Call, method: str = "batch_all") -> Call:
 
 
 def give(to: bytes, amount: int = KSM) -> Call:
-    return Call(pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": to}, "value": amount})
+    return Call(
+        pallet="Balances", method="transfer_keep_alive", args={"dest": {"Id": to}, "value": amount}
+    )
 
 
 def remark() -> Call:
@@ -236,7 +244,11 @@ EXECUTED = (
     ),
     row("a deposit of all", H, "ok", "arrives", lambda x: execute(withdraw(K), deposit(x.a))),
     row(
-        "two receivers", H, "ok", "arrives", lambda x: execute(withdraw(K), deposit(x.a, PART), deposit(x.b))
+        "two receivers",
+        H,
+        "ok",
+        "arrives",
+        lambda x: execute(withdraw(K), deposit(x.a, PART), deposit(x.b)),
     ),
     row(
         "the remainder to an account of 20 bytes",
@@ -265,16 +277,27 @@ EXECUTED = (
         "an error handler that runs",
         *(H, "ok", "arrives"),
         lambda x: execute(
-            withdraw(K), {"SetErrorHandler": ["ClearError", deposit(x.b)]}, {"Trap": 1}, deposit(x.a)
+            withdraw(K),
+            {"SetErrorHandler": ["ClearError", deposit(x.b)]},
+            {"Trap": 1},
+            deposit(x.a),
         ),
     ),
     row(
         "an error handler that leaves a rest",
         *(H, "refused", "trapped"),
-        lambda x: execute(withdraw(K), {"SetErrorHandler": ["ClearError", deposit(x.b, PART)]}, {"Trap": 1}),
+        lambda x: execute(
+            withdraw(K), {"SetErrorHandler": ["ClearError", deposit(x.b, PART)]}, {"Trap": 1}
+        ),
         TRAPPED,
     ),
-    row("an error without a handler", H, "refused", "fails", lambda x: execute(withdraw(K), {"Trap": 1})),
+    row(
+        "an error without a handler",
+        H,
+        "refused",
+        "fails",
+        lambda x: execute(withdraw(K), {"Trap": 1}),
+    ),
     row(
         "a transfer out of the account",
         *(H, "ok", "arrives"),
@@ -283,7 +306,9 @@ EXECUTED = (
     row(
         "the same, and assets that nobody gets",
         *(H, "refused", "trapped"),
-        lambda x: execute({"TransferAsset": {"assets": [K], "beneficiary": account(x.a)}}, withdraw(K)),
+        lambda x: execute(
+            {"TransferAsset": {"assets": [K], "beneficiary": account(x.a)}}, withdraw(K)
+        ),
         TRAPPED,
     ),
     row(
@@ -295,7 +320,9 @@ EXECUTED = (
     row(
         "one of two assets",
         *(H, "refused", "trapped"),
-        lambda x: execute(withdraw(asset(USDT, 5 * USD), K), deposit(x.a, {"Wild": {"AllCounted": 1}})),
+        lambda x: execute(
+            withdraw(asset(USDT, 5 * USD), K), deposit(x.a, {"Wild": {"AllCounted": 1}})
+        ),
         TRAPPED,
     ),
     row(
@@ -307,7 +334,9 @@ EXECUTED = (
         "two assets to two receivers",
         *(H, "ok", "arrives"),
         lambda x: execute(
-            withdraw(asset(USDT, 5 * USD), K), deposit(x.a, exactly(asset(USDT, 5 * USD))), deposit(x.b)
+            withdraw(asset(USDT, 5 * USD), K),
+            deposit(x.a, exactly(asset(USDT, 5 * USD))),
+            deposit(x.b),
         ),
     ),
     row(
@@ -336,8 +365,20 @@ EXECUTED = (
         lambda x: execute(transact(bytes.fromhex("0a0300") + x.a + bytes.fromhex("070010a5d4e8"))),
         "executes Balances.transfer_keep_alive with Transact",
     ),
-    row("a remark in Transact", H, "ok", "arrives", lambda x: execute(withdraw(K), REMARK, deposit(x.a))),
-    row("fees that are bought", H, "ok", "arrives", lambda x: execute(withdraw(K), pay(UP), deposit(x.a))),
+    row(
+        "a remark in Transact",
+        H,
+        "ok",
+        "arrives",
+        lambda x: execute(withdraw(K), REMARK, deposit(x.a)),
+    ),
+    row(
+        "fees that are bought",
+        H,
+        "ok",
+        "arrives",
+        lambda x: execute(withdraw(K), pay(UP), deposit(x.a)),
+    ),
     row(
         "fees that are paid as V5 has it",
         *(H, "ok", "arrives"),
@@ -403,7 +444,9 @@ SENT = (
     row(
         "a teleport of a part, the rest deposited",
         *(R, "ok", "arrives"),
-        lambda x: on_relay(withdraw(K_HERE), teleport(pay(UP), deposit(x.a), assets=PART_HERE), deposit(x.b)),
+        lambda x: on_relay(
+            withdraw(K_HERE), teleport(pay(UP), deposit(x.a), assets=PART_HERE), deposit(x.b)
+        ),
     ),
     row(
         "a teleport to two receivers",
@@ -481,7 +524,9 @@ SENT = (
         lambda x: on_relay(
             withdraw(K_HERE),
             teleport(
-                pay(UP), reserve(pay(UP), deposit(x.a), assets=exactly(asset(UP, KSM // 2))), deposit(x.b)
+                pay(UP),
+                reserve(pay(UP), deposit(x.a), assets=exactly(asset(UP, KSM // 2))),
+                deposit(x.b),
             ),
         ),
     ),
@@ -491,7 +536,13 @@ SENT = (
         lambda x: on_relay(
             withdraw(K_HERE),
             {"PayFees": {"asset": asset(HERE, KSM // 20)}},
-            onward("RefundSurplus", deposit(x.a), kind="Teleport", dest=HUB_DOWN, fee=asset(HERE, KSM // 50)),
+            onward(
+                "RefundSurplus",
+                deposit(x.a),
+                kind="Teleport",
+                dest=HUB_DOWN,
+                fee=asset(HERE, KSM // 50),
+            ),
             "RefundSurplus",
             deposit(x.b),
         ),
@@ -506,7 +557,13 @@ SENT = (
         "a wrong reserve beside a Transact",
         *(R, "refused", "fails abroad"),
         lambda x: and_then(
-            "XcmPallet", DEX_DOWN, HERE, KSM, "LocalReserve", deposit(x.a), {"SetAppendix": [DEX_REMARK]}
+            "XcmPallet",
+            DEX_DOWN,
+            HERE,
+            KSM,
+            "LocalReserve",
+            deposit(x.a),
+            {"SetAppendix": [DEX_REMARK]},
         ),
         WRONG,
     ),
@@ -522,7 +579,13 @@ SENT = (
         "a wrong reserve out of the account",
         *(R, "refused", "fails"),
         lambda x: on_relay(
-            {"TransferReserveAsset": {"assets": [K_HERE], "dest": DEX_DOWN, "xcm": [pay(UP), deposit(x.a)]}}
+            {
+                "TransferReserveAsset": {
+                    "assets": [K_HERE],
+                    "dest": DEX_DOWN,
+                    "xcm": [pay(UP), deposit(x.a)],
+                }
+            }
         ),
         WRONG,
     ),
@@ -552,7 +615,9 @@ SENT = (
     row(
         "a reserve transfer to two receivers",
         *(H, "ok", "arrives"),
-        lambda x: and_then("PolkadotXcm", DEX, UP, KSM, "LocalReserve", deposit(x.a, PART), deposit(x.b)),
+        lambda x: and_then(
+            "PolkadotXcm", DEX, UP, KSM, "LocalReserve", deposit(x.a, PART), deposit(x.b)
+        ),
     ),
     row(
         "a reserve transfer to an account of 20 bytes",
@@ -659,7 +724,9 @@ WRAPPED = (
     row(
         "a trap in a batch in a batch",
         *(H, "refused", "trapped"),
-        lambda x: batch(batch(execute(withdraw(K), deposit(x.a, PART)), method="force_batch"), remark()),
+        lambda x: batch(
+            batch(execute(withdraw(K), deposit(x.a, PART)), method="force_batch"), remark()
+        ),
         TRAPPED,
     ),
     row("two transfers", H, "ok", "arrives", lambda x: batch(give(x.a), give(x.b, 2 * KSM))),
@@ -762,8 +829,16 @@ WRAPPED = (
         "two assets in a batch",
         *(D, "ok", "arrives"),
         lambda x: batch(
-            Call(pallet="Tokens", method="transfer", args={"dest": x.a, "currency_id": 5, "amount": KSM}),
-            Call(pallet="Balances", method="transfer_keep_alive", args={"dest": x.b, "value": 5 * KSM}),
+            Call(
+                pallet="Tokens",
+                method="transfer",
+                args={"dest": x.a, "currency_id": 5, "amount": KSM},
+            ),
+            Call(
+                pallet="Balances",
+                method="transfer_keep_alive",
+                args={"dest": x.b, "value": 5 * KSM},
+            ),
         ),
     ),
 )

@@ -1,4 +1,5 @@
-"""A node that is in the way of another: it can be killed in the middle of a request, stall, or lie about its genesis."""
+"""A node that is in the way of another: it can be killed in the middle of a request, stall, or lie
+about its genesis."""
 
 import asyncio
 import json
@@ -15,15 +16,18 @@ class Proxy(Server):
     def __init__(self, endpoint: str) -> None:
         super().__init__()
         self.endpoint = endpoint
-        #: `""`; `killed`: each connection is cut when the next question comes; `stalls`: questions are swallowed;
-        #: `lies`: the genesis is another.
+        #: `""`; `killed`: each connection is cut when the next question comes; `stalls`: questions
+        #: are swallowed; `lies`: the genesis is another.
         self.fault = ""
         #: The methods that came.
         self.asked: list[str] = []
 
     async def talk(self, http: web.Request, socket: web.WebSocketResponse) -> None:
         asked_for_genesis: set[Any] = set()
-        async with ClientSession() as session, session.ws_connect(self.endpoint, max_msg_size=0) as node:
+        async with (
+            ClientSession() as session,
+            session.ws_connect(self.endpoint, max_msg_size=0) as node,
+        ):
 
             async def back() -> None:
                 async for message in node:

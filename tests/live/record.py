@@ -1,6 +1,7 @@
 """Records the live tests anew, each module on chains that were just started.
 
-The environment names the command that starts them, see CONTRIBUTING.md.  Pass the names of modules to record only those:
+The environment names the command that starts them, see CONTRIBUTING.md.  Pass the names of modules
+to record only those:
 
     SCENARIOCTL_RIG="path/to/rig" python -m tests.live.record test_check test_costs
 """
@@ -50,7 +51,8 @@ def main(names: list[str]) -> int:
     rig = os.environ.get("SCENARIOCTL_RIG")
     if not rig:
         sys.exit(
-            "SCENARIOCTL_RIG is not set. Set it to the command that starts the chains, see CONTRIBUTING.md"
+            "SCENARIOCTL_RIG is not set. Set it to the command that starts the chains, see "
+            "CONTRIBUTING.md"
         )
     paths = sorted(ROOT.glob("tests/live/test_*.py"))
     modules = names or [path.stem for path in paths if path.stem not in NOT_REPLAYED]

@@ -1,7 +1,8 @@
-"""The metadata of recorded runtimes: without its documentation, compressed, a file for each content.
+"""The metadata of recorded runtimes: without its documentation, compressed, a file for each
+content.
 
-A file's name says the runtime, the version of the metadata, and the start of its digest: two chains of one runtime may
-have other constants.
+A file's name says the runtime, the version of the metadata, and the start of its digest: two chains
+of one runtime may have other constants.
 """
 
 import lzma

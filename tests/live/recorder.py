@@ -1,6 +1,8 @@
-"""Conversations with nodes: recorded from live ones by a loopback proxy, replayed by a loopback server.
+"""Conversations with nodes: recorded from live ones by a loopback proxy, replayed by a loopback
+server.
 
-A runtime's metadata is kept once for all recordings, without its documentation: see recorded_metadata.py.
+A runtime's metadata is kept once for all recordings, without its documentation: see
+recorded_metadata.py.
 """
 
 import asyncio
@@ -22,7 +24,8 @@ from aiohttp import ClientSession, WSMsgType, web
 from tests.live.recorded_metadata import as_answered
 from tests.loopback import Server
 
-#: `test`, `method`, `params`; `result` or `error`; `notices` of the method `notice`; `times` where it came so often.
+#: `test`, `method`, `params`; `result` or `error`; `notices` of the method `notice`; `times` where
+#: it came so often.
 Exchange = dict[str, Any]
 #: An absent Option<OpaqueMetadata>.
 _NO_METADATA = "0x00"
@@ -47,12 +50,14 @@ def _ends_subscription(method: str) -> bool:
 
 
 def _current_test() -> str:
-    """Return the name of the test that runs, without its file: a fixture belongs to the test that it is made for."""
+    """Return the name of the test that runs, without its file: a fixture belongs to the test that
+    it is made for."""
     return os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]
 
 
 class Recorder(Server):
-    """Passes every message to a live node and back, and keeps requests, answers, notices and the metadata."""
+    """Passes every message to a live node and back, and keeps requests, answers, notices and the
+    metadata."""
 
     def __init__(self, endpoint: str) -> None:
         super().__init__()
@@ -66,7 +71,10 @@ class Recorder(Server):
         asked: dict[Any, Exchange] = {}
         metadata: set[Any] = set()
         subscribed: dict[str, Exchange] = {}
-        async with ClientSession() as session, session.ws_connect(self.endpoint, max_msg_size=0) as node:
+        async with (
+            ClientSession() as session,
+            session.ws_connect(self.endpoint, max_msg_size=0) as node,
+        ):
 
             async def back() -> None:
                 async for message in node:
@@ -86,7 +94,11 @@ class Recorder(Server):
                     if is_metadata(method, params):
                         metadata.add(request["id"])
                     elif _is_kept(params):
-                        exchange: Exchange = {"test": _current_test(), "method": method, "params": params}
+                        exchange: Exchange = {
+                            "test": _current_test(),
+                            "method": method,
+                            "params": params,
+                        }
                         self.exchanges.append(exchange)
                         asked[request["id"]] = exchange
                     if _ends_subscription(method):
@@ -101,12 +113,16 @@ class Recorder(Server):
             self.metadata.add(bytes.fromhex(result[2:]))
 
 
-def _keep(message: dict[str, Any], asked: dict[Any, Exchange], subscribed: dict[str, Exchange]) -> None:
+def _keep(
+    message: dict[str, Any], asked: dict[Any, Exchange], subscribed: dict[str, Exchange]
+) -> None:
     if "id" in message:
         exchange = asked.pop(message["id"], None)
         if exchange is not None:
             exchange |= {key: message[key] for key in ("result", "error") if key in message}
-            if isinstance(message.get("result"), str) and not _ends_subscription(exchange["method"]):
+            if isinstance(message.get("result"), str) and not _ends_subscription(
+                exchange["method"]
+            ):
                 subscribed[message["result"]] = exchange
     elif message["params"]["subscription"] in subscribed:
         exchange = subscribed[message["params"]["subscription"]]
@@ -115,9 +131,11 @@ def _keep(message: dict[str, Any], asked: dict[Any, Exchange], subscribed: dict[
 
 
 class Replay(Server):
-    """Answers as a recorded node did: in each test every request with what it got there, in the order of then.
+    """Answers as a recorded node did: in each test every request with what it got there, in the
+    order of then.
 
-    The last answer repeats, and what a test did not ask then is answered as in the first one that did.
+    The last answer repeats, and what a test did not ask then is answered as in the first one that
+    did.
     """
 
     def __init__(self, exchanges: list[Exchange], metadata: Mapping[int, bytes]) -> None:
@@ -150,7 +168,9 @@ class Replay(Server):
         else:
             exchange = _not_recorded(method, params)
         await socket.send_str(
-            _answer(request, {name: exchange[name] for name in ("result", "error") if name in exchange})
+            _answer(
+                request, {name: exchange[name] for name in ("result", "error") if name in exchange}
+            )
         )
         for notice in exchange.get("notices", ()):
             body = {"subscription": exchange["result"], "result": notice}
@@ -195,14 +215,23 @@ class Conversations:
 
 
 def write_conversations(path: Path, conversations: Conversations) -> None:
-    """Write a module's conversations, an exchange to a line; long results that come again are written once."""
+    """Write a module's conversations, an exchange to a line; long results that come again are
+    written once."""
     chains = {name: _folded(exchanges) for name, exchanges in conversations.chains.items()}
     seen = Counter(
-        text for exchanges in chains.values() for text in map(_result, exchanges) if len(text) > _SHORT
+        text
+        for exchanges in chains.values()
+        for text in map(_result, exchanges)
+        if len(text) > _SHORT
     )
-    values = {text: number for number, text in enumerate(text for text, times in seen.items() if times > 1)}
+    values = {
+        text: number
+        for number, text in enumerate(text for text, times in seen.items() if times > 1)
+    }
     told = {
-        name: ",\n".join(_told(list(exchanges), test, values) for test, exchanges in _by_test(chain))
+        name: ",\n".join(
+            _told(list(exchanges), test, values) for test, exchanges in _by_test(chain)
+        )
         for name, chain in chains.items()
     }
     parts = [
@@ -210,7 +239,9 @@ def write_conversations(path: Path, conversations: Conversations) -> None:
         f'"metadata":{json.dumps(conversations.metadata, indent=0)}',
         f'"signatures":{json.dumps(conversations.signatures, indent=0)}',
         '"values":[\n' + ",\n".join(values) + "\n]",
-        '"chains":{\n' + ",\n".join(f'"{name}":{{\n{text}\n}}' for name, text in told.items()) + "\n}",
+        '"chains":{\n'
+        + ",\n".join(f'"{name}":{{\n{text}\n}}' for name, text in told.items())
+        + "\n}",
     ]
     path.write_text("{" + ",\n".join(parts) + "}\n")
 
@@ -283,7 +314,8 @@ def _compact(value: Any) -> str:
 
 
 class _Mode:
-    """How the tests run: with a *salt* where they are recorded or replayed, *hurried* where they are replayed."""
+    """How the tests run: with a *salt* where they are recorded or replayed, *hurried* where they
+    are replayed."""
 
     def __init__(self) -> None:
         self.salt = ""
@@ -298,7 +330,8 @@ _mode = _Mode()
 
 
 def fresh(count: int) -> bytes:
-    """Return random bytes; recorded and replayed, the same ones each time that a test draws them."""
+    """Return random bytes; recorded and replayed, the same ones each time that a test draws
+    them."""
     if not _mode.salt:
         return os.urandom(count)
     test = _current_test()
@@ -314,13 +347,15 @@ def pause(seconds: float) -> None:
 
 
 def clock() -> float:
-    """Return a time that only pauses move: who waits by it asks as often in a replay as was recorded."""
+    """Return a time that only pauses move: who waits by it asks as often in a replay as was
+    recorded."""
     return _mode.paused
 
 
 @contextmanager
 def repeatable(salt: str, signatures: dict[str, str], *, hurried: bool = False) -> Iterator[None]:
-    """Draw from *salt*, and sign as in *signatures*, which keeps what is signed for the first time."""
+    """Draw from *salt*, and sign as in *signatures*, which keeps what is signed for the first
+    time."""
     from substrateinterface import Keypair
 
     with pytest.MonkeyPatch.context() as patch:

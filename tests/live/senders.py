@@ -92,11 +92,17 @@ class Sender:
 
     def sends_all(self, *, keep_alive: bool) -> Call:
         dest = account_argument(self.table, "Balances", "transfer_all", "dest", ALICE.public_key)
-        return Call(pallet="Balances", method="transfer_all", args={"dest": dest, "keep_alive": keep_alive})
+        return Call(
+            pallet="Balances", method="transfer_all", args={"dest": dest, "keep_alive": keep_alive}
+        )
 
-    def sends_asset(self, amount: int, method: str = "transfer", asset: int = USDT, to: bytes = b"") -> Call:
+    def sends_asset(
+        self, amount: int, method: str = "transfer", asset: int = USDT, to: bytes = b""
+    ) -> Call:
         target = {"Id": to or ALICE.public_key}
-        return Call(pallet="Assets", method=method, args={"id": asset, "target": target, "amount": amount})
+        return Call(
+            pallet="Assets", method=method, args={"id": asset, "target": target, "amount": amount}
+        )
 
     def sends_token(self, amount: int, currency: int = 10, method: str = "transfer") -> Call:
         args = {"dest": ALICE.public_key, "currency_id": currency, "amount": amount}
@@ -132,7 +138,9 @@ def remark(text: bytes = b"paid") -> Call:
 
 
 def set_currency(currency: int) -> Call:
-    return Call(pallet="MultiTransactionPayment", method="set_currency", args={"currency": currency})
+    return Call(
+        pallet="MultiTransactionPayment", method="set_currency", args={"currency": currency}
+    )
 
 
 def halves(s: Sender, total: int, method: str) -> Call:
@@ -146,7 +154,9 @@ def add_proxy(s: Sender) -> Call:
 
 
 def proxy_deposit(s: Sender) -> int:
-    base, factor = (s.table.constant("Proxy", name) for name in ("ProxyDepositBase", "ProxyDepositFactor"))
+    base, factor = (
+        s.table.constant("Proxy", name) for name in ("ProxyDepositBase", "ProxyDepositFactor")
+    )
     return int(base + factor)
 
 
@@ -169,7 +179,11 @@ def multisig_deposit(s: Sender) -> int:
 
 
 def create_asset(s: Sender) -> Call:
-    args = {"id": 50_000_000 + int.from_bytes(fresh(3)), "admin": {"Id": s.account}, "min_balance": 1}
+    args = {
+        "id": 50_000_000 + int.from_bytes(fresh(3)),
+        "admin": {"Id": s.account},
+        "min_balance": 1,
+    }
     return Call(pallet="Assets", method="create", args=args)
 
 
@@ -187,7 +201,11 @@ def execute(s: Sender, amount: int) -> Call:
         },
     ]
     args = {"message": {"V5": program}, "max_weight": {"ref_time": 10**10, "proof_size": 10**5}}
-    return Call(pallet="XcmPallet" if s.chain.role == "relay" else "PolkadotXcm", method="execute", args=args)
+    return Call(
+        pallet="XcmPallet" if s.chain.role == "relay" else "PolkadotXcm",
+        method="execute",
+        args=args,
+    )
 
 
 def swap_on_hub(s: Sender, amount: int) -> Call:

@@ -50,7 +50,8 @@ def sign(app: Application, chain: Chain, call_data: bytes, key: Keypair) -> byte
 
 
 def send(app: Application, chain: Chain, call: Call | bytes, key: Keypair) -> list[Event]:
-    """Sign and submit a call, and return the events of the block that it is in; RuntimeError if it failed there."""
+    """Sign and submit a call, and return the events of the block that it is in; RuntimeError if it
+    failed there."""
     client = app.client(chain)
     data = call if isinstance(call, bytes) else finish(client.table()).encode_call(call)
     before, _ = finish(client.head())
@@ -73,25 +74,37 @@ def blocks_after(app: Application, chain: Chain, number: int) -> Iterator[list[E
         while number < head:
             number += 1
             block = finish(client.call("chain_getBlockHash", number))
-            yield [_event(row["event"]) for row in finish(client.storage("System", "Events", at=block))]
+            yield [
+                _event(row["event"]) for row in finish(client.storage("System", "Events", at=block))
+            ]
         pause(0.1)
 
 
-def credit_of(app: Application, chain: Chain, events: Sequence[Event], asset: Asset, account: bytes) -> int:
+def credit_of(
+    app: Application, chain: Chain, events: Sequence[Event], asset: Asset, account: bytes
+) -> int:
     """Return how much of *asset* the *events* of *chain* leave *account*, raw."""
     changes = read_balance_changes(events, chain, app.assets)
-    return sum(each.value for each in changes if (each.account, each.asset.id) == (account, asset.id))
+    return sum(
+        each.value for each in changes if (each.account, each.asset.id) == (account, asset.id)
+    )
 
 
 def act_as_root(app: Application, chain: Chain, *calls: Call) -> list[Event]:
-    """Have the scheduler make small *calls* as root, and return the events of the block in which it did."""
+    """Have the scheduler make small *calls* as root, and return the events of the block in which it
+    did."""
     client = app.client(chain)
     table = finish(client.table())
     number, _ = finish(client.head())
     key = storage_key(table, "Scheduler", "Agenda", [number + 1])
     agenda = finish(client.storage("Scheduler", "Agenda", number + 1))
     for call in calls:
-        task = {"maybe_id": None, "priority": 0, "maybe_periodic": None, "origin": {"system": "Root"}}
+        task = {
+            "maybe_id": None,
+            "priority": 0,
+            "maybe_periodic": None,
+            "origin": {"system": "Root"},
+        }
         agenda = [*agenda, {**task, "call": {"Inline": table.encode_call(call)}}]
     value = "0x" + table.encode(key.entry.value_type, agenda).hex()
     finish(client.submit("dev_setStorage", [[key.hex, value]]))
@@ -112,7 +125,10 @@ def price_fees(app: Application, dex: Chain) -> None:
 
 def has_prices(app: Application, dex: Chain) -> bool:
     """Tell whether the prices are still there: a late block takes them away."""
-    return finish(app.client(dex).storage("MultiTransactionPayment", "AcceptedCurrencyPrice", 10)) is not None
+    return (
+        finish(app.client(dex).storage("MultiTransactionPayment", "AcceptedCurrencyPrice", 10))
+        is not None
+    )
 
 
 def wait_for_quiet(app: Application, chain: Chain) -> None:
@@ -127,7 +143,8 @@ def wait_for_quiet(app: Application, chain: Chain) -> None:
 
 
 def tell_relay(app: Application, relay: Chain, chain: Chain) -> None:
-    """Let the relay chain have the newest block of a parachain, as it would; on a rig it has none."""
+    """Let the relay chain have the newest block of a parachain, as it would; on a rig it has
+    none."""
     header = finish(app.client(chain).call("chain_getHeader"))
     logs = [bytes.fromhex(log[2:]) for log in header["digest"]["logs"]]
     encoded = b"".join(
@@ -171,7 +188,8 @@ def fund_teleports(app: Application, relay: Chain, hub: Chain, key: Keypair) -> 
 
 
 def create_fee_pool(app: Application, hub: Chain, number: int, key: Keypair) -> None:
-    """Make a pool of the native asset and a trust-backed one, if there is none: the Asset Hub takes fees in it from then on."""
+    """Make a pool of the native asset and a trust-backed one, if there is none: the Asset Hub takes
+    fees in it from then on."""
     asset = {
         "parents": 0,
         "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": number}]},
@@ -181,7 +199,11 @@ def create_fee_pool(app: Application, hub: Chain, number: int, key: Keypair) -> 
     send(
         app,
         hub,
-        Call(pallet="AssetConversion", method="create_pool", args={"asset1": _NATIVE, "asset2": asset}),
+        Call(
+            pallet="AssetConversion",
+            method="create_pool",
+            args={"asset1": _NATIVE, "asset2": asset},
+        ),
         key,
     )
     native_amount, amount = POOL_LIQUIDITY

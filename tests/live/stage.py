@@ -32,7 +32,12 @@ _RICH = 10**18
 def multisig_of_one(member: bytes) -> bytes:
     """Return the multisig account of *member* and Bob, for which one signature is enough."""
     members = sorted((member, BOB.public_key))
-    seed = b"modlpy/utilisuba" + encode_compact(len(members)) + b"".join(members) + (1).to_bytes(2, "little")
+    seed = (
+        b"modlpy/utilisuba"
+        + encode_compact(len(members))
+        + b"".join(members)
+        + (1).to_bytes(2, "little")
+    )
     return blake2b(seed, digest_size=32).digest()
 
 
@@ -54,7 +59,9 @@ class Stage:
             for number, decimals in {**POOLED, 10: 6}.items():
                 if number:
                     held = {"free": 10 ** (decimals + 7), "reserved": 0, "frozen": 0}
-                    self.world.put("liveOmnipool", "Tokens", "Accounts", ACTOR.public_key, number, value=held)
+                    self.world.put(
+                        "liveOmnipool", "Tokens", "Accounts", ACTOR.public_key, number, value=held
+                    )
             return
         fund_teleports(self.app, self.world.chain("liveRelay"), self.world.chain("liveHub"), ALICE)
         if mode == "system":
@@ -67,10 +74,14 @@ class Stage:
     def _prepare_exchange(self) -> None:
         relay, hub = self.world.chain("liveRelay"), self.world.chain("liveHub")
         create_fee_pool(self.app, hub, 1984, ALICE)
-        down = and_then("XcmPallet", HUB_DOWN, HERE, 2000 * KSM, "Teleport", deposit(ALICE.public_key))
+        down = and_then(
+            "XcmPallet", HUB_DOWN, HERE, 2000 * KSM, "Teleport", deposit(ALICE.public_key)
+        )
         self._done(relay, down, ALICE)
         for place, amount in ((UP, 400 * KSM), (USDT, 100_000 * USD)):
-            backing = and_then("PolkadotXcm", DEX, place, amount, "LocalReserve", deposit(ACTOR.public_key))
+            backing = and_then(
+                "PolkadotXcm", DEX, place, amount, "LocalReserve", deposit(ACTOR.public_key)
+            )
             self._done(hub, backing, ALICE)
         for who, amount in ((ACTOR, 100_000 * USD), (BOB, 50 * USD)):
             dollars = {"id": 1984, "target": {"Id": who.public_key}, "amount": amount}
@@ -86,7 +97,9 @@ class Stage:
     def _done(self, chain: Chain, call: Call, key: Keypair) -> None:
         outcome = self.world.submit(chain, call, key)
         if outcome.real != "arrives":
-            raise RuntimeError(f"{chain.name}: {call.pallet}.{call.method}: {outcome.real}, {outcome.why}")
+            raise RuntimeError(
+                f"{chain.name}: {call.pallet}.{call.method}: {outcome.real}, {outcome.why}"
+            )
 
     def cast(self, case: Case) -> tuple[Cast, Keypair]:
         """Return new accounts for *case*, and the key that signs."""
@@ -119,7 +132,9 @@ class Stage:
             assets=self.app.assets,
         ).call
 
-    def requested(self, source: str, destination: str, asset: str, amount: int, to: bytes) -> Transfer:
+    def requested(
+        self, source: str, destination: str, asset: str, amount: int, to: bytes
+    ) -> Transfer:
         chain = self.world.chain(source)
         return Transfer(
             source=chain,

@@ -1,4 +1,5 @@
-"""Balances on real runtimes: as another client reads them, and what can be sent as a dry run of the transfer lets go."""
+"""Balances on real runtimes: as another client reads them, and what can be sent as a dry run of the
+transfer lets go."""
 
 import json
 from collections.abc import Mapping
@@ -32,7 +33,9 @@ def chain(request: pytest.FixtureRequest) -> Live:
 
 
 @pytest.mark.acceptance
-def test_an_account_holds_what_another_client_reads(chain: Live, scenarioctl: Run, live_config: Path) -> None:
+def test_an_account_holds_what_another_client_reads(
+    chain: Live, scenarioctl: Run, live_config: Path
+) -> None:
     ended = scenarioctl(
         "--config", str(live_config), "balance", ALICE.ss58_address, chain.name, "--json", "--zero"
     )
@@ -81,7 +84,9 @@ class Holder:
 
     def sendable(self, asset: str) -> tuple[int, int]:
         """Return what the account can send, if it may be closed and if not."""
-        request = ReadBalances(address="0x" + self.account.hex(), chains=(self.chain.name,), zero=True)
+        request = ReadBalances(
+            address="0x" + self.account.hex(), chains=(self.chain.name,), zero=True
+        )
         rows = finish(read_balances(self.app, request)).answer["balances"]
         (row,) = [row for row in rows if row["asset"] == asset]
         assert row["transferable"] is not None
@@ -103,7 +108,8 @@ class Holder:
 
 
 def check(goes: Any, sendable: int) -> None:
-    """Hold the largest amount that can be sent against the runtime: it goes, and one more does not."""
+    """Hold the largest amount that can be sent against the runtime: it goes, and one more does
+    not."""
     if sendable:
         assert goes(sendable)
     assert not goes(sendable + 1)
@@ -161,14 +167,19 @@ def test_a_token_goes_as_far_as_said(
     check(lambda amount: holder.goes("Tokens", "transfer_keep_alive", **to, amount=amount), alive)
 
 
-def test_the_runtime_counts_every_asset_of_hydration_as_we_do(omnipool: Live, live_app: Application) -> None:
+def test_the_runtime_counts_every_asset_of_hydration_as_we_do(
+    omnipool: Live, live_app: Application
+) -> None:
     chain = live_app.registry.find(omnipool.name)
-    found = finish(live_app.client(chain).runtime_call("CurrenciesApi", "accounts", ALICE.public_key))
+    found = finish(
+        live_app.client(chain).runtime_call("CurrenciesApi", "accounts", ALICE.public_key)
+    )
     request = ReadBalances(address=ALICE.ss58_address, chains=(omnipool.name,))
     rows = finish(read_balances(live_app, request)).answer["balances"]
 
     theirs = {
-        str(number): tuple(row[name] for name in ("free", "reserved", "frozen")) for number, row in found
+        str(number): tuple(row[name] for name in ("free", "reserved", "frozen"))
+        for number, row in found
     }
     ours = {row["asset"]: figures(row) for row in rows}
     assert ours == {asset: theirs[asset] for asset in ours}

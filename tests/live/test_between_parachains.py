@@ -1,7 +1,8 @@
-"""From parachain to parachain, of one of which nothing is written: over the chain that backs the asset, by a check alone.
+"""From parachain to parachain, of one of which nothing is written: over the chain that backs the
+asset, by a check alone.
 
-The other one is Hydration, and so is this one, by another para id.  None of its assets is listed here: what it credits is
-known by its amount.
+The other one is Hydration, and so is this one, by another para id.  None of its assets is listed
+here: what it credits is known by its amount.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +43,8 @@ ALICE = dev_key("//Alice")
 USDT = "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"
 HDX = {"parents": 1, "interior": {"X2": [{"Parachain": 2034}, {"GeneralIndex": 0}]}}
 _DEPOSITS = ("Balances.Minted", "Assets.Issued", "Assets.Deposited", "Tokens.Deposited")
-#: source, destination, asset on the source, raw amount.  What comes first lets the parachain have some.
+#: source, destination, asset on the source, raw amount.  What comes first lets the parachain have
+#: some.
 ROUTES = (
     ("liveDex", "liveParachain", "10", 10**8),
     ("liveDex", "liveParachain", "5", 10**12),
@@ -57,7 +59,9 @@ ROUTES = (
 
 
 @pytest.fixture(scope="module")
-def app(relay: Live, asset_hub: Live, dex: Live, parachain: Live, live_config: Path) -> Iterator[Application]:
+def app(
+    relay: Live, asset_hub: Live, dex: Live, parachain: Live, live_config: Path
+) -> Iterator[Application]:
     assert relay.endpoint and asset_hub.endpoint and dex.endpoint and parachain.endpoint
     app = Application(load_settings({"config": str(live_config)}, {}))
     fund_teleports(app, app.registry.find("liveRelay"), app.registry.find("liveHub"), ALICE)
@@ -70,13 +74,18 @@ def app(relay: Live, asset_hub: Live, dex: Live, parachain: Live, live_config: P
 
 
 def deposit_backing(app: Application, name: str) -> None:
-    """Give the account of a parachain on the Asset Hub what its holders are owed, by two transfers."""
+    """Give the account of a parachain on the Asset Hub what its holders are owed, by two
+    transfers."""
     hub, chain = app.registry.find("liveHub"), app.registry.find(name)
     assert chain.para_id is not None
     sovereign = b"sibl" + chain.para_id.to_bytes(4, "little") + bytes(24)
     for pallet, method, arguments in (
         ("Balances", "transfer_keep_alive", {"dest": {"Id": sovereign}, "value": 10**14}),
-        ("Assets", "transfer_keep_alive", {"id": 1984, "target": {"Id": sovereign}, "amount": 10**10}),
+        (
+            "Assets",
+            "transfer_keep_alive",
+            {"id": 1984, "target": {"Id": sovereign}, "amount": 10**10},
+        ),
     ):
         send(app, hub, Call(pallet=pallet, method=method, args=arguments), ALICE)
 
@@ -105,12 +114,17 @@ def draft(
     raise RuntimeError("the parachains did not come to rest")
 
 
-def credited(app: Application, transaction: UnsignedTransaction, destination: str, to: bytes) -> int:
-    """Sign and broadcast *transaction*, and return what the last chain deposits to *to*, of whatever asset."""
+def credited(
+    app: Application, transaction: UnsignedTransaction, destination: str, to: bytes
+) -> int:
+    """Sign and broadcast *transaction*, and return what the last chain deposits to *to*, of
+    whatever asset."""
     source, last = app.registry.find(transaction.chain), app.registry.find(destination)
     before, _ = finish(app.client(last).head())
     tx = "0x" + sign(app, source, transaction.call_data, ALICE).hex()
-    assert finish(broadcast(app, Broadcast(chain=source.name, tx=tx, wait="in-block"))).answer["success"]
+    assert finish(broadcast(app, Broadcast(chain=source.name, tx=tx, wait="in-block"))).answer[
+        "success"
+    ]
     for events in blocks_after(app, last, before):
         for event in events:
             fields = event.fields
@@ -137,7 +151,11 @@ def test_what_is_predicted_arrives(
 def test_the_own_asset_of_a_parachain_goes_without_the_asset_hub(app: Application) -> None:
     """The other one has an id for it, which is not known here."""
     parachain = app.registry.find("liveParachain")
-    finish(app.client(parachain).call("dev_setStorage", {"AssetRegistry": {"LocationAssets": [[[HDX], 10]]}}))
+    finish(
+        app.client(parachain).call(
+            "dev_setStorage", {"AssetRegistry": {"LocationAssets": [[[HDX], 10]]}}
+        )
+    )
     to = fresh(32)
 
     transaction = draft(app, "liveDex", "liveParachain", "HDX", 10**13, to)

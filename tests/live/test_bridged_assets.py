@@ -1,4 +1,5 @@
-"""Assets from beyond a bridge between an Asset Hub and Hydration, which the rig has after they are made to exist there."""
+"""Assets from beyond a bridge between an Asset Hub and Hydration, which the rig has after they are
+made to exist there."""
 
 import tomllib
 from collections.abc import Iterator
@@ -56,7 +57,11 @@ class EtherNetwork(Network):
 
 @pytest.fixture(scope="module")
 def network(
-    relay: Live, asset_hub: Live, dex: Live, live_config: Path, tmp_path_factory: pytest.TempPathFactory
+    relay: Live,
+    asset_hub: Live,
+    dex: Live,
+    live_config: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[EtherNetwork]:
     assert relay.endpoint and asset_hub.endpoint and dex.endpoint
     document = tomllib.loads(live_config.read_text())
@@ -81,7 +86,13 @@ def create_ether(network: EtherNetwork) -> None:
         owned = dict.fromkeys(("owner", "issuer", "admin", "freezer"), account)
         network.write(
             "Asset",
-            {**owned, **nobody, "min_balance": 15 * 10**12, "is_sufficient": True, "status": "Live"},
+            {
+                **owned,
+                **nobody,
+                "min_balance": 15 * 10**12,
+                "is_sufficient": True,
+                "status": "Live",
+            },
         )
         minted = {"id": place(ETHER), "beneficiary": {"Id": account}, "amount": 100 * AMOUNT}
         send(app, hub, Call(pallet="ForeignAssets", method="mint", args=minted), ALICE)
@@ -99,7 +110,9 @@ def create_ether(network: EtherNetwork) -> None:
         }
         act_as_root(app, dex, Call(pallet="AssetRegistry", method="register", args=arguments))
         accepted = {"currency": NUMBER, "price": 2 * 10**15}
-        act_as_root(app, dex, Call(pallet="MultiTransactionPayment", method="add_currency", args=accepted))
+        act_as_root(
+            app, dex, Call(pallet="MultiTransactionPayment", method="add_currency", args=accepted)
+        )
     fund_teleports(app, network.relay, hub, ALICE)
     # What pays on the way back has to be backed too.
     transfer = Transfer(
@@ -114,7 +127,9 @@ def create_ether(network: EtherNetwork) -> None:
     wait_for_quiet(app, dex)
 
 
-@pytest.mark.parametrize(("source", "destination"), [("liveHub", "liveDex"), ("liveDex", "liveHub")])
+@pytest.mark.parametrize(
+    ("source", "destination"), [("liveHub", "liveDex"), ("liveDex", "liveHub")]
+)
 def test_what_is_predicted_arrives(network: EtherNetwork, source: str, destination: str) -> None:
     if source == "liveDex":
         # Backed by what went there.
@@ -129,5 +144,7 @@ def test_what_is_predicted_arrives(network: EtherNetwork, source: str, destinati
     assert (check.verdict, check.reasons) == ("ok", ())
     assert check.computed is not None and check.credited is not None
     assert (
-        check.computed.value == check.credited.value == network.arrived(transaction, destination, "ETH", to)
+        check.computed.value
+        == check.credited.value
+        == network.arrived(transaction, destination, "ETH", to)
     )

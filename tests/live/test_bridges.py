@@ -1,7 +1,9 @@
-"""The bridge between Polkadot and Kusama, each half of it: what a runtime sends, and what it does with what arrives.
+"""The bridge between Polkadot and Kusama, each half of it: what a runtime sends, and what it does
+with what arrives.
 
-No Bridge Hubs here join both networks.  The Asset Hub and its Bridge Hub are connected, so a message leaves and its cost
-can be compared; what comes from the other side is executed as it should arrive.
+No Bridge Hubs here join both networks.  The Asset Hub and its Bridge Hub are connected, so a
+message leaves and its cost can be compared; what comes from the other side is executed as it should
+arrive.
 """
 
 import tomllib
@@ -66,7 +68,8 @@ class Hubs:
         key = storage_key(table, pallet, entry, keys)
         finish(
             client.submit(
-                "dev_setStorage", [[key.hex, "0x" + table.encode(key.entry.value_type, value).hex()]]
+                "dev_setStorage",
+                [[key.hex, "0x" + table.encode(key.entry.value_type, value).hex()]],
             )
         )
 
@@ -123,7 +126,10 @@ def test_delivery_over_the_bridge_costs_what_is_predicted(hubs: Hubs) -> None:
     assert any(str(event) == "XcmpQueue.XcmpMessageSent" for event in events)
     # What stays behind is the other Asset Hub's.
     native = hubs.app.assets.native(hubs.hub)
-    assert credit_of(hubs.app, hubs.hub, events, native, sovereign_account_beyond(hubs.other)) == AMOUNT
+    assert (
+        credit_of(hubs.app, hubs.hub, events, native, sovereign_account_beyond(hubs.other))
+        == AMOUNT
+    )
     roles = {credit.role for credit in check.credits}
     assert roles == {f"sovereign account of {hubs.other.title}", "gets the delivery fee"}
 
@@ -150,7 +156,8 @@ def test_the_message_that_leaves_is_the_one_that_is_weighed(
         amount=10**10,
         beneficiary=fresh(32),
     )
-    # The gate would refuse some of these assets; their form is the one of those that it lets through.
+    # The gate would refuse some of these assets; their form is the one of those that it lets
+    # through.
     context = Plan(
         transfer=transfer,
         route=Route(first=first),
@@ -160,7 +167,9 @@ def test_the_message_that_leaves_is_the_one_that_is_weighed(
     )
 
     hop = finish(
-        try_call(hubs.app.client, hubs.app.registry, hubs.hub, build_call(context), ALICE.public_key)
+        try_call(
+            hubs.app.client, hubs.app.registry, hubs.hub, build_call(context), ALICE.public_key
+        )
     )
 
     assert (hop.failure, hop.unknown) == ("", "")
@@ -174,7 +183,8 @@ def test_the_message_that_leaves_is_the_one_that_is_weighed(
 
 
 def test_what_comes_over_the_bridge_arrives_as_computed(hubs: Hubs) -> None:
-    """The native asset comes home: the account of the other Asset Hub holds it, and trust, weight and price are the runtime's."""
+    """The native asset comes home: the account of the other Asset Hub holds it, and trust, weight
+    and price are the runtime's."""
     client = hubs.app.client(hubs.hub)
     holder = sovereign_account_beyond(hubs.other)
     account = finish(client.storage("System", "Account", holder))
@@ -186,7 +196,9 @@ def test_what_comes_over_the_bridge_arrives_as_computed(hubs: Hubs) -> None:
     hop = finish(try_message(hubs.app.client, hubs.app.registry, message))
     native = hubs.app.assets.native(hubs.hub)
     remark = Call(pallet="System", method="remark", args={"remark": b""})
-    tried = Trial(clients=hubs.app.client, assets=hubs.app.assets, chain=hubs.other, sender=to, call=remark)
+    tried = Trial(
+        clients=hubs.app.client, assets=hubs.app.assets, chain=hubs.other, sender=to, call=remark
+    )
     ledger = finish(read_ledger(tried, hop))
     computed = finish(compute_arrival(hubs.app.client, [ledger])).assets[""]
 

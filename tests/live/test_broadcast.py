@@ -1,4 +1,5 @@
-"""Built by the program, signed here by a dev key, assembled and broadcast by the program: on real runtimes."""
+"""Built by the program, signed here by a dev key, assembled and broadcast by the program: on real
+runtimes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ from tests.signing import dev_key, ecdsa_signature, ed25519_key
 
 pytestmark = pytest.mark.live
 
-#: What each transfer moves: well above every existential deposit, in the smallest unit of the native asset.
+#: What each transfer moves: well above every existential deposit, in the smallest unit of the
+#: native asset.
 AMOUNT = 5 * 10**12
 #: Chain -> its native asset.
 NATIVE = {"liveRelay": "KSM", "liveHub": "KSM", "liveDex": "HDX"}
@@ -57,7 +59,9 @@ def by_ed25519() -> Wallet:
 
 def by_ecdsa() -> Wallet:
     seed = fresh(32)
-    return Wallet(account=ecdsa_signature(b"", seed)[0], sign=lambda data: ecdsa_signature(data, seed)[1])
+    return Wallet(
+        account=ecdsa_signature(b"", seed)[0], sign=lambda data: ecdsa_signature(data, seed)[1]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +93,8 @@ class Tool:
 
     def transfer(self, chain: str, to: bytes, *, onto: str = "", amount: int = AMOUNT) -> str:
         answer = self.asked(
-            "xcm", "asset-transfer", "--from", chain, "--to", onto or chain, "--assetid", NATIVE[chain],
+            "xcm", "asset-transfer", "--from", chain, "--to", onto or chain, "--assetid", NATIVE[
+                chain],
             "--amount", str(amount), "--destinationaddress", "0x" + to.hex(),
         )  # fmt: skip
         return str(answer["txdata"])
@@ -126,7 +131,9 @@ def test_what_is_broadcast_moves_the_balance(
 ) -> None:
     # Not from Alice's account: on a rig she may earn the fees of the blocks.
     sender, receiver = stranger(), stranger().account
-    tool.broadcast(name, tool.signed(name, tool.transfer(name, sender.account, amount=10 * AMOUNT), alice()))
+    tool.broadcast(
+        name, tool.signed(name, tool.transfer(name, sender.account, amount=10 * AMOUNT), alice())
+    )
 
     answer = tool.broadcast(name, tool.signed(name, tool.transfer(name, receiver), sender), wait)
 
@@ -155,7 +162,9 @@ def test_other_kinds_of_keys_sign_too(
     relay: Live, asset_hub: Live, dex: Live, tool: Tool, name: str, kind: Callable[[], Wallet]
 ) -> None:
     wallet, receiver = kind(), stranger().account
-    tool.broadcast(name, tool.signed(name, tool.transfer(name, wallet.account, amount=10 * AMOUNT), alice()))
+    tool.broadcast(
+        name, tool.signed(name, tool.transfer(name, wallet.account, amount=10 * AMOUNT), alice())
+    )
 
     answer = tool.broadcast(name, tool.signed(name, tool.transfer(name, receiver), wallet))
 
@@ -192,7 +201,9 @@ def test_the_same_cannot_be_sent_again(relay: Live, tool: Tool) -> None:
     assert "is already used, the next one is" in error
 
 
-def test_a_transaction_for_another_chain_is_not_sent(relay: Live, asset_hub: Live, tool: Tool) -> None:
+def test_a_transaction_for_another_chain_is_not_sent(
+    relay: Live, asset_hub: Live, tool: Tool
+) -> None:
     """They share a genesis hash on the rig: what tells them apart there is their runtimes."""
     # So that this chain's runtime is known here.
     tool.transfer("liveRelay", alice().account)
@@ -229,13 +240,16 @@ def test_an_account_that_cannot_pay_is_refused_by_the_chain(relay: Live, tool: T
 
     assert code == 6
     assert error.startswith(
-        "liveRelay refused the transaction, its sender cannot pay the fee, or must keep the existential deposit (the node"
+        "liveRelay refused the transaction, its sender cannot pay the fee, or must keep "
+        "the existential deposit (the node"
     )
 
 
 def test_one_that_fails_in_its_block_says_why(relay: Live, tool: Tool) -> None:
     everything = tool.free("liveRelay", alice().account) * 2
-    tx = tool.signed("liveRelay", tool.transfer("liveRelay", stranger().account, amount=everything), alice())
+    tx = tool.signed(
+        "liveRelay", tool.transfer("liveRelay", stranger().account, amount=everything), alice()
+    )
 
     ended = tool("--json", "broadcast", "liveRelay", tx, "--wait", "in-block")
 
@@ -245,7 +259,9 @@ def test_one_that_fails_in_its_block_says_why(relay: Live, tool: Tool) -> None:
 
 
 def test_an_expired_signature_is_not_sent(relay: Live, tool: Tool) -> None:
-    tx = tool.signed("liveRelay", tool.transfer("liveRelay", stranger().account), alice(), "--era", "4")
+    tx = tool.signed(
+        "liveRelay", tool.transfer("liveRelay", stranger().account), alice(), "--era", "4"
+    )
     for _ in range(5):
         other = tool.signed("liveRelay", tool.transfer("liveRelay", stranger().account), alice())
         tool.broadcast("liveRelay", other)

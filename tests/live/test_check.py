@@ -1,4 +1,5 @@
-"""Checks before signing, held against what then happens; and the ways to lose money, each refused."""
+"""Checks before signing, held against what then happens; and the ways to lose money, each
+refused."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,8 @@ ALICE = dev_key("//Alice")
 USDT = 1984
 NATIVE = {"parents": 1, "interior": "Here"}
 USDT_PLACE = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": USDT}]}}
-#: source, destination, asset on the source, raw amount; in an order in which each backs those after it.
+#: source, destination, asset on the source, raw amount; in an order in which each backs those after
+#: it.
 ROUTES = (
     ("liveRelay", "liveHub", "native", 10**12),
     ("liveHub", "liveRelay", "native", 10**12),
@@ -64,7 +66,9 @@ def network(relay: Live, asset_hub: Live, dex: Live, live_config: Path) -> Itera
 
 def accepted_assets(network: Network) -> list[Any]:
     answer = finish(
-        network.app.client(network.hub).runtime_call("XcmPaymentApi", "query_acceptable_payment_assets", 5)
+        network.app.client(network.hub).runtime_call(
+            "XcmPaymentApi", "query_acceptable_payment_assets", 5
+        )
     )
     return [asset["V5"] for asset in answer["Ok"]]
 
@@ -80,14 +84,26 @@ def test_on_every_route_what_is_predicted_arrives(network: Network) -> None:
         assert check.computed is not None
         assert check.credited is not None
         arrived = network.arrived(transaction, destination, asset, to)
-        rows.append((source, destination, asset, amount, check.computed.value, check.credited.value, arrived))
+        rows.append(
+            (
+                source,
+                destination,
+                asset,
+                amount,
+                check.computed.value,
+                check.credited.value,
+                arrived,
+            )
+        )
 
     print(
-        "\nroute                      asset    amount           computed         dry run          arrived  deviation"
+        "\nroute                      asset    amount           computed         dry run   "
+        "       arrived  deviation"
     )
     for source, destination, asset, amount, computed, credited, arrived in rows:
         print(
-            f"{source[4:]:>5} > {destination[4:]:<16} {asset:>6} {amount:>16} {computed:>16} {credited:>16} {arrived:>16}  {arrived - computed}"
+            f"{source[4:]:>5} > {destination[4:]:<16} {asset:>6} {amount:>16} "
+            f"{computed:>16} {credited:>16} {arrived:>16}  {arrived - computed}"
         )
     assert [(row[4], row[5]) for row in rows] == [(row[6], row[6]) for row in rows]
 
@@ -118,8 +134,11 @@ def test_the_fee_predicted_is_the_fee_taken(network: Network) -> None:
 
     events = send(network.app, network.relay, transaction.call_data, ALICE)
 
-    taken = next(event.fields["actual_fee"] for event in events if event.name == "TransactionFeePaid")
-    # The test signs with an immortal era, one byte shorter than the mortal one that is reckoned with.
+    taken = next(
+        event.fields["actual_fee"] for event in events if event.name == "TransactionFeePaid"
+    )
+    # The test signs with an immortal era, one byte shorter than the mortal one that is reckoned
+    # with.
     assert 0 <= predicted - taken < predicted // 50
 
 
@@ -138,7 +157,10 @@ class TestMoneyTraps:
 
         assert check.verdict == "refused"
         # The Asset Hub says that it takes HDX by teleport, so that no reserve transfer is tried.
-        filtered = "liveDex refuses the call: PolkadotXcm.Filtered, the runtime does not allow this message"
+        filtered = (
+            "liveDex refuses the call: PolkadotXcm.Filtered, the runtime does not allow this "
+            "message"
+        )
         assert f"as a teleport: {filtered}" in check.reasons
         assert {reason.partition(": ")[2] for reason in check.reasons} == {filtered}
 
@@ -154,7 +176,9 @@ class TestMoneyTraps:
             check=True,
         )
 
-        with pytest.raises(ChainRefused, match="the check refuses this transaction: as a teleport: "):
+        with pytest.raises(
+            ChainRefused, match="the check refuses this transaction: as a teleport: "
+        ):
             finish(asset_transfer(network.app, request))
 
     def test_a_wrong_reserve_that_every_chain_would_take_is_refused(self, network: Network) -> None:
@@ -165,7 +189,9 @@ class TestMoneyTraps:
             args={
                 **down.args,
                 "dest": {"V5": {"parents": 0, "interior": {"X1": [{"Parachain": 2034}]}}},
-                "assets": {"V5": [{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": 10**12}}]},
+                "assets": {
+                    "V5": [{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": 10**12}}]
+                },
                 "remote_fees_id": {"V5": {"parents": 0, "interior": "Here"}},
             },
         )
@@ -184,7 +210,8 @@ class TestMoneyTraps:
         assert down_check.reasons == (says("DOT", "liveRelay", "liveDex", "liveHub"),)
         assert down_check.verdict == up_check.verdict == "refused"
         assert any(
-            "with liveRelay as its reserve, but liveHub backs it" in reason for reason in up_check.reasons
+            "with liveRelay as its reserve, but liveHub backs it" in reason
+            for reason in up_check.reasons
         )
 
     def test_an_arrival_below_the_existential_deposit_is_refused(self, network: Network) -> None:
@@ -224,17 +251,25 @@ class TestMoneyTraps:
 
         check = network.check_bytes(network.relay, call)
 
-        assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "ok", "failed"])
+        assert (check.verdict, [stop.outcome for stop in check.stops]) == (
+            "refused",
+            ["ok", "ok", "failed"],
+        )
         failed, trapped = check.reasons
         assert failed == says("liveDex", "TooExpensive")
         assert "DOT would be trapped on liveDex: nobody would receive it." in trapped
 
-    def test_more_set_aside_for_the_last_hop_than_arrives_is_refused(self, network: Network) -> None:
+    def test_more_set_aside_for_the_last_hop_than_arrives_is_refused(
+        self, network: Network
+    ) -> None:
         call = network.build(network.relay, network.dex, "native", 10**12, last_hop_fee=10**12)
 
         check = network.check_bytes(network.relay, call)
 
-        assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "ok", "failed"])
+        assert (check.verdict, [stop.outcome for stop in check.stops]) == (
+            "refused",
+            ["ok", "ok", "failed"],
+        )
         failed, trapped = check.reasons
         assert failed == says("liveDex", "NotHoldingFees")
         assert "DOT would be trapped on liveDex: nobody would receive it." in trapped
@@ -256,7 +291,9 @@ def without_pool(network: Network) -> Iterator[Network]:
     kept = [finish(client.call("state_getStorage", key)) for key in keys]
     finish(client.call("dev_setStorage", [[key, None] for key in keys]))
     yield network
-    finish(client.call("dev_setStorage", [[key, value] for key, value in zip(keys, kept, strict=True)]))
+    finish(
+        client.call("dev_setStorage", [[key, value] for key, value in zip(keys, kept, strict=True)])
+    )
 
 
 class TestFeeAssetThatIsNotAccepted:
@@ -291,7 +328,8 @@ class TestFeeAssetThatIsNotAccepted:
         assert _computed(check) == arrived == 100 * 10**6
         assert len(transaction.warnings) == 1
         assert transaction.warnings[0].endswith(
-            "KSM goes along and pays the fee on liveHub, which takes none in USDT; what is left of it is the receiver's"
+            "KSM goes along and pays the fee on liveHub, which takes none in USDT; what is "
+            "left of it is the receiver's"
         )
 
     def test_a_single_asset_made_by_hand_is_refused(self, without_pool: Network) -> None:
@@ -299,7 +337,10 @@ class TestFeeAssetThatIsNotAccepted:
 
         check = without_pool.check_bytes(without_pool.dex, call)
 
-        assert (check.verdict, [stop.outcome for stop in check.stops]) == ("refused", ["ok", "failed"])
+        assert (check.verdict, [stop.outcome for stop in check.stops]) == (
+            "refused",
+            ["ok", "failed"],
+        )
         assert "TooExpensive" in check.reasons[0]
 
 

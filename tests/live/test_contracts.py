@@ -1,4 +1,5 @@
-"""Contracts that are deployed on real runtimes are found where they live, in pallet-contracts and in pallet-revive."""
+"""Contracts that are deployed on real runtimes are found where they live, in pallet-contracts and
+in pallet-revive."""
 
 import json
 from pathlib import Path
@@ -20,7 +21,8 @@ from tests.signing import dev_key
 pytestmark = pytest.mark.live
 
 ALICE = dev_key("//Alice")
-#: Modules that export `deploy` and `call`, which do nothing: of WebAssembly, importing its memory as the pallet wants it,
+#: Modules that export `deploy` and `call`, which do nothing: of WebAssembly, importing its memory
+#: as the pallet wants it,
 WASM = (
     b"\0asm\x01\0\0\0"
     b"\x01\x04\x01\x60\0\0"
@@ -46,7 +48,15 @@ def deploy(app: Application, live: Live, pallet: str, **arguments: Any) -> list[
 
 def onchain(scenarioctl: Run, config: Path, live: Live, abi: str, address: str) -> Any:
     """Return what `contract info` says of the address."""
-    line = ("--config", str(config), "--json", "contract", "info", "--abi", str(DATA / "contracts" / abi))
+    line = (
+        "--config",
+        str(config),
+        "--json",
+        "contract",
+        "info",
+        "--abi",
+        str(DATA / "contracts" / abi),
+    )
     ended = scenarioctl(*line, address, "--chain", live.name)
     assert (ended.code, ended.err) == (0, "")
     return json.loads(ended.out)["onchain"]
@@ -55,12 +65,16 @@ def onchain(scenarioctl: Run, config: Path, live: Live, abi: str, address: str) 
 def test_a_contract_of_pallet_contracts_is_found_once_it_is_deployed(
     contracts: Live, scenarioctl: Run, live_config: Path, live_app: Application
 ) -> None:
-    events = deploy(live_app, contracts, "Contracts", storage_deposit_limit=None, code=WASM, salt=fresh(8))
+    events = deploy(
+        live_app, contracts, "Contracts", storage_deposit_limit=None, code=WASM, salt=fresh(8)
+    )
 
     address = next(event.fields["contract"] for event in events if event.name == "Instantiated")
 
     def found(account: bytes) -> Any:
-        return onchain(scenarioctl, live_config, contracts, "token-v4.json", format_account(account, 42))
+        return onchain(
+            scenarioctl, live_config, contracts, "token-v4.json", format_account(account, 42)
+        )
 
     assert (found(address), found(ALICE.public_key), found(fresh(32))) == (True, False, False)
 
@@ -73,7 +87,9 @@ def test_a_contract_of_pallet_revive_is_found_once_it_is_deployed(
     own = finish(client.runtime_call("ReviveApi", "address", ALICE.public_key))
     if finish(client.storage("Revive", "OriginalAccount", own)) is None:
         send(live_app, chain, Call(pallet="Revive", method="map_account", args={}), ALICE)
-    events = deploy(live_app, asset_hub, "Revive", storage_deposit_limit=10**13, code=POLKAVM, salt=fresh(32))
+    events = deploy(
+        live_app, asset_hub, "Revive", storage_deposit_limit=10**13, code=POLKAVM, salt=fresh(32)
+    )
 
     address = next(event.fields["contract"] for event in events if event.name == "Instantiated")
 

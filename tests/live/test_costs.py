@@ -1,7 +1,8 @@
-"""What a check says of fees, deposits and balances, held against what the runtime then does with the signed transaction.
+"""What a check says of fees, deposits and balances, held against what the runtime then does with
+the signed transaction.
 
-Each row makes a sender of its own.  A crafted row is one that a dry run alone lets through or that a careless sum refuses;
-an ordinary row must never be refused.
+Each row makes a sender of its own.  A crafted row is one that a dry run alone lets through or that
+a careless sum refuses; an ordinary row must never be refused.
 """
 
 import re
@@ -24,7 +25,18 @@ from tests.live.conftest import Live
 from tests.live.cost_rows import CRAFTED, ORDINARY, Row
 from tests.live.market import DOT, HDX, open_market
 from tests.live.playing import Played, play
-from tests.live.senders import ALICE, FREE, MEAGER, NATIVE, UNIT, USDT, USDT_PLACE, Sender, batch, execute
+from tests.live.senders import (
+    ALICE,
+    FREE,
+    MEAGER,
+    NATIVE,
+    UNIT,
+    USDT,
+    USDT_PLACE,
+    Sender,
+    batch,
+    execute,
+)
 from tests.live.setup import create_fee_pool, has_prices, price_fees, send
 from tests.runner import finish
 
@@ -84,7 +96,9 @@ def _play(app: Application, row: Row) -> tuple[Check, Played]:
     check = (_check_priced if row.priced else _check)(sender, call)
     played = play(app, sender.chain, call, sender.key)
     fee = next((step.amount for step in check.steps if step.what == "transaction fee"), None)
-    print(f"\n{row.chain}, {row.name}: {check.verdict}, fee {fee}; {played.outcome} {played.reason}")
+    print(
+        f"\n{row.chain}, {row.name}: {check.verdict}, fee {fee}; {played.outcome} {played.reason}"
+    )
     for line in (*check.reasons, *check.warnings):
         print(f"    {line}")
     return check, played
@@ -148,18 +162,23 @@ def test_the_fee_of_a_call_that_names_its_weight_is_a_bound(app: Application, ch
     sender = Sender(app, chain).holds(FREE)
     program = execute(sender, UNIT)
     weight = {"ref_time": 4 * 10**11, "proof_size": 10**6}
-    call = batch(Call(pallet=program.pallet, method="execute", args={**program.args, "max_weight": weight}))
+    call = batch(
+        Call(pallet=program.pallet, method="execute", args={**program.args, "max_weight": weight})
+    )
 
     check = _check(sender, call)
     events = send(app, sender.chain, call, sender.key)
 
-    paid = next(event.fields for event in events if str(event) == "TransactionPayment.TransactionFeePaid")
+    paid = next(
+        event.fields for event in events if str(event) == "TransactionPayment.TransactionFeePaid"
+    )
     (fee,) = (step for step in check.steps if step.what == "transaction fee")
     actual = replace(fee.amount, value=paid["actual_fee"])
     print(f"{chain}: at most {fee.amount}, {actual} taken: {check.warnings}")
     assert (check.verdict, fee.at_most, fee.amount.value > 10 * actual.value) == ("ok", True, True)
     about = re.search(r"about ([0-9.]+) KSM of it is taken", " ".join(check.warnings))
-    # The multiplier of fees moves with each block, and a dry run doesn't see what is reclaimed at its end.
+    # The multiplier of fees moves with each block, and a dry run doesn't see what is reclaimed at
+    # its end.
     assert about is not None
     assert abs(Decimal(about[1]) * 10**12 / actual.value - 1) < Decimal("0.01")
 

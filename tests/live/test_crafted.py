@@ -1,4 +1,5 @@
-"""Transactions by which money or rights are lost, checked and then sent: no check that says ok may be wrong."""
+"""Transactions by which money or rights are lost, checked and then sent: no check that says ok may
+be wrong."""
 
 from collections.abc import Iterator
 from pathlib import Path

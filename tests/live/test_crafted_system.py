@@ -16,7 +16,9 @@ CASES = SYSTEM
 
 
 @pytest.fixture(scope="module")
-def stage(relay: Live, asset_hub: Live, system_chains: list[Live], live_config: Path) -> Iterator[Stage]:
+def stage(
+    relay: Live, asset_hub: Live, system_chains: list[Live], live_config: Path
+) -> Iterator[Stage]:
     names = [chain.name for chain in (relay, asset_hub, *system_chains)]
     yield from open_stage(live_config, "system", names)
 

@@ -1,4 +1,5 @@
-"""An order of Hydration's DCA on a real runtime: scheduled, executed by the chain, listed, and stopped."""
+"""An order of Hydration's DCA on a real runtime: scheduled, executed by the chain, listed, and
+stopped."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,11 +40,18 @@ def market(live_app: Application, omnipool: Live) -> Iterator[Market]:
 
 
 def create(market: Market, **fields: Any) -> Any:
-    request = {"total": "5000", "every": 10, "sender": "0x" + market.alice.public_key.hex(), **fields}
+    request = {
+        "total": "5000",
+        "every": 10,
+        "sender": "0x" + market.alice.public_key.hex(),
+        **fields,
+    }
     return finish(
         create_order(
             market.app,
-            CreateOrder(chain=market.chain.name, assetin="HDX", assetout="DOT", amount="1000", **request),
+            CreateOrder(
+                chain=market.chain.name, assetin="HDX", assetout="DOT", amount="1000", **request
+            ),
         )
     )
 

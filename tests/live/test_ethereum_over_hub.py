@@ -1,4 +1,5 @@
-"""Transfers from Hydration over the Asset Hub to Ethereum that the Asset Hub can't send on: the sender gets it all there.
+"""Transfers from Hydration over the Asset Hub to Ethereum that the Asset Hub can't send on: the
+sender gets it all there.
 
 No Asset Hub here has a route to Ethereum, so each of them ends so.
 """
@@ -61,7 +62,9 @@ def holdings(network: EtherNetwork, account: bytes) -> tuple[int, int]:
     return native, ether
 
 
-def test_what_does_not_go_on_becomes_the_senders_there(network: EtherNetwork, context: Plan) -> None:
+def test_what_does_not_go_on_becomes_the_senders_there(
+    network: EtherNetwork, context: Plan
+) -> None:
     """Of a sender that had no account there."""
     app, dex, hub = network.app, network.dex, network.hub
     sender = context.transfer.sender
@@ -71,14 +74,18 @@ def test_what_does_not_go_on_becomes_the_senders_there(network: EtherNetwork, co
     send(app, dex, build_call(context), ALICE)
 
     held = app.assets.find(hub, "ETH")
-    assert any(credit_of(app, hub, events, held, sender) for events in blocks_after(app, hub, before))
+    assert any(
+        credit_of(app, hub, events, held, sender) for events in blocks_after(app, hub, before)
+    )
     native, ether = holdings(network, sender)
     assert ether == AMOUNT
     # Only what executing the message costs is gone.
     assert 0.9 * FEE < native < FEE
 
 
-def test_the_message_of_the_exchange_is_the_one_that_is_tried(network: EtherNetwork, context: Plan) -> None:
+def test_the_message_of_the_exchange_is_the_one_that_is_tried(
+    network: EtherNetwork, context: Plan
+) -> None:
     app, dex = network.app, network.dex
 
     network.price()

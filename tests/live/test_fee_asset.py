@@ -1,6 +1,8 @@
-"""A fee in another asset than the native one: what a check says, held against what the Asset Hub then takes.
+"""A fee in another asset than the native one: what a check says, held against what the Asset Hub
+then takes.
 
-Every transaction is signed with the asset in its payload.  The Asset Hub exchanges the fee in a pool.
+Every transaction is signed with the asset in its payload.  The Asset Hub exchanges the fee in a
+pool.
 """
 
 from collections.abc import Callable, Iterator
@@ -69,7 +71,9 @@ def taken(played: Played) -> int:
 
 
 def held(sender: Sender, asset: int = USDT) -> int:
-    row = finish(sender.app.client(sender.chain).storage("Assets", "Account", asset, sender.account))
+    row = finish(
+        sender.app.client(sender.chain).storage("Assets", "Account", asset, sender.account)
+    )
     return 0 if row is None else int(row["balance"])
 
 
@@ -185,7 +189,8 @@ def test_the_fee_currency_of_the_exchange_is_set_by_the_transaction(app: Applica
     dex = app.registry.find("liveDex")
     client = app.client(dex)
     included = predicted = 0
-    # The exchange's fees change with each block: the one after the block of the check has to include the transaction.
+    # The exchange's fees change with each block: the one after the block of the check has to
+    # include the transaction.
     for _ in range(5):
         sender = Sender(app, dex.name).holds(1000 * UNIT).is_given(MUCH, 10)
         data = "0x" + sender.table.encode_call(remark()).hex()
@@ -204,7 +209,9 @@ def test_the_fee_currency_of_the_exchange_is_set_by_the_transaction(app: Applica
     assert (result.verdict, result.reasons, played.outcome) == ("ok", (), "executed")
     assert "fee currency on liveDex to USDT" in result.warnings[0]
     tokens = finish(client.storage("Tokens", "Accounts", sender.account, 10))
-    currency = finish(client.storage("MultiTransactionPayment", "AccountCurrencyMap", sender.account))
+    currency = finish(
+        client.storage("MultiTransactionPayment", "AccountCurrencyMap", sender.account)
+    )
     print(f"\nset in a batch: predicted {fee_of(result)}, taken {MUCH - tokens['free']}")
     # The oracle and the price that the rig falls back on are rounded differently.
     assert (fee_of(result) - (MUCH - tokens["free"]) in (0, 1), currency) == (True, 10)

@@ -1,4 +1,5 @@
-"""`--amount max` on real runtimes: what is left is what has to stay, and an account that may be closed is gone."""
+"""`--amount max` on real runtimes: what is left is what has to stay, and an account that may be
+closed is gone."""
 
 from typing import Any
 
@@ -19,7 +20,8 @@ ALICE, BOB = dev_key("//Alice"), dev_key("//Bob")
 UNIT = 10**12
 HELD = 3 * UNIT + 12_345_678_901
 USDT, USDT_HELD = 1984, 7_654_321
-#: A fee is computed for a mortal transaction; the tests sign an immortal one, a byte shorter.  It falls from block to block too.
+#: A fee is computed for a mortal transaction; the tests sign an immortal one, a byte shorter.  It
+#: falls from block to block too.
 SLACK = 20_000_000
 
 
@@ -27,7 +29,10 @@ SLACK = 20_000_000
 def money(live_app: Application, relay: Live, asset_hub: Live) -> None:
     """Let the relay's asset go up as well as down."""
     hub = live_app.registry.find(asset_hub.name)
-    if finish(live_app.client(hub).storage("System", "Account", ALICE.public_key))["data"]["free"] < 10**16:
+    if (
+        finish(live_app.client(hub).storage("System", "Account", ALICE.public_key))["data"]["free"]
+        < 10**16
+    ):
         fund_teleports(live_app, live_app.registry.find(relay.name), hub, ALICE)
 
 

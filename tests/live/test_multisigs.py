@@ -1,4 +1,5 @@
-"""Multisigs and proxies on a real runtime: each transaction is drafted by the tool, signed outside, and played."""
+"""Multisigs and proxies on a real runtime: each transaction is drafted by the tool, signed outside,
+and played."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Chain
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound
+from scenarioctl.model.acting import MultisigLayer
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.addresses import AddAddress, add_address
 from scenarioctl.operations.calls import BatchCalls, BuildCall, batch_calls, build_call
@@ -66,7 +68,9 @@ class Council:
         row = finish(self.app.client(self.chain).storage("System", "Account", account))
         return int(row["data"]["free"])
 
-    def pays(self, number: int, acting: str = "", amount: str = "1.5", *, check: bool = False) -> Any:
+    def pays(
+        self, number: int, acting: str = "", amount: str = "1.5", *, check: bool = False
+    ) -> Any:
         """Return the draft that pays the receiver, for the signatory of that number."""
         request = TransferTokens(
             source_chain="liveHub",
@@ -89,7 +93,9 @@ class Council:
 
     def open(self, *calls: str) -> list[OperationRow]:
         request = ListOperations(acting=self.name, chains=("liveHub",), calls=calls)
-        rows: list[OperationRow] = finish(perform(self.app, list_operations, request)).answer["operations"]
+        rows: list[OperationRow] = finish(perform(self.app, list_operations, request)).answer[
+            "operations"
+        ]
         return rows
 
     def answers(self, kind: str, number: int, call_hash: str, **more: Any) -> Any:
@@ -149,14 +155,22 @@ def test_three_of_three_approve_before_the_last_runs_it(app: Application) -> Non
 
     with raises(Conflict, says("1 more", council.name)):
         council.answers("execute", 0, row["call_hash"])
-    assert council.plays(0, council.answers("approve", 0, row["call_hash"])["tx"]).outcome == "executed"
+    assert (
+        council.plays(0, council.answers("approve", 0, row["call_hash"])["tx"]).outcome
+        == "executed"
+    )
     assert council.free(council.receiver) == 0
-    assert council.plays(1, council.answers("execute", 1, row["call_hash"])["tx"]).outcome == "executed"
+    assert (
+        council.plays(1, council.answers("execute", 1, row["call_hash"])["tx"]).outcome
+        == "executed"
+    )
 
     assert council.free(council.receiver) == 3 * UNIT // 2
 
 
-def test_a_batch_of_sixty_runs_with_the_weight_that_its_last_approval_names(app: Application) -> None:
+def test_a_batch_of_sixty_runs_with_the_weight_that_its_last_approval_names(
+    app: Application,
+) -> None:
     council = Council(app)
     receivers = [new_key().public_key for _ in range(60)]
     paid = tuple(
@@ -175,10 +189,16 @@ def test_a_batch_of_sixty_runs_with_the_weight_that_its_last_approval_names(app:
         for place, each in enumerate(receivers)
     )
     request = BatchCalls(chain="liveHub", calls=paid, acting=council.name, sender=council.signer(0))
-    assert council.plays(0, finish(perform(app, batch_calls, request)).answer["tx"]).outcome == "executed"
+    assert (
+        council.plays(0, finish(perform(app, batch_calls, request)).answer["tx"]).outcome
+        == "executed"
+    )
     (row,) = council.open()
 
-    assert council.plays(1, council.answers("execute", 1, row["call_hash"])["tx"]).outcome == "executed"
+    assert (
+        council.plays(1, council.answers("execute", 1, row["call_hash"])["tx"]).outcome
+        == "executed"
+    )
 
     assert [council.free(each) for each in receivers] == [UNIT + place for place in range(60)]
 
@@ -192,14 +212,18 @@ def test_only_who_opened_it_cancels_it_and_gets_the_deposit_back(app: Applicatio
 
     with raises(Conflict, says("only", council.name)):
         council.answers("cancel", 1, row["call_hash"])
-    assert council.plays(0, council.answers("cancel", 0, row["call_hash"])["tx"]).outcome == "executed"
+    assert (
+        council.plays(0, council.answers("cancel", 0, row["call_hash"])["tx"]).outcome == "executed"
+    )
 
     assert council.open() == []
     lost = before - council.free(council.keys[0].public_key)
     assert held > int(row["deposit"]["value"]) > lost > 0
 
 
-def test_a_call_that_only_its_hash_is_known_of_is_approved_blindly_or_not_at_all(app: Application) -> None:
+def test_a_call_that_only_its_hash_is_known_of_is_approved_blindly_or_not_at_all(
+    app: Application,
+) -> None:
     council = Council(app, threshold=3)
     client = app.client(council.chain)
     table = finish(client.table())
@@ -208,7 +232,11 @@ def test_a_call_that_only_its_hash_is_known_of_is_approved_blindly_or_not_at_all
     from scenarioctl.operations.acting_accounts import find_acting
 
     (layer,) = finish(find_acting(app, council.name, field="as")).layers
-    first = approve_hash_call(hash_call(table, secret), layer, council.keys[0].public_key, table, None)  # type: ignore[arg-type]
+    assert isinstance(layer, MultisigLayer)
+    opened: Any = None
+    first = approve_hash_call(
+        hash_call(table, secret), layer, council.keys[0].public_key, table, opened
+    )
     assert play(app, council.chain, first, council.keys[0]).outcome == "executed"
 
     (row,) = council.open()
@@ -224,7 +252,9 @@ def test_a_call_that_only_its_hash_is_known_of_is_approved_blindly_or_not_at_all
         council.answers("execute", 2, row["call_hash"], call_data="0x0000086869")
     assert [each["call"] for each in council.open(data)] == [data]
     assert (
-        council.plays(2, council.answers("execute", 2, row["call_hash"], call_data=data)["tx"]).outcome
+        council.plays(
+            2, council.answers("execute", 2, row["call_hash"], call_data=data)["tx"]
+        ).outcome
         == "executed"
     )
 
@@ -247,9 +277,15 @@ def test_a_treasury_behind_a_proxy_pays_once_the_council_approves(app: Applicati
     assert council.plays(0, council.pays(0, name)["tx"]).outcome == "executed"
     (row,) = council.open()
     assert row["says"] == says("1.5 KSM", format_account(vault, council.chain.ss58_prefix))
-    assert council.plays(1, council.answers("execute", 1, row["call_hash"])["tx"]).outcome == "executed"
+    assert (
+        council.plays(1, council.answers("execute", 1, row["call_hash"])["tx"]).outcome
+        == "executed"
+    )
 
-    assert (council.free(council.receiver), council.free(vault)) == (3 * UNIT // 2, FUNDS - 3 * UNIT // 2)
+    assert (council.free(council.receiver), council.free(vault)) == (
+        3 * UNIT // 2,
+        FUNDS - 3 * UNIT // 2,
+    )
     assert council.free(council.account) == FUNDS
 
 
@@ -274,7 +310,9 @@ def test_a_proxy_that_lets_nothing_through_is_refused_before_it_is_signed(
         council.pays(0, name)
 
 
-def test_the_check_of_bytes_as_another_account_says_what_the_chain_then_does(app: Application) -> None:
+def test_the_check_of_bytes_as_another_account_says_what_the_chain_then_does(
+    app: Application,
+) -> None:
     council = Council(app)
     vault = endowed_vault(council, "Any")
     key: Keypair = council.keys[0]

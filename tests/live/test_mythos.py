@@ -47,15 +47,21 @@ def test_a_transfer_is_checked_and_signed_and_arrives(mythos: Live, live_config:
     assert credited is not None
     assert credited["value"] == str(AMOUNT)
     paid = finish(
-        transaction_payload(app, TransactionPayload(tx=built["txdata"], chain=chain.name, sender=sender))
+        transaction_payload(
+            app, TransactionPayload(tx=built["txdata"], chain=chain.name, sender=sender)
+        )
     ).answer
     assert (paid["signer_payload"]["address"], paid["vault_payload"]) == (sender, "0x")
     signature = ethereum_signature(ALITH_KEY, bytes.fromhex(paid["bytes_to_sign"][2:]))
     signed = finish(
-        assemble_transaction(app, AssembleTransaction(payload=paid, signature="0x" + signature.hex()))
+        assemble_transaction(
+            app, AssembleTransaction(payload=paid, signature="0x" + signature.hex())
+        )
     ).answer
     assert signed["scheme"] == "ethereum"
-    sent = finish(broadcast(app, Broadcast(chain=chain.name, tx=signed["tx"], wait="in-block"))).answer
+    sent = finish(
+        broadcast(app, Broadcast(chain=chain.name, tx=signed["tx"], wait="in-block"))
+    ).answer
     balance = finish(app.client(chain).storage("System", "Account", to))["data"]["free"]
     finish(app.close())
 

@@ -1,4 +1,5 @@
-"""From the relay chain over the Asset Hub and the bridge, in one signature, as far as the chains here go: the Asset Hub's message to its Bridge Hub.
+"""From the relay chain over the Asset Hub and the bridge, in one signature, as far as the chains
+here go: the Asset Hub's message to its Bridge Hub.
 
 What it can't send on is the sender's there.
 """
@@ -12,7 +13,10 @@ from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.arrival import incoming_assets
 from scenarioctl.transactions.simulation.dry_run import try_call, try_message
 from scenarioctl.transactions.simulation.xcm_fees import delivery_fees, quote_message
-from scenarioctl.transactions.transfer.bridges import ARRIVING_INSTRUCTIONS, sovereign_account_beyond
+from scenarioctl.transactions.transfer.bridges import (
+    ARRIVING_INSTRUCTIONS,
+    sovereign_account_beyond,
+)
 from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route
@@ -28,7 +32,8 @@ pytestmark = pytest.mark.live
 
 
 def plan_of(hubs: Hubs) -> Plan:
-    """Return the plan of a transfer from the relay chain; its sender has no account on the Asset Hub."""
+    """Return the plan of a transfer from the relay chain; its sender has no account on the Asset
+    Hub."""
     app, relay = hubs.app, hubs.app.registry.find("liveRelay")
     transfer = Transfer(
         source=relay,
@@ -44,7 +49,8 @@ def plan_of(hubs: Hubs) -> Plan:
 
 
 def sent(hubs: Hubs, plan: Plan) -> tuple[dict[str, int], list[Event]]:
-    """Send the transfer; return what the sender and the Asset Hub beyond get of it on this one, and the events of that block."""
+    """Send the transfer; return what the sender and the Asset Hub beyond get of it on this one, and
+    the events of that block."""
     before, _ = finish(hubs.app.client(hubs.hub).head())
     assert plan.transfer.sender is not None
     accounts = {"sender": plan.transfer.sender, "beyond": sovereign_account_beyond(hubs.other)}
@@ -52,7 +58,8 @@ def sent(hubs: Hubs, plan: Plan) -> tuple[dict[str, int], list[Event]]:
     send(hubs.app, plan.transfer.source, build_call(plan), ALICE)
     for events in blocks_after(hubs.app, hubs.hub, before):
         credits = {
-            name: credit_of(hubs.app, hubs.hub, events, native, account) for name, account in accounts.items()
+            name: credit_of(hubs.app, hubs.hub, events, native, account)
+            for name, account in accounts.items()
         }
         if any(credits.values()):
             return credits, events
@@ -91,7 +98,9 @@ def test_the_rest_goes_on_to_the_bridge_hub(hubs: Hubs) -> None:
     (exported,) = onward.sent
     assert exported.destination == hubs.other
     ((_, carried),) = incoming_assets(exported).items()
-    arriving = arriving_message(replace(plan, transfer=replace(plan.transfer, amount=carried)))["V5"]
+    arriving = arriving_message(replace(plan, transfer=replace(plan.transfer, amount=carried)))[
+        "V5"
+    ]
     assert [
         name if isinstance(name, str) else next(iter(name))
         for name in exported.program[ARRIVING_INSTRUCTIONS:]

@@ -1,4 +1,5 @@
-"""The page on real runtimes: a transfer is signed by a wallet in Chromium, and the page sees it arrive."""
+"""The page on real runtimes: a transfer is signed by a wallet in Chromium, and the page sees it
+arrive."""
 
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,15 @@ __all__ = ["browser"]
 
 
 def test_a_transfer_that_a_wallet_signed_is_seen_to_arrive(
-    browser: Any, live_config: Path, live_app: Application, relay: Live, asset_hub: Live, tmp_path: Path
+    browser: Any,
+    live_config: Path,
+    live_app: Application,
+    relay: Live,
+    asset_hub: Live,
+    tmp_path: Path,
 ) -> None:
-    # A rig begins at block 0, which has no events: it is given blocks before which nothing is searched.
+    # A rig begins at block 0, which has no events: it is given blocks before which nothing is
+    # searched.
     hub = live_app.client(live_app.registry.find(asset_hub.name))
     for _ in range(20):
         finish(hub.submit("dev_newBlock"))
@@ -42,6 +49,7 @@ def test_a_transfer_that_a_wallet_signed_is_seen_to_arrive(
             page.wait_for(f"{asset_hub.name}: arrived in block")
 
         steps = page.browser.execute_script(
-            "return [...document.querySelectorAll('.progress li')].map(each => each.className).join(' ')"
+            "return [...document.querySelectorAll('.progress li')].map(each => "
+            "each.className).join(' ')"
         )
         assert steps == "done done done done done"

@@ -1,4 +1,5 @@
-"""A parachain of config.toml, of whose trust nothing is written: what its runtime says in a dry run opens its transfers.
+"""A parachain of config.toml, of whose trust nothing is written: what its runtime says in a dry run
+opens its transfers.
 
 It is the rig's Hydration, which is declared as a parachain here.
 """
@@ -49,7 +50,11 @@ ROUTES = (
 
 @pytest.fixture(scope="module")
 def app(
-    relay: Live, asset_hub: Live, dex: Live, live_config: Path, tmp_path_factory: pytest.TempPathFactory
+    relay: Live,
+    asset_hub: Live,
+    dex: Live,
+    live_config: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Application]:
     assert relay.endpoint and asset_hub.endpoint and dex.endpoint
     app = Application(load_settings({"config": str(declared(live_config, tmp_path_factory))}, {}))
@@ -71,7 +76,14 @@ def declared(live_config: Path, folder: pytest.TempPathFactory, **changes: objec
 
 
 def draft(
-    app: Application, source: str, destination: str, asset: str, amount: int, to: bytes, *, told: bool = True
+    app: Application,
+    source: str,
+    destination: str,
+    asset: str,
+    amount: int,
+    to: bytes,
+    *,
+    told: bool = True,
 ) -> UnsignedTransaction:
     chain = app.registry.find(source)
     dex = app.registry.find("liveDex")
@@ -110,7 +122,9 @@ def test_what_is_predicted_arrives(
     tx = "0x" + sign(app, chain, transaction.call_data, ALICE).hex()
     assert finish(broadcast(app, Broadcast(chain=source, tx=tx, wait="in-block"))).answer["success"]
 
-    credits = (credit_of(app, last, events, arriving, to) for events in blocks_after(app, last, before))
+    credits = (
+        credit_of(app, last, events, arriving, to) for events in blocks_after(app, last, before)
+    )
 
     assert next(filter(None, credits), 0) == check.credited.value
 

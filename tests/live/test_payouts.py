@@ -1,4 +1,5 @@
-"""A payroll of 200 lines on a real runtime: every receiver has what their line says, and no line is paid twice."""
+"""A payroll of 200 lines on a real runtime: every receiver has what their line says, and no line is
+paid twice."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,7 +99,9 @@ def test_each_receiver_of_a_payroll_has_what_the_file_says_and_no_line_is_paid_t
     # A line that is not paid yet is wrong.
     payroll.amounts[150] += 7
     changed = payroll.create()
-    call = finish(full_scenario_info(app, FullScenarioInfo(id=payroll.scenario, output_format="call")))
+    call = finish(
+        full_scenario_info(app, FullScenarioInfo(id=payroll.scenario, output_format="call"))
+    )
     payroll.send()
     with pytest.raises(Conflict):
         payroll.send_signed(payroll.sign(from_hex(call.answer["result"]["tx"]) or b""))

@@ -1,4 +1,5 @@
-"""Queries and channels, held against what polkadot.js reads on the same node; it is installed from npm."""
+"""Queries and channels, held against what polkadot.js reads on the same node; it is installed from
+npm."""
 
 import json
 import os
@@ -43,7 +44,13 @@ def both(polkadot_js: Path, scenarioctl: Run, live_config: Path) -> Both:
     """Return for each question what this program answers, and what polkadot.js does."""
 
     def ask(live: Live, *questions: tuple[str, ...]) -> list[tuple[Any, Any]]:
-        node = ["node", str(HERE / "ask.mjs"), str(polkadot_js), live.endpoint, json.dumps(questions)]
+        node = [
+            "node",
+            str(HERE / "ask.mjs"),
+            str(polkadot_js),
+            live.endpoint,
+            json.dumps(questions),
+        ]
         theirs = json.loads(subprocess.run(node, check=True, capture_output=True, text=True).stdout)
         ours = []
         for kind, *words in questions:
@@ -108,7 +115,9 @@ def test_channels_are_what_polkadot_js_reads(
     relay: Live, both: Both, scenarioctl: Run, live_config: Path, paraid: str
 ) -> None:
     ways = ("ingress", "egress")
-    indexes = both(relay, *(("query", "hrmp", f"hrmp{way.title()}ChannelsIndex", paraid) for way in ways))
+    indexes = both(
+        relay, *(("query", "hrmp", f"hrmp{way.title()}ChannelsIndex", paraid) for way in ways)
+    )
     theirs = [[int(number) for number in index] for _, index in indexes]
 
     line = ("--config", str(live_config), "--json", "hrmp", "openchannels", relay.name, paraid)

@@ -1,4 +1,5 @@
-"""Trades in other pools than the Omnipool, and orders at a price of their own: what a check says, and what they then do."""
+"""Trades in other pools than the Omnipool, and orders at a price of their own: what a check says,
+and what they then do."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -85,20 +86,33 @@ def pair(sold: int, bought: int, **more: object) -> dict[str, object]:
     return {"asset_in": sold, "asset_out": bought, **more}
 
 
-#: Calls -> the asset whose amount follows the price, and whether that follows the number of the block too.
+#: Calls -> the asset whose amount follows the price, and whether that follows the number of the
+#: block too.
 CALLS = (
     (
-        Call(pallet="Stableswap", method="sell", args=pair(USDT, DAI, pool_id=SHARE, amount_in=10**7)),
+        Call(
+            pallet="Stableswap", method="sell", args=pair(USDT, DAI, pool_id=SHARE, amount_in=10**7)
+        ),
         DAI,
         True,
     ),
     (
-        Call(pallet="Stableswap", method="buy", args=pair(DAI, USDT, pool_id=SHARE, amount_out=10**7)),
+        Call(
+            pallet="Stableswap", method="buy", args=pair(DAI, USDT, pool_id=SHARE, amount_out=10**7)
+        ),
         DAI,
         True,
     ),
-    (Call(pallet="XYK", method="sell", args=pair(DOT, USDT, amount=10**10, discount=False)), USDT, False),
-    (Call(pallet="XYK", method="buy", args=pair(USDT, DOT, amount=10**10, discount=False)), USDT, False),
+    (
+        Call(pallet="XYK", method="sell", args=pair(DOT, USDT, amount=10**10, discount=False)),
+        USDT,
+        False,
+    ),
+    (
+        Call(pallet="XYK", method="buy", args=pair(USDT, DOT, amount=10**10, discount=False)),
+        USDT,
+        False,
+    ),
     (Call(pallet="LBP", method="sell", args=pair(DOT, USDT, amount=10**10)), USDT, True),
     (Call(pallet="LBP", method="sell", args=pair(USDT, DOT, amount=10**7)), DOT, True),
     (Call(pallet="LBP", method="buy", args=pair(USDT, DOT, amount=10**10)), USDT, True),
@@ -117,18 +131,31 @@ CONVERSIONS = (
     Call(
         pallet="AssetConversion",
         method="swap_exact_tokens_for_tokens",
-        args={"path": [KSM, HUB_USDT], "amount_in": 10**12, "send_to": ALICE.public_key, "keep_alive": True},
+        args={
+            "path": [KSM, HUB_USDT],
+            "amount_in": 10**12,
+            "send_to": ALICE.public_key,
+            "keep_alive": True,
+        },
     ),
     Call(
         pallet="AssetConversion",
         method="swap_tokens_for_exact_tokens",
-        args={"path": [HUB_USDT, KSM], "amount_out": 10**12, "send_to": ALICE.public_key, "keep_alive": True},
+        args={
+            "path": [HUB_USDT, KSM],
+            "amount_out": 10**12,
+            "send_to": ALICE.public_key,
+            "keep_alive": True,
+        },
     ),
 )
 
 
-def judge(app: Application, chain: Chain, call: Call, asset: int, *, moves: bool, best: str = "ok") -> None:
-    """Try the limits of *call*: none, far off, at what it brings now, just beyond it, and one that protects."""
+def judge(
+    app: Application, chain: Chain, call: Call, asset: int, *, moves: bool, best: str = "ok"
+) -> None:
+    """Try the limits of *call*: none, far off, at what it brings now, just beyond it, and one that
+    protects."""
     fields = kind_of_call(call).trade
     assert fields is not None
 
@@ -196,12 +223,18 @@ def test_an_order_is_judged_by_what_a_swap_would_bring(market: Market) -> None:
     send(market.app, market.chain, place, market.alice)
     number = finish(market.client.storage("OTC", "NextOrderId")) - 1
     whole = Call(pallet="OTC", method="fill_order", args={"order_id": number})
-    part = Call(pallet="OTC", method="partial_fill_order", args={"order_id": number, "amount_in": price // 2})
+    part = Call(
+        pallet="OTC",
+        method="partial_fill_order",
+        args={"order_id": number, "amount_in": price // 2},
+    )
     batched = Call(
         pallet="Utility", method="batch_all", args={"calls": [{"OTC": {"fill_order": whole.args}}]}
     )
 
-    fair = [check(market.app, market.chain, call, who=bob) for call in (place, whole, part, batched)]
+    fair = [
+        check(market.app, market.chain, call, who=bob) for call in (place, whole, part, batched)
+    ]
     dear = limited(place, amount_out=10**11, amount_in=price * 3)
     cheap = check(market.app, market.chain, limited(place, amount_in=price // 3))
     send(market.app, market.chain, dear, market.alice)
@@ -210,8 +243,13 @@ def test_an_order_is_judged_by_what_a_swap_would_bring(market: Market) -> None:
     confirmed = check(market.app, market.chain, bad, who=bob, confirmed=True)
 
     # The maker of an offer that is filled in part gets something, and no call names an account.
-    assert [each.verdict for each in fair] == ["ok", "ok", "unknown", "ok"], [each.reasons for each in fair]
+    assert [each.verdict for each in fair] == ["ok", "ok", "unknown", "ok"], [
+        each.reasons for each in fair
+    ]
     assert [cheap.verdict, refused.verdict, confirmed.verdict] == ["refused", "refused", "ok"], (
         confirmed.reasons
     )
-    assert [reason.count("% below") for each in (cheap, refused) for reason in each.reasons] == [1, 1]
+    assert [reason.count("% below") for each in (cheap, refused) for reason in each.reasons] == [
+        1,
+        1,
+    ]

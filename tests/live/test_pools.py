@@ -1,7 +1,8 @@
-"""Swaps over other pools than the Omnipool, which the chain's own dry run quotes: stable pools, XYK pools, a money market.
+"""Swaps over other pools than the Omnipool, which the chain's own dry run quotes: stable pools, XYK
+pools, a money market.
 
-What the chain lacks of them is made here: an XYK pool by anybody, a stable pool by root, whose calls the scheduler makes.
-The money market is the one whose contracts stand in the chain's state.
+What the chain lacks of them is made here: an XYK pool by anybody, a stable pool by root, whose
+calls the scheduler makes. The money market is the one whose contracts stand in the chain's state.
 """
 
 import json
@@ -38,7 +39,13 @@ pytestmark = pytest.mark.live
 #: What the money market owes for DOT.
 LENT_DOT = 1000037
 #: The largest amount of each asset that is sold, in the smallest unit.
-AMOUNTS = {HDX: 3000 * 10**12, DOT: 10**11 + 7, USDT: 50 * 10**6, DAI: 70 * 10**18, SHARE: 40 * 10**18}
+AMOUNTS = {
+    HDX: 3000 * 10**12,
+    DOT: 10**11 + 7,
+    USDT: 50 * 10**6,
+    DAI: 70 * 10**18,
+    SHARE: 40 * 10**18,
+}
 ROUTES = (
     "10>stableswap:100>18",
     "18>stableswap:100>10",
@@ -70,7 +77,8 @@ def market(live_app: Application, omnipool: Live) -> Iterator[Market]:
 
 
 def _open_money_market(market: Market) -> None:
-    """Tell the chain which of its contracts the money market is: a snapshot of its state may lack that."""
+    """Tell the chain which of its contracts the money market is: a snapshot of its state may lack
+    that."""
     place = finish(market.client.storage("AssetRegistry", "AssetLocations", LENT_DOT))
     token = place["interior"]["X1"][0]["AccountKey20"]["key"]
     answer = _view(market, token, "7535d246")  # POOL()
@@ -80,13 +88,16 @@ def _open_money_market(market: Market) -> None:
             market.app,
             market.chain,
             Call(pallet="EVMAccounts", method="approve_contract", args={"address": contract}),
-            Call(pallet="Liquidation", method="set_borrowing_contract", args={"contract": contract}),
+            Call(
+                pallet="Liquidation", method="set_borrowing_contract", args={"contract": contract}
+            ),
         )
 
 
 def _view(market: Market, contract: bytes, selector: str) -> Any:
     arguments = {
-        "from": bytes(20), "to": contract, "data": bytes.fromhex(selector), "value": 0, "gas_limit": 10**7, "estimate": False,
+        "from": bytes(20), "to": contract, "data": bytes.fromhex(selector), "value": 0,
+            "gas_limit": 10**7, "estimate": False,
     }  # fmt: skip
     fields = market.table.api_method("EthereumRuntimeRPCApi", "call").inputs
     return finish(
@@ -113,7 +124,8 @@ def test_a_route_over_other_pools_brings_what_was_quoted(
 
     with capsys.disabled():
         print(
-            f"\n{route:<40} quoted {quote.amount_out:>24}  brought {brought:>24}  deviation {brought - quote.amount_out}"
+            f"\n{route:<40} quoted {quote.amount_out:>24}  brought {brought:>24}  "
+            f"deviation {brought - quote.amount_out}"
         )
     assert (checked.amount_out, checked.warnings) == (quote.amount_out, quote.warnings)
     assert quote.impact is not None and 0 <= quote.impact < 1
@@ -127,7 +139,8 @@ def test_what_the_money_market_owes_is_quoted_for_its_holder(
     market.sell(quote_route(market, "5>aave>1000037"))
 
     with pytest.raises(
-        InvalidRequest, match=r"can be quoted only for an account that holds it \(sender\): set the minimum"
+        InvalidRequest,
+        match=r"can be quoted only for an account that holds it \(sender\): set the minimum",
     ):
         quote_route(market, route, 10**10)
     quote = quote_route(market, route, 10**10, sender=market.alice.public_key)
@@ -135,7 +148,8 @@ def test_what_the_money_market_owes_is_quoted_for_its_holder(
 
     with capsys.disabled():
         print(
-            f"\n{route:<40} quoted {quote.amount_out:>24}  brought {brought:>24}  deviation {brought - quote.amount_out}"
+            f"\n{route:<40} quoted {quote.amount_out:>24}  brought {brought:>24}  "
+            f"deviation {brought - quote.amount_out}"
         )
     assert quote.warnings == ()
     assert brought == quote.amount_out
@@ -148,7 +162,9 @@ def test_a_route_that_the_chain_keeps_is_taken_there_and_back(market: Market) ->
         {"pool": hop.value["pool"], "asset_in": hop.asset_out, "asset_out": hop.asset_in}
         for hop in reversed(route)
     ]
-    force = Call(pallet="Router", method="force_insert_route", args={"asset_pair": pair, "new_route": turned})
+    force = Call(
+        pallet="Router", method="force_insert_route", args={"asset_pair": pair, "new_route": turned}
+    )
     act_as_root(market.app, market.chain, force)
 
     there, back = market.quote(USDT, DOT, 50 * 10**6), market.quote(DOT, USDT, 10**10)
@@ -165,7 +181,16 @@ def test_a_swap_of_the_command_takes_the_least_from_such_a_quote(
     market: Market, scenarioctl: Run, live_config: Path
 ) -> None:
     line = ("--config", str(live_config), "--json", "create", "swap", "--chain", market.chain.name)
-    swap = ("--assetin", "USDT", "--assetout", "DAI", "--amount", "50", "--route", "10>stableswap:100>18")
+    swap = (
+        "--assetin",
+        "USDT",
+        "--assetout",
+        "DAI",
+        "--amount",
+        "50",
+        "--route",
+        "10>stableswap:100>18",
+    )
 
     drafted = json.loads(scenarioctl(*line, *swap, "--slippage", "0.5").out)
     call = decode_extrinsic(market.table, bytes.fromhex(drafted["swap"]["swap_tx"][2:])).call
@@ -185,8 +210,21 @@ def test_a_swap_is_quoted_signed_and_broadcast_and_brings_what_was_quoted(
         assert ended.code == 0, ended
         return json.loads(ended.out)
 
-    chain, sender = ("--chain", market.chain.name), ("--sender", "0x" + market.alice.public_key.hex())
-    swap = ("--assetin", "DOT", "--assetout", "HDX", "--amount", "2", "--route", "5>omnipool>0", *chain)
+    chain, sender = (
+        ("--chain", market.chain.name),
+        ("--sender", "0x" + market.alice.public_key.hex()),
+    )
+    swap = (
+        "--assetin",
+        "DOT",
+        "--assetout",
+        "HDX",
+        "--amount",
+        "2",
+        "--route",
+        "5>omnipool>0",
+        *chain,
+    )
 
     quote = ask("quote", *swap, *sender)
     drafted = ask("create", "swap", *swap)["swap"]["swap_tx"]
@@ -211,7 +249,16 @@ def test_a_swap_that_worsens_its_own_price_is_refused_unless_told(
     market: Market, scenarioctl: Run, live_config: Path
 ) -> None:
     line = ("--config", str(live_config), "--json", "create", "swap", "--chain", market.chain.name)
-    swap = ("--assetin", "USDT", "--assetout", "DAI", "--amount", "900000", "--route", "10>stableswap:100>18")
+    swap = (
+        "--assetin",
+        "USDT",
+        "--assetout",
+        "DAI",
+        "--amount",
+        "900000",
+        "--route",
+        "10>stableswap:100>18",
+    )
 
     refused = scenarioctl(*line, *swap)
     allowed = scenarioctl(*line, *swap, "--max-impact", "99")
@@ -227,7 +274,9 @@ def test_a_swap_that_worsens_its_own_price_is_refused_unless_told(
 
 def test_a_market_that_gives_nothing_is_no_quote(market: Market) -> None:
     kept = finish(market.client.storage("Liquidation", "BorrowingContract"))
-    nobody = Call(pallet="Liquidation", method="set_borrowing_contract", args={"contract": b"\x77" * 20})
+    nobody = Call(
+        pallet="Liquidation", method="set_borrowing_contract", args={"contract": b"\x77" * 20}
+    )
     act_as_root(market.app, market.chain, nobody)
 
     for sender in (None, market.alice.public_key):

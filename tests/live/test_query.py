@@ -1,4 +1,5 @@
-"""Queries, channels and contracts on real runtimes, held against substrate-interface's answers on the same node."""
+"""Queries, channels and contracts on real runtimes, held against substrate-interface's answers on
+the same node."""
 
 import json
 import subprocess
@@ -38,7 +39,8 @@ Other = Callable[[Live], SubstrateInterface]
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[Other]:
-    """Return another client of the same node; one for all tests, for it takes seconds to read the metadata."""
+    """Return another client of the same node; one for all tests, for it takes seconds to read the
+    metadata."""
     clients: dict[str, SubstrateInterface] = {}
 
     def connect(live: Live) -> SubstrateInterface:
@@ -108,10 +110,14 @@ CONSTANTS = (
 
 
 @pytest.mark.acceptance
-def test_values_and_constants_are_what_another_client_reads(chain: Live, ask: Ask, other: Other) -> None:
+def test_values_and_constants_are_what_another_client_reads(
+    chain: Live, ask: Ask, other: Other
+) -> None:
     theirs = other(chain)
     for pallet, entry in PLAIN:
-        assert read(ask("query", chain.name, pallet, entry)) == as_text(theirs.query(pallet, entry).value)
+        assert read(ask("query", chain.name, pallet, entry)) == as_text(
+            theirs.query(pallet, entry).value
+        )
     for pallet, name in CONSTANTS:
         assert read(ask("query", chain.name, pallet, name)) == as_text(
             theirs.get_constant(pallet, name).value
@@ -119,12 +125,16 @@ def test_values_and_constants_are_what_another_client_reads(chain: Live, ask: As
 
 
 @pytest.mark.acceptance
-def test_an_account_is_what_another_client_reads_at_every_block(chain: Live, ask: Ask, other: Other) -> None:
+def test_an_account_is_what_another_client_reads_at_every_block(
+    chain: Live, ask: Ask, other: Other
+) -> None:
     theirs = other(chain)
     newest = theirs.get_block_number(None)
     for number in range(max(1, newest - 3), newest + 1):
         block = theirs.get_block_hash(number)
-        expected = as_text(theirs.query("System", "Account", [ALICE.ss58_address], block_hash=block).value)
+        expected = as_text(
+            theirs.query("System", "Account", [ALICE.ss58_address], block_hash=block).value
+        )
         line = ("query", chain.name, "System", "Account", ALICE.ss58_address, "--block")
 
         assert read(ask(*line, block)) == expected
@@ -132,9 +142,13 @@ def test_an_account_is_what_another_client_reads_at_every_block(chain: Live, ask
 
 
 @pytest.mark.acceptance
-def test_the_entries_of_a_map_are_those_another_client_finds(chain: Live, ask: Ask, other: Other) -> None:
+def test_the_entries_of_a_map_are_those_another_client_finds(
+    chain: Live, ask: Ask, other: Other
+) -> None:
     theirs = other(chain)
-    accounts = {key.value: as_text(value.value) for key, value in theirs.query_map("System", "Account")}
+    accounts = {
+        key.value: as_text(value.value) for key, value in theirs.query_map("System", "Account")
+    }
     blocks = {str(key.value): value.value for key, value in theirs.query_map("System", "BlockHash")}
 
     found = read(ask("query", chain.name, "System", "Account", "--limit", "10000"))
@@ -148,7 +162,10 @@ def test_a_double_map_is_read_whole_by_its_first_part_and_by_both(
     asset_hub: Live, dex: Live, ask: Ask, other: Other
 ) -> None:
     theirs = other(asset_hub)
-    held = {key.value: as_text(value.value) for key, value in theirs.query_map("Assets", "Account", [1984])}
+    held = {
+        key.value: as_text(value.value)
+        for key, value in theirs.query_map("Assets", "Account", [1984])
+    }
     theirs = other(dex)
     tokens = {
         str(key.value): as_text(value.value)
@@ -162,7 +179,9 @@ def test_a_double_map_is_read_whole_by_its_first_part_and_by_both(
     assert {row["key"][1]: row["value"] for row in partial} == held
     assert {row["key"][1]: row["value"] for row in of_alice} == tokens
     for asset, value in tokens.items():
-        assert read(ask("query", dex.name, "tokens", "accounts", ALICE.ss58_address, asset)) == value
+        assert (
+            read(ask("query", dex.name, "tokens", "accounts", ALICE.ss58_address, asset)) == value
+        )
 
 
 @pytest.mark.one_python
@@ -175,7 +194,9 @@ def test_runtime_apis_answer_as_the_node_does(chain: Live, ask: Ask, other: Othe
     assert ours["spec_name"] == version["specName"]
     assert ours["spec_version"] == str(version["specVersion"])
     assert ours["apis"] == as_text(version["apis"])
-    assert ask("query", chain.name, "account_nonce_api", "accountNonce", ALICE.ss58_address) == str(nonce)
+    assert ask("query", chain.name, "account_nonce_api", "accountNonce", ALICE.ss58_address) == str(
+        nonce
+    )
 
 
 @pytest.mark.one_python
@@ -183,11 +204,16 @@ def test_channels_are_those_the_relay_chain_keeps(relay: Live, ask: Ask, other: 
     theirs = other(relay)
     for paraid in (1000, 2034):
         ingress, egress = (
-            theirs.query("Hrmp", f"Hrmp{way}ChannelsIndex", [paraid]).value for way in ("Ingress", "Egress")
+            theirs.query("Hrmp", f"Hrmp{way}ChannelsIndex", [paraid]).value
+            for way in ("Ingress", "Egress")
         )
         line = ("--json", "hrmp", "openchannels", relay.name, str(paraid))
 
-        for way, expected in (("ingress", ingress), ("egress", egress), ("both", {*ingress, *egress})):
+        for way, expected in (
+            ("ingress", ingress),
+            ("egress", egress),
+            ("both", {*ingress, *egress}),
+        ):
             assert json.loads(ask(*line, "--direction", way)) == {
                 "open_hrmp_channels": sorted(expected),
                 "sourcechain": paraid,
@@ -222,11 +248,14 @@ def test_new_blocks_are_followed(relay: Live, live_config: Path, live_app: Appli
     blocks = [line.split() for line in lines]
     assert [block for block, _ in blocks] == [value for _, value in blocks]
     assert int(blocks[0][0]) >= number
-    assert [int(block) for block, _ in blocks] == list(range(int(blocks[0][0]), int(blocks[0][0]) + 3))
+    assert [int(block) for block, _ in blocks] == list(
+        range(int(blocks[0][0]), int(blocks[0][0]) + 3)
+    )
 
 
 def _make_block(app: Application, chain: Live) -> None:
-    """Have Chopsticks make a block; a chain that makes its own is waited for by whoever follows it."""
+    """Have Chopsticks make a block; a chain that makes its own is waited for by whoever follows
+    it."""
     try:
         finish(app.client(app.registry.find(chain.name)).submit("dev_newBlock"))
     except ChainRefused:
@@ -277,7 +306,8 @@ def test_a_contract_is_found_where_one_lives(
     table = finish(client.table())
     entry = table.storage_entry("Contracts", "ContractInfoOf")
     contract = {
-        "trie_id": b"\x01", "code_hash": bytes(32), "storage_bytes": 0, "storage_items": 0, "storage_byte_deposit": 0,
+        "trie_id": b"\x01", "code_hash": bytes(32), "storage_bytes": 0, "storage_items": 0,
+            "storage_byte_deposit": 0,
         "storage_item_deposit": 0, "storage_base_deposit": 0, "delegate_dependencies": [],
     }  # fmt: skip
     key = prefix("Contracts", "ContractInfoOf") + two_x64_concat(somebody.public_key)

@@ -35,7 +35,8 @@ def market(live_app: Application, omnipool: Live) -> Iterator[Market]:
 
 
 def amounts(chance: random.Random, reserve: int) -> int:
-    """Return an amount from a ten-millionth to a twentieth of *reserve*, small ones as often as large ones."""
+    """Return an amount from a ten-millionth to a twentieth of *reserve*, small ones as often as
+    large ones."""
     return int(reserve * 10 ** chance.uniform(-7, -1.3))
 
 
@@ -68,7 +69,8 @@ def test_random_sells_bring_what_was_quoted(
         assert quote.amount_out == brought, quote.describe()
     with capsys.disabled():
         print(
-            f"\n{done} sells, {with_slip} of them with the slip fee: worst deviation of the quote {float(worst):.2e}, "
+            f"\n{done} sells, {with_slip} of them with the slip fee: worst deviation of "
+            f"the quote {float(worst):.2e}, "
             f"of the dry run at the head ({dry_runs}) {float(worst_dry):.2e}"
         )
 
@@ -87,7 +89,13 @@ def _dry_run(market: Market, quote: Quote) -> int | None:
 def test_the_router_brings_what_was_quoted(market: Market) -> None:
     quote = market.quote(DOT, HDX, 7 * 10**10, "5>omnipool>0")
     route = [{"pool": "Omnipool", "asset_in": DOT, "asset_out": HDX}]
-    args = {"asset_in": DOT, "asset_out": HDX, "amount_in": 7 * 10**10, "min_amount_out": 1, "route": route}
+    args = {
+        "asset_in": DOT,
+        "asset_out": HDX,
+        "amount_in": 7 * 10**10,
+        "min_amount_out": 1,
+        "route": route,
+    }
 
     brought = market.execute(Call(pallet="Router", method="sell", args=args))
 

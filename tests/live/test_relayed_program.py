@@ -1,7 +1,7 @@
 """The program of Snowbridge's second protocol, run by an Asset Hub.
 
-No Asset Hub here leads to Ethereum.  The one beyond the bridge between Polkadot and Kusama stands for it: to an executor they
-differ in their place only.
+No Asset Hub here leads to Ethereum.  The one beyond the bridge between Polkadot and Kusama stands
+for it: to an executor they differ in their place only.
 """
 
 from typing import Any
@@ -18,7 +18,11 @@ from scenarioctl.transactions.simulation.xcm_fees import delivery_fees, query_we
 from scenarioctl.transactions.transfer.plan import Plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route, TransferType
-from scenarioctl.transactions.transfer.xcm_calls import relayed_call, relayed_message, relayed_program
+from scenarioctl.transactions.transfer.xcm_calls import (
+    relayed_call,
+    relayed_message,
+    relayed_program,
+)
 from scenarioctl.transactions.xcm_instructions import read_instruction
 from tests.live.recorder import fresh
 from tests.live.test_bridges import ALICE, NATIVE, Hubs, hubs
@@ -34,14 +38,20 @@ HELD = {"balance": 2 * AMOUNT, "status": "Liquid", "reason": "Consumer", "extra"
 
 
 def context(hubs: Hubs, location: str, first: TransferType) -> Plan:
-    """Return a transfer of the asset at *location* seen from the Asset Hub, all of whose assets Alice gets."""
+    """Return a transfer of the asset at *location* seen from the Asset Hub, all of whose assets
+    Alice gets."""
     fee_place = place_of(hubs.other, hubs.hub)
     hubs.store("PolkadotXcm", "SupportedVersion", [5, {"V5": read_location(fee_place)}], 5)
     for place in {fee_place, location} - {"1/Here"}:
         hubs.store("ForeignAssets", "Asset", [read_location(place)], FOREIGN_ASSET)
         hubs.store("ForeignAssets", "Account", [read_location(place), ALICE.public_key], HELD)
     asset = Asset(
-        chain=hubs.hub.name, id=location, symbol="", decimals=None, kind="foreign", location=location
+        chain=hubs.hub.name,
+        id=location,
+        symbol="",
+        decimals=None,
+        kind="foreign",
+        location=location,
     )
     transfer = Transfer(
         source=hubs.hub,
@@ -97,7 +107,9 @@ def test_the_program_sends_the_message_that_is_priced(
     (delivery,) = finish(delivery_fees(client, sent))
     moves = read_balance_changes(hop.events, hubs.hub, hubs.app.assets)
     native = sum(
-        move.value for move in moves if move.account == ALICE.public_key and move.asset.kind == "native"
+        move.value
+        for move in moves
+        if move.account == ALICE.public_key and move.asset.kind == "native"
     )
     out = AMOUNT if below is None else 0
     assert native == -(execution + delivery.amount + out)
@@ -110,7 +122,9 @@ def test_a_check_misses_nothing_of_what_leaves(hubs: Hubs, below: str | None) ->
     weight = finish(query_weight(hubs.app.client(hubs.hub), {"V5": relayed_program(wanted, 1)}))
     call = relayed_call(wanted, 10**12, weight)
     data = "0x" + wanted.table.encode_call(call).hex()
-    asked = CheckTransaction(chain=hubs.hub.name, tx=data, sender=format_account(ALICE.public_key, 0))
+    asked = CheckTransaction(
+        chain=hubs.hub.name, tx=data, sender=format_account(ALICE.public_key, 0)
+    )
 
     _, check = finish(find_check(hubs.app, asked))
 
@@ -131,4 +145,6 @@ def test_too_little_for_the_fees_takes_nothing(hubs: Hubs) -> None:
         return hop.failure
 
     assert "LocalExecutionIncomplete" in tried(10**6, weight)
-    assert "LocalExecutionIncomplete" in tried(10**12, {**weight, "ref_time": weight["ref_time"] - 1})
+    assert "LocalExecutionIncomplete" in tried(
+        10**12, {**weight, "ref_time": weight["ref_time"] - 1}
+    )

@@ -1,7 +1,7 @@
 """An asset in which no destination takes fees, with another one beside it that pays there.
 
-Two are made on the rig, without pool or price: one with the number of WUD, which on the exchange keeps accounts alive, and
-one that does so on neither chain.
+Two are made on the rig, without pool or price: one with the number of WUD, which on the exchange
+keeps accounts alive, and one that does so on neither chain.
 """
 
 import tomllib
@@ -47,7 +47,11 @@ LEAST = 10**7
 
 @pytest.fixture(scope="module")
 def network(
-    relay: Live, asset_hub: Live, dex: Live, live_config: Path, tmp_path_factory: pytest.TempPathFactory
+    relay: Live,
+    asset_hub: Live,
+    dex: Live,
+    live_config: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Network]:
     assert relay.endpoint and asset_hub.endpoint and dex.endpoint
     document = tomllib.loads(live_config.read_text())
@@ -109,9 +113,14 @@ def create_asset(network: Network, here: int, there: int, *, sufficient: bool) -
 
 
 def credits(
-    network: Network, transaction: UnsignedTransaction, destination: str, assets: list[str], to: bytes
+    network: Network,
+    transaction: UnsignedTransaction,
+    destination: str,
+    assets: list[str],
+    to: bytes,
 ) -> list[int]:
-    """Sign and submit *transaction*, and return what *to* keeps on the destination of each of its *assets* there."""
+    """Sign and submit *transaction*, and return what *to* keeps on the destination of each of its
+    *assets* there."""
     last = network.app.registry.find(destination)
     before, _ = finish(network.app.client(last).head())
     source = network.app.registry.find(transaction.chain)
@@ -138,12 +147,19 @@ def test_both_arrive_as_predicted(
     if source == "liveDex":
         # Backed by what went there.
         back = network.draft(
-            "liveHub", "liveDex", str(WUD), 3000 * UNIT, to=ALICE.public_key, remote_fee_asset="USDT"
+            "liveHub",
+            "liveDex",
+            str(WUD),
+            3000 * UNIT,
+            to=ALICE.public_key,
+            remote_fee_asset="USDT",
         )
         assert credits(network, back, "liveDex", [str(NUMBER)], ALICE.public_key)
     to = fresh(32)
 
-    transaction = network.draft(source, destination, asset, 1000 * UNIT, to=to, remote_fee_asset=pays)
+    transaction = network.draft(
+        source, destination, asset, 1000 * UNIT, to=to, remote_fee_asset=pays
+    )
 
     check = transaction.check
     assert check is not None
@@ -165,7 +181,9 @@ def test_a_new_receiver_pays_the_deposit_out_of_what_goes_along(
     """USDT is deposited after the asset itself."""
     to = fresh(32)
 
-    transaction = network.draft("liveHub", "liveDex", str(SCARCE), 1000 * UNIT, to=to, remote_fee_asset=pays)
+    transaction = network.draft(
+        "liveHub", "liveDex", str(SCARCE), 1000 * UNIT, to=to, remote_fee_asset=pays
+    )
 
     check = transaction.check
     assert check is not None
@@ -173,7 +191,9 @@ def test_a_new_receiver_pays_the_deposit_out_of_what_goes_along(
     for step in check.steps:
         print(step)
     assert (check.verdict, check.reasons) == ("ok", ())
-    arrives = [step.amount.value for step in check.steps if step.what in ("arrives", "computed arrival")]
+    arrives = [
+        step.amount.value for step in check.steps if step.what in ("arrives", "computed arrival")
+    ]
     taken = [step.amount.value for step in check.steps if step.what == "receiver deposit"]
     got = credits(network, transaction, "liveDex", [str(SCARCE_NUMBER), arriving], to)
     assert len(taken) == 1
@@ -181,7 +201,10 @@ def test_a_new_receiver_pays_the_deposit_out_of_what_goes_along(
 
 
 def test_it_is_refused_without_what_pays(network: Network) -> None:
-    for source, destination, asset in (("liveHub", "liveDex", str(WUD)), ("liveDex", "liveHub", str(NUMBER))):
+    for source, destination, asset in (
+        ("liveHub", "liveDex", str(WUD)),
+        ("liveDex", "liveHub", str(NUMBER)),
+    ):
         with pytest.raises(InvalidRequest) as refused:
             network.draft(source, destination, asset, 1000 * UNIT)
 

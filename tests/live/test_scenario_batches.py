@@ -32,7 +32,9 @@ def app(relay: Live, asset_hub: Live, dex: Live, live_config: Path) -> Iterator[
     finish(app.close())
 
 
-def transfer(app: Application, destination: str, asset: str, amount: int, to: bytes) -> dict[str, Any]:
+def transfer(
+    app: Application, destination: str, asset: str, amount: int, to: bytes
+) -> dict[str, Any]:
     return {
         "type": "xTransfer",
         "source_chain": "liveHub",

@@ -1,4 +1,5 @@
-"""The daemon's way to chains, on real runtimes: endpoints that are killed in the middle of a request, stall or lie."""
+"""The daemon's way to chains, on real runtimes: endpoints that are killed in the middle of a
+request, stall or lie."""
 
 import asyncio
 import time
@@ -34,7 +35,9 @@ def serve(live_config: Path, endpoints: list[Proxy], story: Story) -> Any:
     relay = {**settings.chains["liveRelay"], "endpoints": [each.url for each in endpoints]}
 
     async def run() -> Any:
-        app = Application(replace(settings, chains={**settings.chains, "liveRelay": relay}), served=True)
+        app = Application(
+            replace(settings, chains={**settings.chains, "liveRelay": relay}), served=True
+        )
         try:
             return await story(app)
         finally:

@@ -1,4 +1,5 @@
-"""Signatures that real runtimes take: with the metadata hash, in a mortal era, made from what the chain tells."""
+"""Signatures that real runtimes take: with the metadata hash, in a mortal era, made from what the
+chain tells."""
 
 from typing import Any
 
@@ -89,12 +90,16 @@ def test_the_digest_of_the_connected_runtime_is_the_known_one(
 def test_every_version_of_the_metadata_tells_the_same_digest(chain: Chain, client: Client) -> None:
     digests = set()
     for version in (15, 16):
-        answer = finish(client.call("state_call", "Metadata_metadata_at_version", f"0x{version:02x}000000"))
+        answer = finish(
+            client.call("state_call", "Metadata_metadata_at_version", f"0x{version:02x}000000")
+        )
         if answer != "0x00":
             table = read_metadata(bytes.fromhex(answer[2:]))
             prefix = table.constant("System", "SS58Prefix")
             digests.add(
-                metadata_digest(table, ss58_prefix=prefix, decimals=chain.decimals, symbol=chain.symbol)
+                metadata_digest(
+                    table, ss58_prefix=prefix, decimals=chain.decimals, symbol=chain.symbol
+                )
             )
 
     assert len(digests) == 1
@@ -106,7 +111,10 @@ def test_an_extrinsic_signed_with_the_metadata_hash_in_a_mortal_era_is_included(
     payload = payload_of(live_app, chain, b"scenarioctl: with the metadata hash")
 
     sent = finish(
-        broadcast(live_app, Broadcast(chain=chain.name, tx=signed(live_app, chain, payload), wait="in-block"))
+        broadcast(
+            live_app,
+            Broadcast(chain=chain.name, tx=signed(live_app, chain, payload), wait="in-block"),
+        )
     )
 
     signer = payload["signer_payload"]
@@ -114,7 +122,10 @@ def test_an_extrinsic_signed_with_the_metadata_hash_in_a_mortal_era_is_included(
     print(f"{chain.name}: {sent.answer}")
     assert sent.answer["success"]
     account = dev_key(SIGNER).public_key
-    assert finish(client.storage("System", "Account", account))["nonce"] == int(signer["nonce"], 16) + 1
+    assert (
+        finish(client.storage("System", "Account", account))["nonce"]
+        == int(signer["nonce"], 16) + 1
+    )
     assert len(vault_frames(bytes.fromhex(payload["vault_payload"][2:]))) == 1
 
 
@@ -125,7 +136,10 @@ def test_other_signatures_are_included_too(
     payload = payload_of(live_app, chain, b"scenarioctl: in another way", **fields)
 
     sent = finish(
-        broadcast(live_app, Broadcast(chain=chain.name, tx=signed(live_app, chain, payload), wait="in-block"))
+        broadcast(
+            live_app,
+            Broadcast(chain=chain.name, tx=signed(live_app, chain, payload), wait="in-block"),
+        )
     )
 
     assert sent.answer["success"]
@@ -139,7 +153,9 @@ def refusal(client: Client, data: str) -> str:
 
 
 def test_a_wrong_digest_is_a_bad_proof(live_app: Application, chain: Chain, client: Client) -> None:
-    payload = payload_of(live_app, chain, b"scenarioctl: never included", metadata_hash="0x" + "11" * 32)
+    payload = payload_of(
+        live_app, chain, b"scenarioctl: never included", metadata_hash="0x" + "11" * 32
+    )
 
     said = refusal(client, signed(live_app, chain, payload))
 
@@ -152,7 +168,9 @@ def test_a_digest_that_is_signed_under_mode_0_is_a_bad_proof(
 ) -> None:
     without, with_digest = (
         signed(
-            live_app, chain, payload_of(live_app, chain, b"scenarioctl: never included", metadata_hash=said)
+            live_app,
+            chain,
+            payload_of(live_app, chain, b"scenarioctl: never included", metadata_hash=said),
         )
         for said in ("off", "auto")
     )
@@ -163,7 +181,8 @@ def test_a_digest_that_is_signed_under_mode_0_is_a_bad_proof(
 
 
 def with_signature_of(data: str, other: str) -> str:
-    """Return an extrinsic with the 64 bytes of the sr25519 signature of another by the same sender."""
+    """Return an extrinsic with the 64 bytes of the sr25519 signature of another by the same
+    sender."""
     key = dev_key(SIGNER).public_key.hex() + "01"
     at, there = data.index(key) + len(key), other.index(key) + len(key)
     return data[:at] + other[there : there + 128] + data[at + 128 :]

@@ -1,6 +1,8 @@
-"""What a Bridge Hub says to messages for Ethereum in the form that is built here.  No Ethereum runs here.
+"""What a Bridge Hub says to messages for Ethereum in the form that is built here.  No Ethereum runs
+here.
 
-The Bridge Hub of a test network leads to Ethereum's test network Sepolia, which its runtime calls by another number.
+The Bridge Hub of a test network leads to Ethereum's test network Sepolia, which its runtime calls
+by another number.
 """
 
 from collections.abc import Sequence
@@ -36,10 +38,16 @@ def ethereum(live_app: Application, system_chains: list[Live]) -> Chain:
     )
     table = finish(live_app.client(bridge_hub).table())
     ethereum = live_app.registry.find("ethereum")
-    return ethereum if table.spec_name == "bridge-hub-polkadot" else replace(ethereum, consensus=SEPOLIA)
+    return (
+        ethereum
+        if table.spec_name == "bridge-hub-polkadot"
+        else replace(ethereum, consensus=SEPOLIA)
+    )
 
 
-def context(app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType) -> Plan:
+def context(
+    app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType
+) -> Plan:
     """Return the transfer of an asset at *location* seen from *hub*, in the latest XCM."""
     asset = replace(app.assets.native(hub), id=location, kind="foreign", location=location)
     transfer = Transfer(
@@ -55,13 +63,17 @@ def context(app: Application, hub: Chain, ethereum: Chain, location: str, first:
     return Plan(transfer=transfer, route=Route(first=first), table=table, version=5)
 
 
-def program(app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType) -> list[Any]:
+def program(
+    app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType
+) -> list[Any]:
     """Return the message of Snowbridge's first protocol, which has nothing for a relayer."""
     built: list[Any] = arriving_message(context(app, hub, ethereum, location, first))["V5"]
     return built
 
 
-def relayed(app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType) -> list[Any]:
+def relayed(
+    app: Application, hub: Chain, ethereum: Chain, location: str, first: TransferType
+) -> list[Any]:
     """Return the message of Snowbridge's second protocol."""
     built: list[Any] = relayed_message(context(app, hub, ethereum, location, first))["V5"]
     return built

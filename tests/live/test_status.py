@@ -1,4 +1,5 @@
-"""What became of a transaction, by its hash: its block, and the messages that it sent to other chains."""
+"""What became of a transaction, by its hash: its block, and the messages that it sent to other
+chains."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,11 @@ from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
 from scenarioctl.config import load_settings
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.transaction_status import TransactionState, TransactionStatus, transaction_status
+from scenarioctl.operations.transaction_status import (
+    TransactionState,
+    TransactionStatus,
+    transaction_status,
+)
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from tests.live.conftest import Live

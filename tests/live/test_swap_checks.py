@@ -1,4 +1,5 @@
-"""What a check says of swaps is what the next block executes: to the unit if quoted, else within the bounds it states."""
+"""What a check says of swaps is what the next block executes: to the unit if quoted, else within
+the bounds it states."""
 
 import random
 from collections.abc import Iterator
@@ -58,7 +59,9 @@ def buy(sold: int, bought: int, amount: int, most: int) -> Call:
 
 
 def route(method: str, assets: tuple[int, ...], **amounts: int) -> Call:
-    hops = [{"pool": "Omnipool", "asset_in": one, "asset_out": other} for one, other in pairwise(assets)]
+    hops = [
+        {"pool": "Omnipool", "asset_in": one, "asset_out": other} for one, other in pairwise(assets)
+    ]
     args = {"asset_in": assets[0], "asset_out": assets[-1], **amounts, "route": hops}
     return Call(pallet="Router", method=method, args=args)
 
@@ -85,7 +88,8 @@ def traded(market: Market, events: list[Event], name: str, field: str) -> int:
     amounts = [
         event.fields[field]
         for event in events
-        if str(event) == name and event.fields.get("who", market.alice.public_key) == market.alice.public_key
+        if str(event) == name
+        and event.fields.get("who", market.alice.public_key) == market.alice.public_key
     ]
     return int(amounts[-1])
 
@@ -108,7 +112,10 @@ def test_a_checked_sale_brings_what_the_check_says(
         checked = check(market, limited(call, **{limit: before * 99 // 100}))
 
         brought = traded(
-            market, execute(market, limited(call, **{limit: before * 99 // 100})), event, "amount_out"
+            market,
+            execute(market, limited(call, **{limit: before * 99 // 100})),
+            event,
+            "amount_out",
         )
 
         rows.append((str(call.pallet), sold, bought, step(checked, "buys"), brought))
@@ -140,7 +147,11 @@ def test_what_cant_be_quoted_stays_within_what_the_check_says(
                 "Router.Executed",
             ),
             "batch": (sell(DOT, HDX, size * 10**10, 1), "min_buy_amount", "Omnipool.SellExecuted"),
-            "sell all": (route("sell_all", (15, HDX), min_amount_out=1), "min_amount_out", "Router.Executed"),
+            "sell all": (
+                route("sell_all", (15, HDX), min_amount_out=1),
+                "min_amount_out",
+                "Router.Executed",
+            ),
         }
         call, field, event = calls[kind]
         if kind == "sell all":
@@ -184,12 +195,20 @@ def schedule(market: Market, order: dict[str, Any], slippage: int | None) -> Cal
         "slippage": slippage,
         "order": order,
     }
-    return Call(pallet="DCA", method="schedule", args={"schedule": args, "start_execution_block": None})
+    return Call(
+        pallet="DCA", method="schedule", args={"schedule": args, "start_execution_block": None}
+    )
 
 
 def test_a_swap_without_protection_is_refused_until_it_is_confirmed(market: Market) -> None:
     hops = [{"pool": "Omnipool", "asset_in": DOT, "asset_out": HDX}]
-    order = {"asset_in": DOT, "asset_out": HDX, "amount_in": 10**11, "min_amount_out": 0, "route": hops}
+    order = {
+        "asset_in": DOT,
+        "asset_out": HDX,
+        "amount_in": 10**11,
+        "min_amount_out": 0,
+        "route": hops,
+    }
     unprotected = (
         sell(DOT, HDX, 2 * 10**10, 0),
         sell(DOT, HDX, 2 * 10**10, 10**12),
@@ -205,19 +224,24 @@ def test_a_swap_without_protection_is_refused_until_it_is_confirmed(market: Mark
 
         assert refused.verdict == "refused"
         assert confirmed.verdict == "ok", confirmed.reasons
-        assert [reason.partition("; pass")[0] for reason in refused.reasons] == list(confirmed.warnings[-1:])
+        assert [reason.partition("; pass")[0] for reason in refused.reasons] == list(
+            confirmed.warnings[-1:]
+        )
     assert check(market, schedule(market, {"Sell": order}, 15_000)).verdict == "ok"
 
 
 def test_a_minimum_that_only_the_dry_run_reaches_is_refused(market: Market) -> None:
-    """A trade raises the fee of the next one: the dry run doesn't know of it yet, and the quote does."""
+    """A trade raises the fee of the next one: the dry run doesn't know of it yet, and the quote
+    does."""
     execute(market, sell(HDX, DOT, market.balance(POOL_ACCOUNT, HDX) // 50, 1))
     call = sell(HDX, DOT, 10**15, 1)
     exact = step(check(market, call, confirmed=True), "buys")
 
     above = check(market, limited(call, min_buy_amount=exact + 1))
 
-    assert [reason.partition(" in the next block, less than")[1] != "" for reason in above.reasons] == [True]
+    assert [
+        reason.partition(" in the next block, less than")[1] != "" for reason in above.reasons
+    ] == [True]
     assert check(market, limited(call, min_buy_amount=exact)).verdict == "ok"
 
 
@@ -225,10 +249,14 @@ def test_a_fee_paid_in_dot_is_reported_in_dot(market: Market) -> None:
     alice = format_account(market.alice.public_key, 63)
     market.write({"MultiTransactionPayment": {"AccountCurrencyMap": [[[alice], DOT]]}})
     before = market.balance(market.alice.public_key, DOT)
-    call_data = market.table.encode_call(Call(pallet="System", method="remark", args={"remark": b"fee"}))
+    call_data = market.table.encode_call(
+        Call(pallet="System", method="remark", args={"remark": b"fee"})
+    )
     tx = "0x" + sign(market.app, market.chain, call_data, market.alice).hex()
 
-    answer = finish(broadcast(market.app, Broadcast(chain=market.chain.name, tx=tx, wait="in-block"))).answer
+    answer = finish(
+        broadcast(market.app, Broadcast(chain=market.chain.name, tx=tx, wait="in-block"))
+    ).answer
 
     market.write({"MultiTransactionPayment": {"AccountCurrencyMap": [[[alice], None]]}})
     paid = before - market.balance(market.alice.public_key, DOT)
@@ -237,7 +265,8 @@ def test_a_fee_paid_in_dot_is_reported_in_dot(market: Market) -> None:
 
 
 def test_a_minimum_that_only_the_next_block_reaches_is_not_refused(market: Market) -> None:
-    """Fees rise with trades one way and fall with those the other way; a dry run has those of the block before."""
+    """Fees rise with trades one way and fall with those the other way; a dry run has those of the
+    block before."""
     call = sell(DOT, 20, 10**11, 1)
     for sold, bought in ((DOT, 20), (DOT, 20), (20, DOT), (20, DOT), (20, DOT)):
         execute(market, sell(sold, bought, market.balance(POOL_ACCOUNT, sold) // 60, 1))
@@ -252,7 +281,10 @@ def test_a_minimum_that_only_the_next_block_reaches_is_not_refused(market: Marke
     above = check(market, batch(limited(call, min_buy_amount=exact * 110 // 100)))
 
     brought = traded(
-        market, execute(market, limited(call, min_buy_amount=exact)), "Omnipool.SellExecuted", "amount_out"
+        market,
+        execute(market, limited(call, min_buy_amount=exact)),
+        "Omnipool.SellExecuted",
+        "amount_out",
     )
     assert (alone.verdict, step(alone, "buys"), brought) == ("ok", exact, exact), alone.reasons
     assert (batched.verdict, above.verdict) == ("unknown", "refused")

@@ -1,4 +1,5 @@
-"""Swap, then send: what is said of the second transaction before the swap is in a block, and after it."""
+"""Swap, then send: what is said of the second transaction before the swap is in a block, and after
+it."""
 
 from typing import Any
 
@@ -22,7 +23,13 @@ pytestmark = pytest.mark.live
 
 def swap_then_send(market: Market, receiver: bytes) -> Diagram:
     chain = market.chain.name
-    swap = {"type": "swap", "chain": chain, "assetin": "HDX", "assetout": str(DOT), "amount": "10000"}
+    swap = {
+        "type": "swap",
+        "chain": chain,
+        "assetin": "HDX",
+        "assetout": str(DOT),
+        "amount": "10000",
+    }
     transfer = {
         "type": "xTransfer",
         "source_chain": chain,
@@ -31,12 +38,16 @@ def swap_then_send(market: Market, receiver: bytes) -> Diagram:
         "amount": "{{ swap.min_received }}",
         "assetid": str(DOT),
     }
-    return read_diagram(draw_flow(market.app, read_flow({"steps": [swap, transfer]}, syntax="json")).document)
+    return read_diagram(
+        draw_flow(market.app, read_flow({"steps": [swap, transfer]}, syntax="json")).document
+    )
 
 
 def drafts(market: Market, diagram: Diagram) -> list[Any]:
     async def collect() -> list[Any]:
-        each = draft_each(market.app, diagram, sender=market.alice.public_key, carried=CarriedData(diagram))
+        each = draft_each(
+            market.app, diagram, sender=market.alice.public_key, carried=CarriedData(diagram)
+        )
         return [outcome async for _, outcome in each]
 
     return finish(collect())

@@ -1,6 +1,7 @@
 """Teleports among the relay chain and its system parachains: what a check predicts is what arrives.
 
-The relay chain and its Asset Hub of this module are connected to the system parachains; those of other modules needn't be.
+The relay chain and its Asset Hub of this module are connected to the system parachains; those of
+other modules needn't be.
 """
 
 from collections.abc import Iterator
@@ -41,7 +42,9 @@ ROUTES = (
 
 
 @pytest.fixture(scope="module")
-def app(relay: Live, asset_hub: Live, system_chains: list[Live], live_config: Path) -> Iterator[Application]:
+def app(
+    relay: Live, asset_hub: Live, system_chains: list[Live], live_config: Path
+) -> Iterator[Application]:
     assert relay.endpoint and asset_hub.endpoint and len(system_chains) == len(PARACHAINS)
     app = Application(load_settings({"config": str(live_config)}, {}))
     fund_teleports(app, app.registry.find("liveRelay"), app.registry.find("liveHub"), ALICE)
@@ -50,7 +53,9 @@ def app(relay: Live, asset_hub: Live, system_chains: list[Live], live_config: Pa
     finish(app.close())
 
 
-def draft(app: Application, source: str, destination: str, amount: int, to: bytes) -> UnsignedTransaction:
+def draft(
+    app: Application, source: str, destination: str, amount: int, to: bytes
+) -> UnsignedTransaction:
     chain = app.registry.find(source)
     transfer = Transfer(
         source=chain,
@@ -67,7 +72,9 @@ def arrived(app: Application, transaction: UnsignedTransaction, destination: str
     source, last = app.registry.find(transaction.chain), app.registry.find(destination)
     before, _ = finish(app.client(last).head())
     tx = "0x" + sign(app, source, transaction.call_data, ALICE).hex()
-    assert finish(broadcast(app, Broadcast(chain=source.name, tx=tx, wait="in-block"))).answer["success"]
+    assert finish(broadcast(app, Broadcast(chain=source.name, tx=tx, wait="in-block"))).answer[
+        "success"
+    ]
     for events in blocks_after(app, last, before):
         credit = credit_of(app, last, events, app.assets.native(last), to)
         if credit:
@@ -82,18 +89,27 @@ def test_on_every_route_what_is_predicted_arrives(app: Application) -> None:
         transaction = draft(app, source, destination, amount, to)
         check = transaction.check
         assert check is not None
-        assert (source, destination, check.verdict, check.reasons) == (source, destination, "ok", ())
+        assert (source, destination, check.verdict, check.reasons) == (
+            source,
+            destination,
+            "ok",
+            (),
+        )
         assert check.computed is not None
         assert check.credited is not None
         credit = arrived(app, transaction, destination, to)
-        rows.append((source, destination, amount, check.computed.value, check.credited.value, credit))
+        rows.append(
+            (source, destination, amount, check.computed.value, check.credited.value, credit)
+        )
 
     print(
-        "\nroute                              amount         computed          dry run          arrived  deviation"
+        "\nroute                              amount         computed          dry run     "
+        "     arrived  deviation"
     )
     for source, destination, amount, computed, credited, credit in rows:
         print(
-            f"{source[4:]:>11} > {destination[4:]:<12} {amount:>15} {computed:>16} {credited:>16} {credit:>16}  {credit - computed}"
+            f"{source[4:]:>11} > {destination[4:]:<12} {amount:>15} {computed:>16} "
+            f"{credited:>16} {credit:>16}  {credit - computed}"
         )
     assert [(row[3], row[4]) for row in rows] == [(row[5], row[5]) for row in rows]
 
@@ -103,7 +119,9 @@ def test_a_reserve_transfer_to_a_system_parachain_is_refused(app: Application, c
     call = reserve_transfer(app, chain)
     hub = app.registry.find("liveHub")
     data = finish(app.client(hub).table()).encode_call(call)
-    request = CheckTransaction(tx="0x" + data.hex(), chain=hub.name, sender="0x" + ALICE.public_key.hex())
+    request = CheckTransaction(
+        tx="0x" + data.hex(), chain=hub.name, sender="0x" + ALICE.public_key.hex()
+    )
 
     check = finish(find_check(app, request))[1]
 
@@ -113,7 +131,9 @@ def test_a_reserve_transfer_to_a_system_parachain_is_refused(app: Application, c
 
 def reserve_transfer(app: Application, chain: str) -> Call:
     """Return the transfer that the Asset Hub would make as the reserve of the relay's asset."""
-    there = {"V5": {"parents": 1, "interior": {"X1": [{"Parachain": app.registry.find(chain).para_id}]}}}
+    there = {
+        "V5": {"parents": 1, "interior": {"X1": [{"Parachain": app.registry.find(chain).para_id}]}}
+    }
     receiver = {"AccountId32": {"network": None, "id": fresh(32)}}
     native = {"parents": 1, "interior": "Here"}
     deposit = {

@@ -1,6 +1,8 @@
-"""A swap's minimum on a real Omnipool: what a front-run may take, and what no minimum switches off."""
+"""A swap's minimum on a real Omnipool: what a front-run may take, and what no minimum switches
+off."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -24,8 +26,10 @@ def market(live_app: Application, omnipool: Live) -> Iterator[Market]:
         yield market
 
 
-def drafted(market: Market, **options: object) -> Call:
-    request = CreateSwap(assetin="DOT", assetout="HDX", amount="2", chain=market.chain.name, **options)  # type: ignore[arg-type]
+def drafted(market: Market, **options: Any) -> Call:
+    request = CreateSwap(
+        assetin="DOT", assetout="HDX", amount="2", chain=market.chain.name, **options
+    )
     swap = finish(create_swap(market.app, request)).answer["swap"]
     return decode_extrinsic(market.table, bytes.fromhex(swap["swap_tx"][2:])).call
 

@@ -44,7 +44,9 @@ def held(app: Application, chain: str, asset: str, account: bytes) -> int:
 def quote(
     app: Application, source: str, destination: str, asset: str, amount: str, **more: str
 ) -> TransferQuote:
-    request = QuoteTransfer(source_chain=source, dest_chain=destination, assetid=asset, amount=amount, **more)
+    request = QuoteTransfer(
+        source_chain=source, dest_chain=destination, assetid=asset, amount=amount, **more
+    )
     return finish(quote_transfer(app, request)).answer
 
 
@@ -72,7 +74,13 @@ def test_what_is_quoted_arrives_to_the_unit(
     chain, home = app.registry.find(destination), app.registry.find(source)
     to = format_account(receiver, chain.ss58_prefix)
     named = quote(
-        app, source, destination, asset, amount, sender="0x" + sender.account.hex(), destination_address=to
+        app,
+        source,
+        destination,
+        asset,
+        amount,
+        sender="0x" + sender.account.hex(),
+        destination_address=to,
     )
     prices = quote(app, source, destination, asset, amount, destination_address=to)
 
@@ -105,12 +113,20 @@ def test_the_least_that_is_quoted_arrives_and_one_less_is_refused(app: Applicati
     account = "0x" + sender.account.hex()
     receiver = format_account(new_key().public_key, 2)
 
-    quoted = quote(app, "liveRelay", "liveHub", "KSM", "1", sender=account, destination_address=receiver)
+    quoted = quote(
+        app, "liveRelay", "liveHub", "KSM", "1", sender=account, destination_address=receiver
+    )
     assert quoted["minimum"] is not None
     least = int(quoted["minimum"]["value"])
     at_least, below = (
         quote(
-            app, "liveRelay", "liveHub", "KSM", f"{amount}raw", sender=account, destination_address=receiver
+            app,
+            "liveRelay",
+            "liveHub",
+            "KSM",
+            f"{amount}raw",
+            sender=account,
+            destination_address=receiver,
         )
         for amount in (least, least - 1)
     )
@@ -119,7 +135,9 @@ def test_the_least_that_is_quoted_arrives_and_one_less_is_refused(app: Applicati
     assert below["basis"] == "fee APIs" and below["reasons"]
 
 
-def test_a_sender_without_funds_is_told_the_prices_and_why_it_was_not_tried(app: Application) -> None:
+def test_a_sender_without_funds_is_told_the_prices_and_why_it_was_not_tried(
+    app: Application,
+) -> None:
     poor = "0x" + new_key().public_key.hex()
 
     quoted = quote(app, "liveRelay", "liveHub", "KSM", "1", sender=poor)

@@ -42,10 +42,14 @@ def head(sender: Sender) -> int:
 
 
 def trap(sender: Sender, *assets: Any, onward: Any = None) -> int:
-    """Withdraw *assets* in a program that gives them to nobody, or goes *onward* with them; return the block."""
+    """Withdraw *assets* in a program that gives them to nobody, or goes *onward* with them; return
+    the block."""
     pallet = "XcmPallet" if sender.chain.role == "relay" else "PolkadotXcm"
     weight = {"ref_time": 10**11 if onward else 10**10, "proof_size": 10**6}
-    args = {"message": {"V5": [withdraw(*assets), *([onward] if onward else [])]}, "max_weight": weight}
+    args = {
+        "message": {"V5": [withdraw(*assets), *([onward] if onward else [])]},
+        "max_weight": weight,
+    }
     call = Call(pallet=pallet, method="execute", args=args)
     played = play(sender.app, sender.chain, call, sender.key)
     assert played.outcome == "executed", played.reason
@@ -53,7 +57,9 @@ def trap(sender: Sender, *assets: Any, onward: Any = None) -> int:
 
 
 def find(sender: Sender, block: int) -> list[Any]:
-    request = FindTrappedAssets(chain=sender.chain.name, block=block, address="0x" + sender.account.hex())
+    request = FindTrappedAssets(
+        chain=sender.chain.name, block=block, address="0x" + sender.account.hex()
+    )
     return list(finish(find_trapped_assets(sender.app, request)).answer["traps"])
 
 
@@ -79,7 +85,9 @@ def free(sender: Sender, account: bytes) -> int:
 
 
 @pytest.mark.parametrize("chain", ["liveRelay", "liveHub"])
-def test_what_an_account_trapped_is_claimed_by_it_to_the_last_unit(app: Application, chain: str) -> None:
+def test_what_an_account_trapped_is_claimed_by_it_to_the_last_unit(
+    app: Application, chain: str
+) -> None:
     sender = Sender(app, chain).holds(10 * UNIT)
     block = trap(sender, asset(HERE if chain == "liveRelay" else UP, UNIT))
     receiver = Sender(app, chain)
@@ -88,12 +96,15 @@ def test_what_an_account_trapped_is_claimed_by_it_to_the_last_unit(app: Applicat
     answer = build(sender, block, beneficiary="0x" + receiver.account.hex())
     played = play(app, sender.chain, claimed(sender, answer), sender.key)
 
-    assert [(each["count"], each["claimable"], each["assets"]) for each in found] == [(1, True, "1 KSM")]
+    assert [(each["count"], each["claimable"], each["assets"]) for each in found] == [
+        (1, True, "1 KSM")
+    ]
     assert (played.outcome, played.reason) == ("executed", "")
     credits = [
         int(each["value"])
         for each in answer["check"]["credits"]
-        if each["account"] == sender.chain.account_format.format(receiver.account, sender.chain.ss58_prefix)
+        if each["account"]
+        == sender.chain.account_format.format(receiver.account, sender.chain.ss58_prefix)
     ]
     assert credits == [free(sender, receiver.account)] == [UNIT]
     print(f"\n{chain}: claimed {UNIT}, said {credits}")
@@ -129,7 +140,9 @@ def test_the_same_assets_trapped_twice_are_claimed_twice(app: Application) -> No
     assert [*counts, find(sender, blocks[0])[0]["count"]] == [2, 1, 0]
 
 
-def test_what_a_message_of_a_chain_trapped_is_that_chains_to_claim(app: Application, dex: Live) -> None:
+def test_what_a_message_of_a_chain_trapped_is_that_chains_to_claim(
+    app: Application, dex: Live
+) -> None:
     sender = Sender(app, "liveHub").holds(10 * UNIT)
     before = int(finish(app.client(app.registry.find(dex.name)).head())[0])
     trap(sender, asset(UP, UNIT), onward=reserve(pay(UP)))
@@ -147,7 +160,8 @@ def test_what_a_message_of_a_chain_trapped_is_that_chains_to_claim(app: Applicat
     with pytest.raises(InvalidRequest) as refused:
         finish(
             claim_assets(
-                app, ClaimAssets(chain=dex.name, trapped_in=last, sender="0x" + sender.account.hex())
+                app,
+                ClaimAssets(chain=dex.name, trapped_in=last, sender="0x" + sender.account.hex()),
             )
         )
 

@@ -1,7 +1,8 @@
-"""A runtime upgrade under a running daemon: the chain's own, by `System.apply_authorized_upgrade`, on a real runtime.
+"""A runtime upgrade under a running daemon: the chain's own, by `System.apply_authorized_upgrade`,
+on a real runtime.
 
-The new runtime is the old one with its version counted up, in the code and in what its metadata tells.  Named so as to be
-the last module: the relay chain stays upgraded.
+The new runtime is the old one with its version counted up, in the code and in what its metadata
+tells.  Named so as to be the last module: the relay chain stays upgraded.
 """
 
 import asyncio
@@ -84,7 +85,10 @@ async def upgrade(app: Application, seen: Seen) -> None:
         table = await client.table()
         code = bytes.fromhex((await client.call("state_getStorage", _CODE))[2:])
         new = await asyncio.to_thread(counted_up, code, table.spec_version)
-        authorized = {"codeHash": "0x" + blake2b(new, digest_size=32).hexdigest(), "checkVersion": False}
+        authorized = {
+            "codeHash": "0x" + blake2b(new, digest_size=32).hexdigest(),
+            "checkVersion": False,
+        }
         await client.submit("dev_setStorage", {"System": {"AuthorizedUpgrade": authorized}})
         call = Call(pallet="System", method="apply_authorized_upgrade", args={"code": new})
         extrinsic = "0x" + bare_extrinsic(table.encode_call(call)).hex()

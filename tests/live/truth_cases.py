@@ -7,7 +7,8 @@ from tests.live.ordinary import ordinary
 from tests.live.programs import ROWS, Row
 from tests.live.rights import EXCHANGE, RIGHTS, SYSTEM
 
-#: Rows of programs.py of which more than one verdict is right, or another one, and the line that an ok needs.
+#: Rows of programs.py of which more than one verdict is right, or another one, and the line that an
+#: ok needs.
 RIGHT: dict[str, tuple[Verdicts, str]] = {
     "assets that are burned": (ANY, "destroys 0.5 KSM"),
     "money that is burned": (ANY, "destroys 1 KSM"),

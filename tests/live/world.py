@@ -34,7 +34,12 @@ RIGHTS = frozenset(
         *("Assets.Approvals", "ForeignAssets.Approvals", "PoolAssets.Approvals", "Assets.Asset"),
         *("Uniques.Account", "Uniques.Asset", "Uniques.Class", "Uniques.ClassAccount", "Nfts.Item"),
         *("Session.NextKeys", "Session.KeyOwner", "Identity.SubsOf", "Identity.SuperOf"),
-        *("Staking.Payee", "Staking.Bonded", "ConvictionVoting.VotingFor", "System.AuthorizedUpgrade"),
+        *(
+            "Staking.Payee",
+            "Staking.Bonded",
+            "ConvictionVoting.VotingFor",
+            "System.AuthorizedUpgrade",
+        ),
         *("Scheduler.Agenda", "DCA.Schedules", "OTC.Orders", "Multisig.Multisigs"),
         *("EVMAccounts.ApprovedContract", "Vesting.Vesting"),
     ]
@@ -114,7 +119,9 @@ class World:
             self.submit(chain, remark, key)
             after = self.state()
             places = (
-                place for place in after.balances if after.balances[place] != before.balances.get(place)
+                place
+                for place in after.balances
+                if after.balances[place] != before.balances.get(place)
             )
             self.household |= {account for _, account, _ in places} - {key.public_key}
 
@@ -175,7 +182,10 @@ class World:
         else:
             data = {"free": stored["balance"]} if "balance" in stored else stored
             label = self.label(chain, name, asset)
-        if name in ("Assets.Account", "ForeignAssets.Account") and str(stored["status"]) != "Liquid":
+        if (
+            name in ("Assets.Account", "ForeignAssets.Account")
+            and str(stored["status"]) != "Liquid"
+        ):
             data = {"free": 0, "frozen": stored["balance"]}
         state.balances[chain.name, account, label] = Balance(
             free=data["free"], reserved=data.get("reserved", 0), frozen=data.get("frozen", 0)
@@ -192,11 +202,14 @@ class World:
     # What is done
 
     def submit(self, chain: Chain, call: Call, key: Keypair) -> Outcome:
-        """Sign *call* as the check expects it to be signed, send it, and wait until all chains are done with it."""
+        """Sign *call* as the check expects it to be signed, send it, and wait until all chains are
+        done with it."""
         heads = {each.name: self.head(each) for each in self.chains}
         client = self.app.client(chain)
         try:
-            finish(client.submit("author_submitExtrinsic", "0x" + self.sign(chain, call, key).hex()))
+            finish(
+                client.submit("author_submitExtrinsic", "0x" + self.sign(chain, call, key).hex())
+            )
         except ChainRefused as error:
             return Outcome(real="rejected", why=str(error))
         deadline = clock() + PATIENCE
@@ -253,7 +266,8 @@ class World:
             queued = sum(event.name in ("XcmpMessageSent", "UpwardMessageSent") for event in events)
             sent = sum(event.is_of_xcm("Sent") for event in events)
             done = sum(
-                event.pallet == "MessageQueue" and event.name.startswith("Process") for event in events
+                event.pallet == "MessageQueue" and event.name.startswith("Process")
+                for event in events
             )
             if done >= max(queued, sent):
                 break

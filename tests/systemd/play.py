@@ -1,6 +1,8 @@
-"""What docs/daemon.md says of systemd, done as a new user does it; played by `run`, inside of a machine of its own.
+"""What docs/daemon.md says of systemd, done as a new user does it; played by `run`, inside of a
+machine of its own.
 
-With nothing but Python's own library: the program under test has its environment in /opt/scenarioctl.
+With nothing but Python's own library: the program under test has its environment in
+/opt/scenarioctl.
 """
 
 import http.client
@@ -47,7 +49,8 @@ def main() -> None:
     print("all of it went well")
 
 
-# -- what is played ------------------------------------------------------------------------------------------------
+# -- what is played
+# ------------------------------------------------------------------------------------------------
 
 
 def install() -> None:
@@ -86,7 +89,14 @@ def starts() -> None:
 def tokens_and_reload() -> None:
     before = process()
     made = do(
-        "scenarioctl", "--config", str(CONFIG), "config", "token", "ops", "--scopes", "read,create,jobs"
+        "scenarioctl",
+        "--config",
+        str(CONFIG),
+        "config",
+        "token",
+        "ops",
+        "--scopes",
+        "read,create,jobs",
     )
     CONFIG.chmod(0o644)
     do("systemctl", "reload", "scenarioctl")
@@ -97,7 +107,10 @@ def tokens_and_reload() -> None:
     CONFIG.write_text(f"rate = 'x'\n{good}")
     do("systemctl", "reload", "scenarioctl")
     wait_until(
-        lambda: "the settings of the last reload are refused" in do("systemctl", "status", "scenarioctl")
+        lambda: (
+            "the settings of the last reload are refused"
+            in do("systemctl", "status", "scenarioctl")
+        )
     )
     CONFIG.write_text(f"private_targets = ['127.0.0.1']\n{good}")
     do("systemctl", "reload", "scenarioctl")
@@ -228,12 +241,15 @@ def logs_for_the_journal() -> None:
     told(dict(Counter(line["PRIORITY"] for line in ours)))
     # What was frozen may say so too, before its watchdog ends it.
     errors = [str(line["MESSAGE"]) for line in ours if line["PRIORITY"] == "3"]
-    assert [each for each in errors if each.startswith("reload failed, settings unchanged: rate 'x'")], errors
+    assert [
+        each for each in errors if each.startswith("reload failed, settings unchanged: rate 'x'")
+    ], errors
     leaked = [line for line in ours if re.search(f"sctl_|s3cret|{HOOK}", str(line["MESSAGE"]))]
     assert leaked == []
 
 
-# -- by what means -------------------------------------------------------------------------------------------------
+# -- by what means
+# -------------------------------------------------------------------------------------------------
 
 
 def do(*line: str) -> str:
@@ -259,7 +275,9 @@ def process() -> int:
 
 def memory() -> str:
     return next(
-        line for line in Path(f"/proc/{process()}/status").read_text().splitlines() if "VmRSS" in line
+        line
+        for line in Path(f"/proc/{process()}/status").read_text().splitlines()
+        if "VmRSS" in line
     )
 
 
@@ -310,7 +328,9 @@ def load() -> Iterator[Counter[str]]:
     def work() -> None:
         while not ended.is_set():
             try:
-                answers[str(ask("/api/create/remark", {"chain": "polkadot", "text": "load"})[0])] += 1
+                answers[
+                    str(ask("/api/create/remark", {"chain": "polkadot", "text": "load"})[0])
+                ] += 1
             except (OSError, http.client.HTTPException) as error:
                 answers[type(error).__name__] += 1
                 time.sleep(0.02)

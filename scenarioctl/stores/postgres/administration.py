@@ -1,9 +1,12 @@
-"""What an owner does with the database of a store: create its tables, migrate them, and look at how it is.
+"""What an owner does with the database of a store: create its tables, migrate them, and look at how
+it is.
 
-An operator should know of the server: clocks, dead rows, runs that nobody runs; `/metrics` has figures.
+An operator should know of the server: clocks, dead rows, runs that nobody runs; `/metrics` has
+figures.
 
-Daemons of older versions run on.  A migration that only adds is applied at once.  One that removes what an older version needs
-waits until the operator says that no daemon of that version runs any more, and so do those after it.
+Daemons of older versions run on.  A migration that only adds is applied at once.  One that removes
+what an older version needs waits until the operator says that no daemon of that version runs any
+more, and so do those after it.
 """
 
 import asyncio
@@ -46,10 +49,12 @@ _PAUSE = 0.1
 
 
 async def lock_tables(connection: Connection) -> None:
-    """Wait until no other process creates or changes tables, and keep others from it until the transaction ends."""
+    """Wait until no other process creates or changes tables, and keep others from it until the
+    transaction ends."""
     while True:
-        # Building an index waits for all transactions that hold a snapshot.  The function that waits for the lock would hold
-        # one, and so does a statement with parameters, until the next one.
+        # Building an index waits for all transactions that hold a snapshot.  The function that
+        # waits for the lock would hold one, and so does a statement with parameters, until the next
+        # one.
         found = await connection.execute(f"SELECT pg_try_advisory_xact_lock({_LOCK})")
         if await found.fetchone() == (True,):
             return
@@ -57,7 +62,8 @@ async def lock_tables(connection: Connection) -> None:
 
 
 async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
-    """Create the tables, ours and the engine's, and let the role *grant* use them; False if they were there already.
+    """Create the tables, ours and the engine's, and let the role *grant* use them; False if they
+    were there already.
 
     All or nothing is done.
     """
@@ -67,7 +73,8 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
         explainer.check_server(connection)
         async with connection.transaction():
             await lock_tables(connection)
-            # Behind PgBouncer, the role may have no search path, and other clients' statements may be prepared.
+            # Behind PgBouncer, the role may have no search path, and other clients' statements may
+            # be prepared.
             connection.prepare_threshold = None
             await connection.execute(f"SET LOCAL search_path = {SCHEMA}")
             await connection.execute("SET LOCAL statement_timeout = 0")
@@ -78,12 +85,16 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
                 await _grant(connection, grant)
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreFailed(
-            f"store {explainer.name} does not let this role create the schema {SCHEMA}: use the owner's role, or GRANT"
+            f"store {explainer.name} does not let this role create the schema {SCHEMA}: "
+            "use the owner's role, or GRANT"
             " CREATE ON DATABASE"
         ) from error
     except psycopg.errors.UndefinedObject as error:
         raise InvalidRequest(
-            field="grant", value=grant, problem="is not a role of the server", expected="one that exists"
+            field="grant",
+            value=grant,
+            problem="is not a role of the server",
+            expected="one that exists",
         ) from error
     except psycopg.errors.DuplicateObject as error:
         raise StoreFailed(
@@ -123,7 +134,10 @@ async def _grant(connection: Connection, role: str) -> None:
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
         "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
         "REVOKE INSERT, UPDATE, DELETE ON {schema}.meta FROM {role}",
-        "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role}",
+        (
+            "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT SELECT, INSERT, UPDATE, DELETE "
+            "ON TABLES TO {role}"
+        ),
         "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT USAGE ON SEQUENCES TO {role}",
     ):
         await connection.execute(
@@ -148,7 +162,8 @@ class MigrationStep:
     #: Whether it removes what older daemons need.
     contracts: bool
     statements: tuple[str, ...]
-    #: The name of the index that the statements build outside a transaction; empty if they belong into one.
+    #: The name of the index that the statements build outside a transaction; empty if they belong
+    #: into one.
     index: str = ""
     #: What `meta` says afterwards.
     meta: dict[str, int | str]
@@ -166,8 +181,8 @@ class Meta:
 async def migrate(settings: ServerSettings, *, contract: bool = False) -> Migrated:
     """Apply the migrations that the tables lack, and return what was done.
 
-    Without *contract*, those that older daemons would notice wait, and those after them.  Each migration is done as a whole or
-    not at all, so what was applied stays if a later one fails.
+    Without *contract*, those that older daemons would notice wait, and those after them.  Each
+    migration is done as a whole or not at all, so what was applied stays if a later one fails.
     """
     explainer = Explainer(settings.url)
     info = connection_info(settings, settings.url)
@@ -184,7 +199,8 @@ async def migrate(settings: ServerSettings, *, contract: bool = False) -> Migrat
                 meta = await read_meta(connection, explainer)
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreFailed(
-            f"store {explainer.name} does not let this role change the tables: use the role that owns them"
+            f"store {explainer.name} does not let this role change the tables: use the "
+            "role that owns them"
         ) from error
     except psycopg.Error as error:
         raise explainer.explain(error) from error
@@ -199,12 +215,14 @@ async def migrate(settings: ServerSettings, *, contract: bool = False) -> Migrat
 
 
 def lacking(meta: Meta) -> list[MigrationStep]:
-    """Return the migrations that tables with *meta* lack, in the order in which they are applied."""
+    """Return the migrations that tables with *meta* lack, in the order in which they are
+    applied."""
     return [*_of_engine(meta.engine), *_of_ours(meta)]
 
 
 async def read_meta(connection: Connection, explainer: Explainer) -> Meta:
-    """Read what the tables are; StoreFailed if there are none, or if they are too new for this program."""
+    """Read what the tables are; StoreFailed if there are none, or if they are too new for this
+    program."""
     found = await connection.execute("SELECT version, compatible, engine FROM meta")
     row = await found.fetchone()
     if row is None:
@@ -231,8 +249,8 @@ async def _connected(info: str, explainer: Explainer) -> AsyncIterator[Connectio
 async def _alone(guard: Connection) -> AsyncIterator[None]:
     """Keep other processes from changing the tables meanwhile.
 
-    The lock belongs to a transaction of a connection of its own, since some migrations are done outside a transaction.  A lock
-    of a session would stay behind in PgBouncer.
+    The lock belongs to a transaction of a connection of its own, since some migrations are done
+    outside a transaction.  A lock of a session would stay behind in PgBouncer.
     """
     async with guard.transaction():
         await guard.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -266,7 +284,8 @@ async def _apply(connection: Connection, step: MigrationStep, explainer: Explain
         except psycopg.errors.LockNotAvailable as error:
             if attempt == _ATTEMPTS:
                 raise StoreBusy(
-                    f"store {explainer.name} cannot apply {step.name}, since another transaction still uses its tables: end"
+                    f"store {explainer.name} cannot apply {step.name}, since another "
+                    "transaction still uses its tables: end"
                     " it (pg_stat_activity shows it), and run scenarioctl store migrate again"
                 ) from error
         await asyncio.sleep(_RETRY_PAUSE)
@@ -278,7 +297,8 @@ async def _note(connection: Connection, step: MigrationStep) -> None:
 
 
 def _of_engine(newest: str) -> Iterator[MigrationStep]:
-    """Yield the engine's migrations after *newest*; it says itself which are for after the upgrade of all workers."""
+    """Yield the engine's migrations after *newest*; it says itself which are for after the upgrade
+    of all workers."""
     for path in engine_migrations():
         if path.stem > newest:
             contracts = removes(path.stem)
@@ -325,7 +345,10 @@ async def inspect(
     skew = await _clock_skew(connection, clock)
     dead = await _all(
         connection,
-        "SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE schemaname = %s ORDER BY relname",
+        (
+            "SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE schemaname "
+            "= %s ORDER BY relname"
+        ),
         SCHEMA,
     )
     ((version, compatible, engine, removed),) = await _all(
@@ -343,7 +366,9 @@ async def inspect(
         *await _of_standbys(connection),
     ]
     return Inspection(
-        engine=f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}",
+        engine=(
+            f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}"
+        ),
         version=version,
         newest=VERSION,
         clock_skew=skew,
@@ -354,7 +379,8 @@ async def inspect(
 
 
 async def _clock_skew(connection: Connection, clock: Callable[[], int]) -> float:
-    """Return by how many seconds the server's clock is ahead, as near as the time of the question allows."""
+    """Return by how many seconds the server's clock is ahead, as near as the time of the question
+    allows."""
     before = clock()
     server = await _one(connection, "SELECT extract(epoch FROM clock_timestamp())")
     after = clock()
@@ -366,13 +392,15 @@ def _of_migrations(meta: Meta) -> list[str]:
     due = [step.name for step in waiting if not step.contracts]
     if due:
         return [
-            f"The tables lack what this program adds to them ({', '.join(due)}). Run scenarioctl store migrate with the owner's"
+            f"The tables lack what this program adds to them ({', '.join(due)}). Run "
+            "scenarioctl store migrate with the owner's"
             " role"
         ]
     if waiting:
         names = ", ".join(step.name for step in waiting)
         return [
-            f"The tables still have what only older daemons need ({names}). When none of them runs any more, run scenarioctl"
+            f"The tables still have what only older daemons need ({names}). When none of "
+            "them runs any more, run scenarioctl"
             " store migrate --contract with the owner's role"
         ]
     return []
@@ -383,7 +411,8 @@ def _engine_inspected(removed: str) -> list[str]:
     if removed <= newest:
         return []
     return [
-        f"The tables of procrastinate have the migration {removed}, and the installed version knows only {newest}. Run"
+        f"The tables of procrastinate have the migration {removed}, and the installed "
+        f"version knows only {newest}. Run"
         " pip install --upgrade procrastinate"
     ]
 
@@ -393,14 +422,16 @@ def _of_clocks(skew: float) -> list[str]:
         return []
     where = "ahead of" if skew > 0 else "behind"
     return [
-        f"The server's clock is {abs(skew):.1f} s {where} this machine's, and runs start by the server's."
+        f"The server's clock is {abs(skew):.1f} s {where} this machine's, and runs start "
+        "by the server's."
         " Synchronize both clocks with NTP"
     ]
 
 
 def _of_dead_rows(tables: list[tuple[Any, ...]]) -> list[str]:
     return [
-        f"The table {SCHEMA}.{name} has {dead} dead rows beside {live} live ones. Let autovacuum run more often, and end"
+        f"The table {SCHEMA}.{name} has {dead} dead rows beside {live} live ones. Let "
+        "autovacuum run more often, and end"
         " transactions that stay open"
         for name, dead, live in tables
         if dead > _DEAD_ROWS and dead > live * _DEAD_SHARE
@@ -412,7 +443,10 @@ def _of_stalled(count: int) -> list[str]:
         return []
     runs = "1 run is" if count == 1 else f"{count} runs are"
     return [
-        f"{runs} held by workers that have gone. A worker takes them over: start one with scenarioctl daemon"
+        (
+            f"{runs} held by workers that have gone. A worker takes them over: start one with "
+            "scenarioctl daemon"
+        )
     ]
 
 
@@ -432,37 +466,59 @@ async def _of_jobs(connection: Connection, workers: int) -> AsyncIterator[str]:
 async def _of_server(connection: Connection) -> AsyncIterator[str]:
     for name in ("fsync", "full_page_writes", "synchronous_commit"):
         if await _one(connection, "SELECT current_setting(%s)", name) == "off":
-            yield f"The server's setting {name} is off. After a crash, acknowledged writes may be lost: turn it on"
-    if await _one(connection, "SELECT current_setting('idle_in_transaction_session_timeout')") == "0":
+            yield (
+                f"The server's setting {name} is off. After a crash, acknowledged writes may "
+                "be lost: turn it on"
+            )
+    if (
+        await _one(connection, "SELECT current_setting('idle_in_transaction_session_timeout')")
+        == "0"
+    ):
         yield (
-            "A process that freezes in a transaction keeps its locks, since a PgBouncer drops the timeout that prevents it."
+            "A process that freezes in a transaction keeps its locks, since a PgBouncer "
+            "drops the timeout that prevents it."
             " Run ALTER ROLE … SET idle_in_transaction_session_timeout = '5s'"
         )
     used, most = (
-        await _one(connection, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"),
+        await _one(
+            connection,
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'",
+        ),
         await _one(connection, "SELECT current_setting('max_connections')::integer"),
     )
     if used > most * (1 - _FREE_CONNECTIONS):
-        yield f"{used} of the server's {most} connections are in use. Raise max_connections, or lower store_pool"
+        yield (
+            f"{used} of the server's {most} connections are in use. Raise max_connections, or "
+            "lower store_pool"
+        )
 
 
 async def _of_standbys(connection: Connection) -> list[str]:
     # Without pg_read_all_stats, a role sees which standbys there are, and nothing of their state.
     standbys = await _all(
         connection,
-        "SELECT application_name, sync_state FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup' ORDER BY 1",
+        (
+            "SELECT application_name, sync_state FROM pg_stat_replication WHERE state IS "
+            "DISTINCT FROM 'backup' ORDER BY 1"
+        ),
     )
     states = {state for _, state in standbys}
     if not standbys or states & {"sync", "quorum"}:
         return []
     names = ", ".join(name for name, _ in standbys)
-    if None in states and await _one(connection, "SELECT current_setting('synchronous_standby_names')"):
+    if None in states and await _one(
+        connection, "SELECT current_setting('synchronous_standby_names')"
+    ):
         return [
-            f"It is unknown whether a standby ({names}) is synchronous, since this role cannot see that."
+            f"It is unknown whether a standby ({names}) is synchronous, since this role "
+            "cannot see that."
             " Run GRANT pg_read_all_stats TO …"
         ]
     return [
-        f"No standby is synchronous ({names}). A failover loses the newest acknowledged writes: set synchronous_standby_names"
+        (
+            f"No standby is synchronous ({names}). A failover loses the newest acknowledged "
+            "writes: set synchronous_standby_names"
+        )
     ]
 
 
@@ -483,7 +539,8 @@ _SHORT = 0.02
 class JobCounts:
     """How many jobs are in each state.
 
-    Counting reads an entry of the index for each job, and many daemons ask.  The longer it takes, the longer its answer is used.
+    Counting reads an entry of the index for each job, and many daemons ask.  The longer it takes,
+    the longer its answer is used.
     """
 
     def __init__(self) -> None:
@@ -503,7 +560,10 @@ class JobCounts:
 async def count_connections(connection: Connection) -> ServerConnections:
     # Every role may read these, unlike the rows of others in pg_stat_activity.
     found = await connection.execute(
-        "SELECT sum(numbackends)::integer, current_setting('max_connections')::integer FROM pg_stat_database"
+        "SELECT sum(numbackends)::integer, current_setting('max_connections')::integer "
+        "FROM pg_stat_database"
     )
     row = await found.fetchone()
-    return ServerConnections(open=row[0], limit=row[1]) if row else ServerConnections(open=0, limit=0)
+    return (
+        ServerConnections(open=row[0], limit=row[1]) if row else ServerConnections(open=0, limit=0)
+    )

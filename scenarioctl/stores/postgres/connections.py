@@ -1,7 +1,8 @@
 """Connections to PostgreSQL: one for a command, which opens it once, and a pool for a daemon.
 
-The loss and the return of the server are each told once in the log of a daemon.  An error met meanwhile may be logged all the
-same: `server/logs.py` leaves out what only repeats that the store is away.
+The loss and the return of the server are each told once in the log of a daemon.  An error met
+meanwhile may be logged all the same: `server/logs.py` leaves out what only repeats that the store
+is away.
 """
 
 import asyncio
@@ -46,7 +47,8 @@ class Outage:
         self._name = name
         self._tells = tells
         self._has_answered = False
-        #: When it was first and last found away, in seconds of the monotonic clock; None while it answers.
+        #: When it was first and last found away, in seconds of the monotonic clock; None while it
+        #: answers.
         self._since: float | None = None
         self._last = 0.0
         #: How often it was found away since, and whether the log has that.
@@ -58,7 +60,8 @@ class Outage:
     def note(self, error: ScenarioctlError, *, on_connecting: bool = False) -> None:
         """Note an error of the store.
 
-        *on_connecting*: it says why none answers. That a connection was lost doesn't, and may be all that happens.
+        *on_connecting*: it says why none answers. That a connection was lost doesn't, and may be
+        all that happens.
         """
         if not isinstance(error, StoreUnavailable) or not self._has_answered:
             return
@@ -74,7 +77,8 @@ class Outage:
             log.error("%s", str(error))
 
     def answered(self, asked: float) -> None:
-        """Note that the server has answered what was *asked* then; an answer to an earlier question says nothing of now."""
+        """Note that the server has answered what was *asked* then; an answer to an earlier question
+        says nothing of now."""
         self._has_answered = True
         if self._since is None or asked <= self._last:
             return
@@ -83,7 +87,9 @@ class Outage:
         if self._tells:
             sentence = "is available again after" if self._told else "was not available for"
             attempts = "1 attempt" if self._failed == 1 else f"{self._failed} attempts"
-            log.warning("store %s %s %.1f s; %s to reach it failed", self._name, sentence, seconds, attempts)
+            log.warning(
+                "store %s %s %.1f s; %s to reach it failed", self._name, sentence, seconds, attempts
+            )
 
 
 class Connection(AsyncConnection[tuple[Any, ...]]):
@@ -101,9 +107,11 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
             self._last = None
 
     async def conclude(self) -> None:
-        """Send all further statements of the transaction together with its commit; none of their answers may be read before.
+        """Send all further statements of the transaction together with its commit; none of their
+        answers may be read before.
 
-        Locks that they take are held for as long as the server needs, however slow or frozen this process is.
+        Locks that they take are held for as long as the server needs, however slow or frozen this
+        process is.
         """
         if self._last is not None:
             await self._last.enter_async_context(self.pipeline())
@@ -112,12 +120,13 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
 
 #: ...and, if it is, at most.
 _BUSY_SECONDS = 10.0
-#: Seconds for which a connection may be in use before the server is asked for another one, and that it has for that.
+#: Seconds for which a connection may be in use before the server is asked for another one, and that
+#: it has for that.
 _SILENCE = 4.0
 #: Seconds after which the server ends a transaction whose client says nothing.
 _IDLE_SECONDS = 5
-#: What libpq gets unless the URL, the environment or a service file says otherwise.  A server that is gone is noticed
-#: within seconds, also in the middle of a statement.
+#: What libpq gets unless the URL, the environment or a service file says otherwise.  A server that
+#: is gone is noticed within seconds, also in the middle of a statement.
 _DEFAULTS = {
     "connect_timeout": "5",
     "keepalives_idle": "5",
@@ -143,13 +152,15 @@ class ServerSettings:
 
 
 def connection_info(settings: ServerSettings, url: str) -> str:
-    """Return the connection string of libpq; what *url* and the environment say takes precedence over our defaults."""
+    """Return the connection string of libpq; what *url* and the environment say takes precedence
+    over our defaults."""
     try:
         given: dict[str, Any] = dict(conninfo_to_dict(url))
     except psycopg.ProgrammingError:
         # Its text quotes the URL, with the password.
         raise InvalidRequest(
-            f"store {Explainer(url).name} is not a valid URL, expected one like postgresql://user@host/database"
+            f"store {Explainer(url).name} is not a valid URL, expected one like "
+            "postgresql://user@host/database"
         ) from None
     environment = {
         option.keyword.decode(): option.val.decode()
@@ -190,7 +201,8 @@ class Connections:
         self._probed = 0.0
         self._one: Connection | None = None
         self._pool: AsyncConnectionPool[Connection] | None = None
-        #: Since when each connection is in use, on the monotonic clock, and the task that watches those that are long in use.
+        #: Since when each connection is in use, on the monotonic clock, and the task that watches
+        #: those that are long in use.
         self._lent: dict[Connection, float] = {}
         self._watching: asyncio.Task[None] | None = None
         self._closed = False
@@ -210,7 +222,8 @@ class Connections:
         self._outage.answered(asked)
 
     def explain(self, error: psycopg.Error) -> ScenarioctlError:
-        """Return what *error* of a connection to the server means to a user; raise *error* if it is a bug."""
+        """Return what *error* of a connection to the server means to a user; raise *error* if it is
+        a bug."""
         explained = self.explainer.explain(error)
         self._outage.note(explained)
         return explained
@@ -259,7 +272,8 @@ class Connections:
                     connection = await self._wait_for(pool, deadline - time.monotonic())
             except PoolTimeout:
                 raise StoreBusy(
-                    f"store {self.explainer.name}: all {pool.max_size} connections of this daemon have been busy for"
+                    f"store {self.explainer.name}: all {pool.max_size} connections of this "
+                    "daemon have been busy for"
                     f" {_BUSY_SECONDS:g} seconds; try again later"
                 ) from None
             # The pool's own check would wait for a second before it tries another one.
@@ -267,8 +281,11 @@ class Connections:
                 return connection
             await pool.putconn(connection)
 
-    async def _wait_for(self, pool: "AsyncConnectionPool[Connection]", seconds: float) -> Connection:
-        """Wait for a connection that another task uses now, or until the server is found to be gone."""
+    async def _wait_for(
+        self, pool: "AsyncConnectionPool[Connection]", seconds: float
+    ) -> Connection:
+        """Wait for a connection that another task uses now, or until the server is found to be
+        gone."""
         asked = asyncio.ensure_future(pool.getconn(timeout=seconds))
         try:
             while not asked.done():
@@ -288,8 +305,8 @@ class Connections:
     async def _end_silent(self) -> None:
         """End the connections in use if the server doesn't answer any more.
 
-        The network reports no loss where a proxy or a frozen server still takes what is sent.  A PgBouncer that lets us in
-        answers, even if its own server is busy or gone.
+        The network reports no loss where a proxy or a frozen server still takes what is sent.  A
+        PgBouncer that lets us in answers, even if its own server is busy or gone.
         """
         while self._lent and time.monotonic() - min(self._lent.values()) >= _SILENCE:
             asked = time.monotonic()
@@ -308,7 +325,8 @@ class Connections:
             await asyncio.sleep(_SILENCE)
 
     async def _probe(self) -> None:
-        """Find out, for all that wait, why no connection has come: raise if the server can't be reached."""
+        """Find out, for all that wait, why no connection has come: raise if the server can't be
+        reached."""
         async with self._probing:
             if time.monotonic() - self._probed < _PATIENCE:
                 return
@@ -326,7 +344,8 @@ class Connections:
 
                 # The first one tells what is wrong; a pool only that it has none.
                 await (await self.open()).close()
-                # It tells of each attempt that fails, and of each question; we say what that means, once.
+                # It tells of each attempt that fails, and of each question; we say what that means,
+                # once.
                 logging.getLogger("psycopg").setLevel(logging.CRITICAL)
                 self._pool = AsyncConnectionPool(
                     self.info,
@@ -336,7 +355,8 @@ class Connections:
                     max_size=self.settings.pool,
                     open=False,
                     configure=self._check_tables,
-                    # A server that is back is found by the next request, not after the pauses of the pool.
+                    # A server that is back is found by the next request, not after the pauses of
+                    # the pool.
                     reconnect_timeout=_PATIENCE,
                     name="store",
                 )
@@ -413,7 +433,8 @@ async def connect(info: str, explainer: Explainer) -> Connection:
 
 
 def adapt_to_pooler(connection: "AsyncConnection[Any]", process: int) -> bool:
-    """Prepare no statements if a pooler like PgBouncer has invented the number of the server's *process*; return whether it has.
+    """Prepare no statements if a pooler like PgBouncer has invented the number of the server's
+    *process*; return whether it has.
 
     It may hand each transaction to another process of the server.
     """
@@ -430,19 +451,22 @@ async def find_pooler(connection: "AsyncConnection[Any]") -> bool:
 
 
 async def check_search_path(connection: Connection, explainer: Explainer) -> None:
-    """Refuse a connection on which our tables would not be found, and new ones would be created elsewhere."""
+    """Refuse a connection on which our tables would not be found, and new ones would be created
+    elsewhere."""
     row = await (await connection.execute("SELECT current_setting('search_path')")).fetchone()
     if row is None or row[0].split(",")[0].strip(' "') != SCHEMA:
         raise explainer.no_search_path()
 
 
 def is_sound(connection: Connection) -> bool:
-    """Return whether the server has not ended *connection*, as far as can be told without asking it."""
+    """Return whether the server has not ended *connection*, as far as can be told without asking
+    it."""
     if connection.closed:
         return False
     socket = select.poll()
     socket.register(connection.fileno(), select.POLLIN)
-    # On a connection that nobody uses, the server says only that it ends it, and then the socket is closed.
+    # On a connection that nobody uses, the server says only that it ends it, and then the socket is
+    # closed.
     while socket.poll(0):
         try:
             connection.pgconn.consume_input()
@@ -451,7 +475,9 @@ def is_sound(connection: Connection) -> bool:
     return connection.pgconn.status == psycopg.pq.ConnStatus.OK
 
 
-def _give_back(pool: "AsyncConnectionPool[Connection]", asked: "asyncio.Future[Connection]") -> None:
+def _give_back(
+    pool: "AsyncConnectionPool[Connection]", asked: "asyncio.Future[Connection]"
+) -> None:
     """Return a connection that came when nobody waited for it any more."""
     if not asked.cancelled() and asked.exception() is None:
         returning = asyncio.ensure_future(pool.putconn(asked.result()))

@@ -1,4 +1,5 @@
-"""What errors of PostgreSQL mean to a user.  No sentence quotes a connection string, which may hold a password."""
+"""What errors of PostgreSQL mean to a user.  No sentence quotes a connection string, which may hold
+a password."""
 
 import psycopg
 from psycopg import errors
@@ -50,9 +51,13 @@ class Explainer:
         if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
             return StoreBusy(f"store {self.name} is locked by another transaction; try again later")
         if isinstance(error, errors.ReadOnlySqlTransaction):
-            return StoreFailed(f"store {self.name} is read-only (a standby server?): name the primary server")
+            return StoreFailed(
+                f"store {self.name} is read-only (a standby server?): name the primary server"
+            )
         if isinstance(error, (errors.DiskFull, errors.OutOfMemory)):
-            return StoreFailed(f"store {self.name} is out of disk space or memory; nothing was changed")
+            return StoreFailed(
+                f"store {self.name} is out of disk space or memory; nothing was changed"
+            )
         if isinstance(error, (errors.DataCorrupted, errors.IndexCorrupted)):
             return StoreFailed(f"store {self.name} is damaged: restore it from a backup")
         if isinstance(error, errors.TooManyConnections):
@@ -61,11 +66,15 @@ class Explainer:
             return InvalidRequest(f"store {self.name} cannot hold a value that large")
         if isinstance(error, errors.InsufficientPrivilege):
             return StoreFailed(
-                f"store {self.name} refuses this role ({_first_line(error)}): grant it the rights, or use another role"
+                f"store {self.name} refuses this role ({_first_line(error)}): grant it the "
+                "rights, or use another role"
             )
-        if isinstance(error, (*_NO_TABLES, errors.UndefinedObject)) and "procrastinate_" in str(error):
+        if isinstance(error, (*_NO_TABLES, errors.UndefinedObject)) and "procrastinate_" in str(
+            error
+        ):
             return StoreFailed(
-                f"store {self.name} has tables that the installed version of procrastinate does not work with: run"
+                f"store {self.name} has tables that the installed version of procrastinate "
+                "does not work with: run"
                 " scenarioctl store check"
             )
         if isinstance(error, _NO_TABLES):
@@ -87,35 +96,41 @@ class Explainer:
 
     def cannot_listen(self) -> StoreFailed:
         return StoreFailed(
-            f"store {self.name} is behind PgBouncer, which does not forward notifications. Set store_listen to a URL of the server itself"
+            f"store {self.name} is behind PgBouncer, which does not forward notifications. "
+            "Set store_listen to a URL of the server itself"
         )
 
     def no_search_path(self) -> StoreFailed:
         return StoreFailed(
-            f"store {self.name} is behind a PgBouncer that drops the search path. Set it for the role: ALTER ROLE … SET"
+            f"store {self.name} is behind a PgBouncer that drops the search path. Set it "
+            "for the role: ALTER ROLE … SET"
             " search_path = scenarioctl"
         )
 
     def newer_tables(self, version: int, ours: int) -> StoreFailed:
         return StoreFailed(
-            f"store {self.name} has tables of version {version}, made by a newer scenarioctl; this one knows version"
+            f"store {self.name} has tables of version {version}, made by a newer "
+            "scenarioctl; this one knows version"
             f" {ours}: upgrade it"
         )
 
     def older_engine(self, engine: str, needed: str) -> StoreFailed:
         return StoreFailed(
-            f"store {self.name} has tables of procrastinate with the migration {engine}, and the installed version needs"
+            f"store {self.name} has tables of procrastinate with the migration {engine}, "
+            "and the installed version needs"
             f" {needed}: run scenarioctl store migrate"
         )
 
     def newer_engine(self, removed: str, newest: str) -> StoreFailed:
         return StoreFailed(
-            f"store {self.name} has tables of procrastinate with the migration {removed}, and the installed version knows"
+            f"store {self.name} has tables of procrastinate with the migration {removed}, "
+            "and the installed version knows"
             f" only {newest}: upgrade it with pip install --upgrade procrastinate"
         )
 
     def explain_connecting(self, error: psycopg.Error | OSError | TimeoutError) -> ScenarioctlError:
-        """Return why no connection could be opened; the server's own sentences say it in its language."""
+        """Return why no connection could be opened; the server's own sentences say it in its
+        language."""
         said = str(error)
         words = said.lower()
         if ": invalid " in words:
@@ -127,7 +142,8 @@ class Explainer:
         if "session is read-only" in words or "in hot standby mode" in words:
             # Of several servers: what libpq says of the others is in there, too.
             return self.unavailable(
-                "only a read-only standby answers", advice="start the primary server, or promote the standby"
+                "only a read-only standby answers",
+                advice="start the primary server, or promote the standby",
             )
         if isinstance(error, TimeoutError) or "timeout expired" in words or "timed out" in words:
             return self.unavailable("the server does not answer")
@@ -150,16 +166,19 @@ class Explainer:
         if info.server_version < OLDEST_SERVER:
             version = info.parameter_status("server_version") or "unknown"
             raise StoreFailed(
-                f"store {self.name} is PostgreSQL {version.split()[0]}, expected version 15 or newer"
+                f"store {self.name} is PostgreSQL {version.split()[0]}, expected version "
+                "15 or newer"
             )
         encoding = info.parameter_status("server_encoding")
         if encoding != "UTF8":
             raise StoreFailed(
-                f"store {self.name} has the encoding {encoding}, expected a database with the encoding UTF8"
+                f"store {self.name} has the encoding {encoding}, expected a database with "
+                "the encoding UTF8"
             )
 
 
-#: Words that all stand in an error of connecting -> what it is, and its sentence behind the name of the store.
+#: Words that all stand in an error of connecting -> what it is, and its sentence behind the name of
+#: the store.
 _REFUSALS: tuple[tuple[tuple[str, ...], type[ScenarioctlError], str], ...] = (
     *(
         ((spelling,), StoreFailed, "names an unknown host, expected one that can be resolved")
@@ -176,7 +195,11 @@ _REFUSALS: tuple[tuple[tuple[str, ...], type[ScenarioctlError], str], ...] = (
         StoreFailed,
         "refuses the user or the password, expected those of a role of the server",
     ),
-    (("does not exist", "database"), StoreFailed, "names an unknown database, create it with: createdb"),
+    (
+        ("does not exist", "database"),
+        StoreFailed,
+        "names an unknown database, create it with: createdb",
+    ),
     (("does not exist", "role"), StoreFailed, "names an unknown role, create it with: createuser"),
     (
         ("pg_hba.conf", "no encryption"),
@@ -196,15 +219,20 @@ _REFUSALS: tuple[tuple[tuple[str, ...], type[ScenarioctlError], str], ...] = (
     (
         ("unsupported startup parameter",),
         StoreFailed,
-        "is behind a PgBouncer that refuses the startup parameter options. Set ignore_startup_parameters = options there,"
+        "is behind a PgBouncer that refuses the startup parameter options. Set "
+        "ignore_startup_parameters = options there,"
         " and ALTER ROLE … SET search_path = scenarioctl",
     ),
 )
 
 
 def _is_lost(error: psycopg.Error) -> bool:
-    """Return whether the connection has ended under the statement: then there is no state of the server."""
-    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and error.sqlstate is None
+    """Return whether the connection has ended under the statement: then there is no state of the
+    server."""
+    return (
+        isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+        and error.sqlstate is None
+    )
 
 
 def _explain_tls(error: BaseException) -> str:
@@ -217,10 +245,18 @@ def _explain_tls(error: BaseException) -> str:
 
 
 _TLS = {
-    "certificate verify failed": "the authority in sslrootcert has not signed the server's certificate",
-    "does not match host name": "the server's certificate is for another host; use the name that it has",
-    "requires a valid client certificate": "the server asks for a client certificate; set sslcert and sslkey",
-    "certificate authentication failed": "the client certificate in sslcert is that of another role",
+    "certificate verify failed": (
+        "the authority in sslrootcert has not signed the server's certificate"
+    ),
+    "does not match host name": (
+        "the server's certificate is for another host; use the name that it has"
+    ),
+    "requires a valid client certificate": (
+        "the server asks for a client certificate; set sslcert and sslkey"
+    ),
+    "certificate authentication failed": (
+        "the client certificate in sslcert is that of another role"
+    ),
     "does not support SSL": "the server has TLS turned off; turn its setting ssl on",
     "has group or world access": "others can read the file in sslkey; run chmod 600 on it",
 }

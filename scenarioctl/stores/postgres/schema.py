@@ -1,6 +1,8 @@
-"""The tables of the PostgreSQL store, and what takes those of an older version to them: `schema.sql`.
+"""The tables of the PostgreSQL store, and what takes those of an older version to them:
+`schema.sql`.
 
-procrastinate has migrations for before and for after an upgrade of all workers; the latter have `_post_` in their names.
+procrastinate has migrations for before and for after an upgrade of all workers; the latter have
+`_post_` in their names.
 """
 
 import re
@@ -25,7 +27,8 @@ class Migration:
     compatible: int
     #: Run in one transaction.
     statements: tuple[str, ...] = ()
-    #: The name of an index that is built while others write, and what follows the name: `ON scenarios (size)`.
+    #: The name of an index that is built while others write, and what follows the name: `ON
+    #: scenarios (size)`.
     index: tuple[str, str] | None = None
     is_unique: bool = False
 
@@ -36,7 +39,9 @@ class Migration:
     @property
     def for_empty_tables(self) -> tuple[str, ...]:
         """Return what does the same in a transaction, while nobody else uses the tables."""
-        return self.statements if self.index is None else (f"{self.creates} {' '.join(self.index)}",)
+        return (
+            self.statements if self.index is None else (f"{self.creates} {' '.join(self.index)}",)
+        )
 
 
 _INDEX = re.compile(r"CREATE( UNIQUE)? INDEX (\w+) (ON .*)")
@@ -51,7 +56,9 @@ def _migration(title: str, text: str) -> Migration:
 
 
 #: Each entry takes the tables from the version of its position to the next.
-MIGRATIONS = tuple(starmap(_migration, read_sections(Path(__file__).with_name("schema.sql")).items()))
+MIGRATIONS = tuple(
+    starmap(_migration, read_sections(Path(__file__).with_name("schema.sql")).items())
+)
 VERSION = len(MIGRATIONS)
 
 
@@ -73,11 +80,14 @@ def engine_migrations() -> list[Path]:
     """Return all migrations of the installed version, oldest first."""
     from procrastinate.schema import SchemaManager
 
-    return sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"), key=lambda path: path.stem)
+    return sorted(
+        Path(SchemaManager.get_migrations_path()).glob("*.sql"), key=lambda path: path.stem
+    )
 
 
 def removes(migration: str) -> bool:
-    """Return whether *migration* removes what older versions need, and is for after the upgrade of all workers."""
+    """Return whether *migration* removes what older versions need, and is for after the upgrade of
+    all workers."""
     return "_post_" in migration
 
 
@@ -103,7 +113,8 @@ def installed_engine() -> Installed:
 
 
 def check_engine(engine: str, removed: str, explainer: Explainer) -> None:
-    """Raise StoreFailed if the installed version doesn't work with tables of these newest migrations, as `meta` has them."""
+    """Raise StoreFailed if the installed version doesn't work with tables of these newest
+    migrations, as `meta` has them."""
     installed = installed_engine()
     if engine < installed.needed:
         raise explainer.older_engine(engine, installed.needed)

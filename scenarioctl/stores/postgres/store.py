@@ -1,22 +1,33 @@
 """The store on a PostgreSQL server, which many machines may use.
 
-What it does are the operations of `../store.py`.  This module says on which connection, and in which transaction.
+What it does are the operations of `../store.py`.  This module says on which connection, and in
+which transaction.
 
-- The dispatch engine, procrastinate, rings for legs that are due.  The store defers its bells in its own transactions
-  (`Deferrals`); who takes a leg is decided by its row.  procrastinate is imported when the first job is started, stopped or
-  finished: creating a scenario doesn't need it.
-- What is to be written at the same time is written together: a batch is one message, one commit and one wait for the disk.
-- `seq` of lines and drafts, and `id` of events, are given out under a lock that is held until the commit (`operations.py: lock_key`):
-  that makes them cursors that miss nothing.
+- The dispatch engine, procrastinate, rings for legs that are due.  The store defers its bells in
+  its own transactions (`Deferrals`); who takes a leg is decided by its row.  procrastinate is
+  imported when the first job is started, stopped or finished: creating a scenario doesn't need it.
+- What is to be written at the same time is written together: a batch is one message, one commit and
+  one wait for the disk.
+- `seq` of lines and drafts, and `id` of events, are given out under a lock that is held until the
+  commit (`operations.py: lock_key`): that makes them cursors that miss nothing.
 - A statement that PostgreSQL refuses to end a deadlock has changed nothing, and is repeated.
-- LISTEN and NOTIFY: a daemon hears at once what other processes have written about jobs.  A notification is a hint.  If one is
-  lost, with its connection, the next look at the server's transactions tells the same.
+- LISTEN and NOTIFY: a daemon hears at once what other processes have written about jobs.  A
+  notification is a hint.  If one is lost, with its connection, the next look at the server's
+  transactions tells the same.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -83,7 +94,8 @@ class ChangeListener:
         return None if self._task is None else self._connected
 
     async def token(self) -> str:
-        """Return a text that changes with every write that was announced, and within a second with any other."""
+        """Return a text that changes with every write that was announced, and within a second with
+        any other."""
         if self._task is None:
             self._task = asyncio.create_task(self._listen(), name="store listener")
         now = time.monotonic()
@@ -111,7 +123,9 @@ class ChangeListener:
             except (ScenarioctlError, psycopg.Error, OSError) as error:
                 reason = error if isinstance(error, ScenarioctlError) else explainer.lost()
                 if trouble != (trouble := str(reason)):
-                    log.warning("changes of other processes are heard later, by polling: %s", reason)
+                    log.warning(
+                        "changes of other processes are heard later, by polling: %s", reason
+                    )
             finally:
                 self._connected = False
             await asyncio.sleep(_PAUSE)
@@ -149,7 +163,8 @@ class Deferrals:
         self._engine: App | None = None
 
     async def ring(self, connection: Connection, legs: Sequence[tuple[str, int, int]]) -> None:
-        """Have the engine ring for each leg at its due time, if the transaction of *connection* commits."""
+        """Have the engine ring for each leg at its due time, if the transaction of *connection*
+        commits."""
         from procrastinate.jobs import Job
 
         bells = [
@@ -180,7 +195,8 @@ def make_engine() -> "App":
     """Return an engine that isn't connected, and that logs nothing."""
     from procrastinate import App, PsycopgConnector
 
-    # It tells of every run, and of each error of the database with tracebacks; we say what that means, once.
+    # It tells of every run, and of each error of the database with tracebacks; we say what that
+    # means, once.
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
     return App(connector=PsycopgConnector())
 
@@ -204,7 +220,8 @@ def moment(due: int) -> datetime:
 
 
 def priority(due: int) -> int:
-    """Return the engine's priority of a run: it takes what is due first, to the second, and then what was deferred first."""
+    """Return the engine's priority of a run: it takes what is due first, to the second, and then
+    what was deferred first."""
     return max(-_PRIORITIES, min(_ZERO - due // 1_000_000_000, _PRIORITIES))
 
 
@@ -224,8 +241,9 @@ class _Entry(Generic[T]):
 class BatchWriter(Generic[T]):
     """Collects entries while others are being written.
 
-    *write* writes a batch in one transaction, and says which entries it has kept.  Two entries with the same *key* are
-    written one after the other.  A batch waits for further entries for *delay* seconds.
+    *write* writes a batch in one transaction, and says which entries it has kept.  Two entries with
+    the same *key* are written one after the other.  A batch waits for further entries for *delay*
+    seconds.
     """
 
     def __init__(
@@ -263,7 +281,8 @@ class BatchWriter(Generic[T]):
                 await self._write_some(some)
 
     def _take(self) -> list[_Entry[T]]:
-        """Return the next entries, one of a key, without those for whose answer nobody waits any more."""
+        """Return the next entries, one of a key, without those for whose answer nobody waits any
+        more."""
         taken: dict[str, _Entry[T]] = {}
         left = []
         for entry in self._waiting:
@@ -302,7 +321,8 @@ Action = Callable[[Connection], Awaitable[T]]
 _ATTEMPTS = 10
 #: How long a copy waits for those who write to its source.
 _FREEZE_SECONDS = 10
-#: Seconds for which a run that ends waits for others: of a worker at its limit, several end within that time.
+#: Seconds for which a run that ends waits for others: of a worker at its limit, several end within
+#: that time.
 _GATHER = 0.01
 #: Seconds for which `health` reports a failed write, unless a later one succeeds.
 _TROUBLE_SECONDS = 60.0
@@ -317,7 +337,8 @@ class PostgresStore(Store):
         self.connections = Connections(settings)
         self.deferrals = Deferrals()
         self.dialect = POSTGRES
-        # Transactions that give out numbers commit one after the other, so that runs which end together share one.
+        # Transactions that give out numbers commit one after the other, so that runs which end
+        # together share one.
         self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job, delay=_GATHER)
         self._mark_writer = BatchWriter(self._mark_lines, key=lambda mark: mark.lines.job)
         self._scenario_writer = BatchWriter(self._add_scenarios, key=lambda scenario: scenario.id)
@@ -339,7 +360,8 @@ class PostgresStore(Store):
     async def _write(self, action: Action[T], *, alone: bool = False, tell: bool = False) -> T:
         """Return what *action* returns, once all that it writes, or nothing of it, is on the disk.
 
-        *alone*: it is one statement, which needs no transaction.  *tell*: processes that follow jobs want to know.
+        *alone*: it is one statement, which needs no transaction.  *tell*: processes that follow
+        jobs want to know.
         """
         self._writes += 1
         try:
@@ -372,7 +394,12 @@ class PostgresStore(Store):
                 await asyncio.sleep(0.005 * attempt)
         raise AssertionError
 
-    async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:  # noqa: ARG002
+    async def read(
+        self,
+        operation: Callable[[], Operation[T]],
+        *,
+        long: bool = False,  # noqa: ARG002
+    ) -> T:
         return await self._read(
             partial(_run, operation=operation, dialect=self.dialect, deferrals=self.deferrals)
         )
@@ -381,7 +408,9 @@ class PostgresStore(Store):
         self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
     ) -> T:
         late: list[tuple[list[Row], AsyncCursor[Row]]] = []
-        run = partial(_run, operation=operation, dialect=self.dialect, deferrals=self.deferrals, late=late)
+        run = partial(
+            _run, operation=operation, dialect=self.dialect, deferrals=self.deferrals, late=late
+        )
         answer = await self._write(run, alone=alone, tell=tell)
         for rows, cursor in late:
             rows.extend(await _rows_of(cursor))
@@ -481,9 +510,11 @@ class PostgresStore(Store):
         if meta is not None and meta[0] > VERSION:
             # It may have columns that would be lost.
             raise explainer.newer_tables(meta[0], VERSION)
-        # A server restored from another one's backup has its identifier, but was started at another moment.
+        # A server restored from another one's backup has its identifier, but was started at another
+        # moment.
         found = await connection.execute(
-            "SELECT system_identifier, pg_postmaster_start_time(), d.oid FROM pg_control_system(), pg_database d"
+            "SELECT system_identifier, pg_postmaster_start_time(), d.oid FROM "
+            "pg_control_system(), pg_database d"
             " WHERE datname = current_database()"
         )
         return tuple(await found.fetchone() or ())
@@ -538,7 +569,9 @@ async def _run(
                 concluded = True
             else:
                 statement, values = asked
-                cursor = await connection.execute(dialect.render(statement), _adapted(values), binary=True)
+                cursor = await connection.execute(
+                    dialect.render(statement), _adapted(values), binary=True
+                )
                 if not concluded:
                     rows = await _rows_of(cursor)
                 elif late is not None:

@@ -52,11 +52,13 @@ class Restored:
 
 
 def back_up(source: DatabaseFile, target: Path, *, keep: int, now: int) -> Backup:
-    """Copy the store *source* to the new file *target* and verify the copy; then remove backups but the *keep* newest (0: none).
+    """Copy the store *source* to the new file *target* and verify the copy; then remove backups but
+    the *keep* newest (0: none).
 
-    In the name of *target*, `{date}` is replaced by the time *now*, in nanoseconds since 1970; backups are files of this name
-    with any time. *target* appears complete or not at all.  The tables keep their version.  Conflict if *target* exists,
-    InvalidRequest if it can't be written, StoreFailed if the store is damaged.
+    In the name of *target*, `{date}` is replaced by the time *now*, in nanoseconds since 1970;
+    backups are files of this name with any time. *target* appears complete or not at all.  The
+    tables keep their version.  Conflict if *target* exists, InvalidRequest if it can't be written,
+    StoreFailed if the store is damaged.
     """
     file = target.with_name(target.name.replace(DATE, _name_moment(now)))
     # SQLite would apply a log that was left there to the copy.
@@ -77,7 +79,9 @@ def back_up(source: DatabaseFile, target: Path, *, keep: int, now: int) -> Backu
 
 def _remove_older(pattern: Path, newest: Path, keep: int) -> tuple[Path, ...]:
     named = re.compile(_DATED.join(map(re.escape, pattern.name.split(DATE))))
-    found = [each for each in newest.parent.iterdir() if named.fullmatch(each.name) and _is_backup(each)]
+    found = [
+        each for each in newest.parent.iterdir() if named.fullmatch(each.name) and _is_backup(each)
+    ]
     # Whatever the clock says, the new one stays.
     older = sorted(set(found) - {newest})
     removed = tuple(older[: max(0, len(older) - keep + 1)])
@@ -87,7 +91,10 @@ def _remove_older(pattern: Path, newest: Path, keep: int) -> tuple[Path, ...]:
         except OSError as error:
             raise InvalidRequest(
                 field="keep",
-                problem=f": the new backup is complete, but {each} cannot be removed: {reason_of(error)}",
+                problem=(
+                    f": the new backup is complete, but {each} cannot be removed: "
+                    f"{reason_of(error)}"
+                ),
             ) from None
     return removed
 
@@ -102,10 +109,11 @@ def _is_backup(path: Path) -> bool:
 
 
 async def restore(source: DatabaseFile, store: Path, *, now: int) -> Restored:
-    """Put a copy of *source*, verified and with its running jobs stopped, in place of the file *store*, or change nothing.
+    """Put a copy of *source*, verified and with its running jobs stopped, in place of the file
+    *store*, or change nothing.
 
-    The file that was there stays beside it, with its log, under a name with the time *now*, in nanoseconds since 1970.
-    StoreBusy if a process has it open.
+    The file that was there stays beside it, with its log, under a name with the time *now*, in
+    nanoseconds since 1970. StoreBusy if a process has it open.
     """
     real = Path(os.path.realpath(store))
     with _writing(source, real, "store"), ExitStack() as held:
@@ -117,13 +125,18 @@ async def restore(source: DatabaseFile, store: Path, *, now: int) -> Restored:
             keep_access(real, descriptor)
             # Held until the copy has the name.
             held.enter_context(holding_alone(real))
-            kept = real.with_name(f"{real.name}.{_name_moment(now)}") if os.path.lexists(real) else None
+            kept = (
+                real.with_name(f"{real.name}.{_name_moment(now)}")
+                if os.path.lexists(real)
+                else None
+            )
             _set_aside(real, kept)
     return Restored(bytes=size, kept=kept, stopped=stopped)
 
 
 async def _stop_jobs(copy: Path, now: int) -> tuple[str, ...]:
-    """Stop the running jobs in the store *copy*: they would draft again what was signed and sent since."""
+    """Stop the running jobs in the store *copy*: they would draft again what was signed and sent
+    since."""
     from scenarioctl.stores import open_store
     from scenarioctl.stores.copying import stop_running_jobs
 
@@ -139,7 +152,8 @@ async def _stop_jobs(copy: Path, now: int) -> tuple[str, ...]:
 
 
 def _set_aside(store: Path, kept: Path | None) -> None:
-    """Give the file of a store that nobody has open a second name, *kept*, and its log that one only."""
+    """Give the file of a store that nobody has open a second name, *kept*, and its log that one
+    only."""
     _, log, index = map(Path, files_of(store))
     if kept is not None:
         os.link(store, kept)
@@ -185,4 +199,6 @@ def _copy(source: DatabaseFile, target: Path) -> None:
 
 
 def _unwritable(field: str, target: Path, reason: str) -> InvalidRequest:
-    return InvalidRequest(field=field, value=str(target), limit=200, problem=f"cannot be written: {reason}")
+    return InvalidRequest(
+        field=field, value=str(target), limit=200, problem=f"cannot be written: {reason}"
+    )

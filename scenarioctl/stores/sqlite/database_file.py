@@ -1,8 +1,10 @@
-"""The file of the embedded store: opening, its tables (`schema.sql`), who has it open, and what its errors mean to a user.
+"""The file of the embedded store: opening, its tables (`schema.sql`), who has it open, and what its
+errors mean to a user.
 
-SQLite finds the log and its index by their names.  If one of them is removed or replaced while a process has it open,
-the next process gets another one, both write, and what one of them wrote is lost.  So each process holds a shared lock on a
-file that names those it has open, and none opens a store while a process has other files of it.
+SQLite finds the log and its index by their names.  If one of them is removed or replaced while a
+process has it open, the next process gets another one, both write, and what one of them wrote is
+lost.  So each process holds a shared lock on a file that names those it has open, and none opens a
+store while a process has other files of it.
 """
 
 import fcntl
@@ -58,8 +60,11 @@ def _webhooks_in(blob: Any) -> set[str]:
 
 
 #: What a section needs beside its statements, before them.
-_BEFORE: dict[str, tuple[Callable[[Connection], None], ...]] = {"leases of this boot": (_index_webhooks,)}
-#: Each entry takes the file from the version of its position to the next; all that are missing run in one transaction.
+_BEFORE: dict[str, tuple[Callable[[Connection], None], ...]] = {
+    "leases of this boot": (_index_webhooks,)
+}
+#: Each entry takes the file from the version of its position to the next; all that are missing run
+#: in one transaction.
 MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = tuple(
     (*_BEFORE.get(title, ()), *split_statements(text))
     for title, text in read_sections(Path(__file__).with_name("schema.sql")).items()
@@ -76,10 +81,12 @@ class FilesChanged(StoreFailed):
 
 
 class FilesLock:
-    """The lock of a process that has the files at *store* open, held until it is closed or the process ends."""
+    """The lock of a process that has the files at *store* open, held until it is closed or the
+    process ends."""
 
     def __init__(self, store: Path) -> None:
-        """Lock the files as they are, which SQLite has open; raise FilesChanged, or OSError if there can be no lock."""
+        """Lock the files as they are, which SQLite has open; raise FilesChanged, or OSError if
+        there can be no lock."""
         self._path = _beside(store)
         self._file = _join(store, create=True)
         self._identity = identify(self._file)
@@ -115,7 +122,8 @@ def holding_alone(store: Path) -> Iterator[None]:
         os.close(file)
         if time.monotonic() > deadline:
             raise StoreBusy(
-                f"store {shorten(str(store), limit=200)} is in use: stop its daemons and other commands, then try again"
+                f"store {shorten(str(store), limit=200)} is in use: stop its daemons and "
+                "other commands, then try again"
             )
         time.sleep(0.002)
     try:
@@ -127,7 +135,8 @@ def holding_alone(store: Path) -> Iterator[None]:
 
 
 def check_neighbors(store: Path) -> None:
-    """Raise FilesChanged if a process has files of *store* open that are not at their paths any more."""
+    """Raise FilesChanged if a process has files of *store* open that are not at their paths any
+    more."""
     with suppress(FileNotFoundError):
         os.close(_join(store, create=False))
 
@@ -140,7 +149,8 @@ def files_of(store: Path) -> tuple[str, str, str]:
 
 
 def _join(store: Path, *, create: bool) -> int:
-    """Return the lock file, locked, once it names the files at the paths of *store*; FileNotFoundError without *create*."""
+    """Return the lock file, locked, once it names the files at the paths of *store*;
+    FileNotFoundError without *create*."""
     path = _beside(store)
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
@@ -152,7 +162,8 @@ def _join(store: Path, *, create: bool) -> int:
         os.close(file)
         time.sleep(0.002)
     raise FilesChanged(
-        f"store {shorten(str(store), limit=200)} is in use, and its files were moved, deleted, replaced or damaged since it was"
+        f"store {shorten(str(store), limit=200)} is in use, and its files were moved, "
+        "deleted, replaced or damaged since it was"
         " opened: restart the daemon, then try again"
     )
 
@@ -164,7 +175,8 @@ def _name_files(store: Path) -> bytes:
 
 
 def _lock(file: int, names: bytes, *, write: bool) -> bool:
-    """Share the lock with those who have the files *names*; False if somebody has others, or is about to tell which."""
+    """Share the lock with those who have the files *names*; False if somebody has others, or is
+    about to tell which."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -213,7 +225,8 @@ def _beside(store: Path) -> Path:
 
 
 class WorkerLock:
-    """The lock of a worker that serves the store at *store*, held until it is closed, or the system releases it as it ends."""
+    """The lock of a worker that serves the store at *store*, held until it is closed, or the system
+    releases it as it ends."""
 
     def __init__(self, store: Path) -> None:
         """Raise OSError if no file can be created beside the store."""
@@ -234,7 +247,8 @@ class WorkerLock:
 
 
 def is_locked(store: Path) -> bool:
-    """Return whether a worker serves the store at *store*, one that is frozen by SIGSTOP included."""
+    """Return whether a worker serves the store at *store*, one that is frozen by SIGSTOP
+    included."""
     try:
         file = os.open(_worker_file(store), os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -255,8 +269,9 @@ def _worker_file(store: Path) -> Path:
 #: How long a process waits for another one's write.
 BUSY_SECONDS = 10.0
 
-#: Bytes in the write-ahead log before they are moved to the file.  Ids are random, so each write changes pages of their
-#: index that earlier writes changed too: with four times SQLite's 1000 pages, a tenth less is written.
+#: Bytes in the write-ahead log before they are moved to the file.  Ids are random, so each write
+#: changes pages of their index that earlier writes changed too: with four times SQLite's 1000
+#: pages, a tenth less is written.
 LOG_BYTES = 16 * 1024 * 1024
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
@@ -271,7 +286,8 @@ class DatabaseFile:
     path: Path
 
     def open(self) -> sqlite3.Connection:
-        """Return a connection to the file, created and migrated if need be; threads may share it, one at a time.
+        """Return a connection to the file, created and migrated if need be; threads may share it,
+        one at a time.
 
         Raise FilesChanged if a process, this one included, has other files of this store open.
         """
@@ -306,7 +322,8 @@ class DatabaseFile:
     def is_absent(self) -> bool:
         """Return whether there is no file; a file that can't be accessed exists."""
         try:
-            os.stat(self.path)  # noqa: PTH116 - Path.exists tells no file from one that is out of reach
+            # Path.exists tells no file from one that is out of reach.
+            os.stat(self.path)  # noqa: PTH116
         except FileNotFoundError:
             return True
         except OSError:
@@ -329,7 +346,8 @@ class DatabaseFile:
         except UnicodeDecodeError as error:
             # From SQLite's own error text, which quotes the damaged name.
             raise StoreFailed(
-                f"store {self.name} is damaged (its schema holds text that is not UTF-8): restore it from a backup"
+                f"store {self.name} is damaged (its schema holds text that is not UTF-8): "
+                "restore it from a backup"
             ) from error
 
     def explain(self, error: sqlite3.Error | OSError) -> ScenarioctlError:
@@ -339,29 +357,37 @@ class DatabaseFile:
         code = primary_code(error)
         if code in _BUSY:
             return StoreBusy(
-                f"store {self.name} has been locked by another process for {BUSY_SECONDS:g} seconds; try again later"
+                f"store {self.name} has been locked by another process for "
+                f"{BUSY_SECONDS:g} seconds; try again later"
             )
         if code == sqlite3.SQLITE_NOTADB:
-            return StoreFailed(f"store {self.name} is not a database of scenarioctl; name another file")
+            return StoreFailed(
+                f"store {self.name} is not a database of scenarioctl; name another file"
+            )
         if code == sqlite3.SQLITE_CORRUPT:
             return StoreFailed(f"store {self.name} is damaged ({error}): restore it from a backup")
         if code == sqlite3.SQLITE_FULL:
             return StoreFailed(f"store {self.name} is out of disk space; nothing was changed")
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            return StoreFailed(f"store {self.name} is read-only, expected a file that can be written")
+            return StoreFailed(
+                f"store {self.name} is read-only, expected a file that can be written"
+            )
         if code == sqlite3.SQLITE_CANTOPEN:
             return StoreFailed(
                 f"store {self.name} cannot be opened, expected a file that can be read and written"
             )
         if code == sqlite3.SQLITE_IOERR:
-            return StoreFailed(f"store {self.name} cannot be read or written ({error}), nothing was changed")
+            return StoreFailed(
+                f"store {self.name} cannot be read or written ({error}), nothing was changed"
+            )
         if code == sqlite3.SQLITE_TOOBIG:
             return InvalidRequest(
                 f"store {self.name} cannot hold a value that large, expected less than 1 GB"
             )
         if code in _OTHER_TABLES and self._is_newer():
             return StoreFailed(
-                f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, and restart it"
+                f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, "
+                "and restart it"
             )
         raise error
 
@@ -376,7 +402,8 @@ class DatabaseFile:
         return Migrated(version=newest, newest=newest, applied=applied)
 
     def find_version(self) -> int | None:
-        """Return the version of the file's tables, and change nothing; None if it has none, or if there is no file."""
+        """Return the version of the file's tables, and change nothing; None if it has none, or if
+        there is no file."""
         if self.is_absent():
             return None
         with self.reporting():
@@ -389,11 +416,13 @@ class DatabaseFile:
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version > len(MIGRATIONS):
             raise FilesChanged(
-                f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, and restart it"
+                f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, "
+                "and restart it"
             )
         if version < len(MIGRATIONS):
             raise FilesChanged(
-                f"store {self.name} has tables of version {version}, and had version {len(MIGRATIONS)}: restore it from a backup"
+                f"store {self.name} has tables of version {version}, and had version "
+                f"{len(MIGRATIONS)}: restore it from a backup"
             )
 
     @property
@@ -410,7 +439,8 @@ class DatabaseFile:
         return int(version) > len(MIGRATIONS)
 
     def _create(self) -> None:
-        """Create the file before SQLite does: only its owner may read it, and the files that SQLite adds."""
+        """Create the file before SQLite does: only its owner may read it, and the files that SQLite
+        adds."""
         missing = []
         folder = self.path.parent
         while not folder.exists():
@@ -449,7 +479,10 @@ class DatabaseFile:
             database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def _apply(
-        self, step: str | Callable[[sqlite3.Connection], None], database: sqlite3.Connection, version: int
+        self,
+        step: str | Callable[[sqlite3.Connection], None],
+        database: sqlite3.Connection,
+        version: int,
     ) -> None:
         try:
             if isinstance(step, str):
@@ -460,7 +493,8 @@ class DatabaseFile:
             if not version or primary_code(error) not in _OTHER_TABLES:
                 raise
             raise StoreFailed(
-                f"store {self.name} has other tables than those of version {version}, which it says it has ({error}):"
+                f"store {self.name} has other tables than those of version {version}, "
+                f"which it says it has ({error}):"
                 " restore it from a backup"
             ) from error
 
@@ -472,10 +506,13 @@ class DatabaseFile:
             " FROM pragma_application_id, pragma_user_version"
         ).fetchone()
         if application != APPLICATION_ID and (application or version or tables):
-            raise InvalidRequest(f"store {self.name} is a database of another program; name another file")
+            raise InvalidRequest(
+                f"store {self.name} is a database of another program; name another file"
+            )
         if version > len(MIGRATIONS):
             raise InvalidRequest(
-                f"store {self.name} was written by a newer scenarioctl (store version {version}, this one knows"
+                f"store {self.name} was written by a newer scenarioctl (store version "
+                f"{version}, this one knows"
                 f" {len(MIGRATIONS)}): upgrade scenarioctl, or name another store"
             )
         return int(version)

@@ -1,13 +1,15 @@
 """Whether the files of an open store are still those that were opened, and complete.
 
-A process can go on reading and writing a file that was deleted, replaced or truncated.  It would acknowledge writes
-that are lost when it ends.
+A process can go on reading and writing a file that was deleted, replaced or truncated.  It would
+acknowledge writes that are lost when it ends.
 
-What was in the log once has to stay, until SQLite begins it anew, and the index has to name the page of each frame: SQLite
-reads and writes by the index alone, so by one of another moment it builds on what isn't there any more.
+What was in the log once has to stay, until SQLite begins it anew, and the index has to name the
+page of each frame: SQLite reads and writes by the index alone, so by one of another moment it
+builds on what isn't there any more.
 
-Formats: https://sqlite.org/fileformat2.html#the_write_ahead_log and https://sqlite.org/walformat.html.  SQLite holds no lock on
-the log, so that opening and closing it here harms none.  Closing the index would end the locks that SQLite has on it.
+Formats: https://sqlite.org/fileformat2.html#the_write_ahead_log and
+https://sqlite.org/walformat.html.  SQLite holds no lock on the log, so that opening and closing it
+here harms none.  Closing the index would end the locks that SQLite has on it.
 """
 
 import ctypes
@@ -35,14 +37,16 @@ _FRAME = 24
 #: In the header of a frame that is not the last of its transaction.
 _NO_COMMIT = bytes(4)
 
-#: File descriptors among which that of SQLite is looked for: it was opened a moment ago, so it is one of the lowest.
+#: File descriptors among which that of SQLite is looked for: it was opened a moment ago, so it is
+#: one of the lowest.
 _DESCRIPTORS = 2**16
 #: A log whose first salt is so many less is an older one.
 _SALTS, _OLDER = 2**32, 2**16
 
 #: The index begins with its header twice, and what readers and checkpoints know of each other.
 _INDEX_HEADER, _INDEX_START = 48, 136
-#: So long is each part of the index, which has the pages of so many frames; the first has fewer, beside the header.
+#: So long is each part of the index, which has the pages of so many frames; the first has fewer,
+#: beside the header.
 _INDEX_PART, _FRAMES = 32768, 4096
 _FIRST_FRAMES = _FRAMES - _INDEX_START // 4
 
@@ -53,7 +57,8 @@ class LogEnd:
 
     #: The header of the log; empty if nothing is in it.
     header: bytes = b""
-    #: How many frames there are, and the header of the last one, which has a checksum of all before.
+    #: How many frames there are, and the header of the last one, which has a checksum of all
+    #: before.
     frames: int = 0
     frame: bytes = b""
     #: The page of each frame, as the index has it.
@@ -61,14 +66,17 @@ class LogEnd:
 
     @property
     def salt(self) -> int:
-        """The first salt, which SQLite counts up whenever it begins the log anew, or draws by lot."""
+        """The first salt, which SQLite counts up whenever it begins the log anew, or draws by
+        lot."""
         return int.from_bytes(self.header[16:20], "big")
 
 
 def find_index(path: str) -> int:
-    """Return the file descriptor by which SQLite has the index at *path* open in this process; -1, which reads nothing, without one.
+    """Return the file descriptor by which SQLite has the index at *path* open in this process; -1,
+    which reads nothing, without one.
 
-    By a hard link to a file that this process has open, SQLite uses the index beside the first name.
+    By a hard link to a file that this process has open, SQLite uses the index beside the first
+    name.
     """
     try:
         index = os.stat(path)  # noqa: PTH116 - the paths are texts
@@ -87,8 +95,9 @@ def find_index(path: str) -> int:
 def find_end(log: int, index: int, known: LogEnd = LogEnd()) -> LogEnd | None:
     """Return where the log in the open files ends, which ended at *known* before.
 
-    None if what was in it then is not there any more, or if the index says something else: so for a moment, while
-    another process writes.  Without *known*, the log must not go on by several transactions behind what the index tells of.
+    None if what was in it then is not there any more, or if the index says something else: so for a
+    moment, while another process writes.  Without *known*, the log must not go on by several
+    transactions behind what the index tells of.
     """
     try:
         return _read_end(log, index, known)
@@ -115,7 +124,9 @@ def _read_end(log: int, index: int, known: LogEnd) -> LogEnd | None:
             return None
         known = begun
     step = _FRAME + int.from_bytes(header[8:12], "big")
-    if known.frames > frames or (known.frame and _read_frame(log, known.frames, step) != known.frame):
+    if known.frames > frames or (
+        known.frame and _read_frame(log, known.frames, step) != known.frame
+    ):
         return None
     frame, pages = known.frame, [known.pages]
     for number in range(known.frames + 1, frames + 1):
@@ -130,7 +141,8 @@ def _read_end(log: int, index: int, known: LogEnd) -> LogEnd | None:
 
 
 def _is_begun_anew(header: bytes, salts: bytes, known: LogEnd) -> bool:
-    """Return whether the next write begins the log, or begins it anew when its content is all in the file."""
+    """Return whether the next write begins the log, or begins it anew when its content is all in
+    the file."""
     header = header or known.header
     if not header or not any(salts):
         return not known.frames
@@ -139,10 +151,12 @@ def _is_begun_anew(header: bytes, salts: bytes, known: LogEnd) -> bool:
 
 
 def _count_behind(log: int, frames: int, frame: bytes, header: bytes) -> int:
-    """Return how many transactions follow the first *frames* frames, of which *frame* is the last; the index doesn't tell of them (yet).
+    """Return how many transactions follow the first *frames* frames, of which *frame* is the last;
+    the index doesn't tell of them (yet).
 
-    One may be that of a process which was killed between the log and the index: nobody was told that it is stored, and SQLite writes over
-    it.  What an earlier one has left further behind doesn't belong to the log, by its checksum.
+    One may be that of a process which was killed between the log and the index: nobody was told
+    that it is stored, and SQLite writes over it.  What an earlier one has left further behind
+    doesn't belong to the log, by its checksum.
     """
     step = _FRAME + int.from_bytes(header[8:12], "big")
     order = ">" if header[3] & 1 else "<"
@@ -196,7 +210,8 @@ _TRIES, _PAUSE = 100, 0.01
 
 
 class FileGuard:
-    """The files of one open store, and the lock that keeps other processes from opening others in their place."""
+    """The files of one open store, and the lock that keeps other processes from opening others in
+    their place."""
 
     def __init__(self, file: DatabaseFile, database: sqlite3.Connection) -> None:
         """Remember the files as they are; *database* is open, so the log and its index exist."""
@@ -217,24 +232,31 @@ class FileGuard:
         """Raise FilesChanged if the file at the store's path is not the one that was opened."""
         if identify(self._paths[0]) != self._found[0]:
             raise FilesChanged(
-                f"store {self._file.name} was moved, deleted or replaced while it was open: put it back, or restart the daemon"
+                f"store {self._file.name} was moved, deleted or replaced while it was "
+                "open: put it back, or restart the daemon"
             )
 
     def is_whole(self) -> bool:
-        """Return whether all files are those that were opened, and nobody but SQLite seems to have written to them."""
+        """Return whether all files are those that were opened, and nobody but SQLite seems to have
+        written to them."""
         return (
-            not self._refused and self._are_found() and self._is_file_as_left() and not self._is_log_shorter()
+            not self._refused
+            and self._are_found()
+            and self._is_file_as_left()
+            and not self._is_log_shorter()
         )
 
     def check_for_writing(self, database: sqlite3.Connection) -> None:
-        """Raise FilesChanged if a write could be lost, or was, that *database* makes or has just made; it is in no transaction."""
+        """Raise FilesChanged if a write could be lost, or was, that *database* makes or has just
+        made; it is in no transaction."""
         if self._refused:
             raise FilesChanged(self._refused)
         self.check()
         for path, found in zip(self._paths[1:], self._found[1:], strict=True):
             if identify(path) != found:
                 self._refuse(
-                    f"the file {path!r} was moved, deleted or replaced while it was open{self._save(database)}"
+                    f"the file {path!r} was moved, deleted or replaced while it was "
+                    f"open{self._save(database)}"
                 )
         if self._is_log_shorter() and not _checkpoint(database):
             # SQLite truncates the log too, but only after moving its content into the file.
@@ -242,29 +264,34 @@ class FileGuard:
         end = self._find_end()
         if end is None:
             self._refuse(
-                f"the file {self._paths[1]!r} or {self._paths[2]!r} was overwritten while it was open"
+                f"the file {self._paths[1]!r} or {self._paths[2]!r} was overwritten while "
+                "it was open"
             )
         if not self._is_file_as_left():
             # Another process may have moved the log into the file, or shortened it with VACUUM.
             if not _is_sound(self._paths[0]):
                 self._refuse(
-                    "its file was overwritten or truncated while it was open: restore it from a backup"
+                    "its file was overwritten or truncated while it was open: restore it "
+                    "from a backup"
                 )
             # Where the file has another content now, what is in memory does not belong to it.
             database.execute("PRAGMA shrink_memory")
         self._remember(end)
 
     def empty_log(self, database: sqlite3.Connection) -> None:
-        """Move the content of a long log into the file; only here, so that a change of the file is known to be ours."""
+        """Move the content of a long log into the file; only here, so that a change of the file is
+        known to be ours."""
         if self._log_left[0] > LOG_BYTES:
             with suppress(sqlite3.Error):
                 database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self._remember(self._end)
 
     def let_go(self, database: sqlite3.Connection) -> bool:
-        """Return whether *database*, the last connection, may be closed; if not, keep it from being closed.
+        """Return whether *database*, the last connection, may be closed; if not, keep it from being
+        closed.
 
-        Closing moves the log into the file and removes what has its name.  Neither may happen to files of others.
+        Closing moves the log into the file and removes what has its name.  Neither may happen to
+        files of others.
         """
         with suppress(FilesChanged):
             self.check_for_writing(database)
@@ -279,7 +306,8 @@ class FileGuard:
         return False
 
     def _find_end(self) -> LogEnd | None:
-        """Return where the log ends; None if it isn't what it was, or its index says something else."""
+        """Return where the log ends; None if it isn't what it was, or its index says something
+        else."""
         for _ in range(_TRIES):
             end = find_end(self._log, self._index, self._end)
             if end is not None:
@@ -302,7 +330,8 @@ class FileGuard:
         self._end = end or LogEnd()
 
     def _save(self, database: sqlite3.Connection) -> str:
-        """Move the log, which this process still has open, into the file; return what is to be said of it."""
+        """Move the log, which this process still has open, into the file; return what is to be said
+        of it."""
         # Without the lock, another process may have written to the file meanwhile.
         if not self._lock.is_there() or not _checkpoint(database):
             return "; what was written last may be lost"
@@ -316,7 +345,9 @@ class FileGuard:
     def _refuse(self, reason: str) -> None:
         # All files may have been moved together a moment ago, and then they may be put back.
         self.check()
-        self._refused = f"store {self._file.name} takes no more writes, {reason}; restart the daemon"
+        self._refused = (
+            f"store {self._file.name} takes no more writes, {reason}; restart the daemon"
+        )
         log.error("%s", self._refused)
         self._lock.keep_out()
         raise FilesChanged(self._refused)
@@ -332,7 +363,8 @@ def _look(path: str) -> _State:
 
 
 def _checkpoint(database: sqlite3.Connection) -> bool:
-    """Move the content of the log into the file and restart the log; False if not all of it could be read."""
+    """Move the content of the log into the file and restart the log; False if not all of it could
+    be read."""
     for _ in range(_TRIES):
         try:
             (busy, _, _) = database.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()

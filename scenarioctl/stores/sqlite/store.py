@@ -1,14 +1,19 @@
 """The embedded store: one SQLite file that many processes of one machine may have open.
 
-What it does are the operations of `../store.py`.  This module says on which connection, and in which transaction.
+What it does are the operations of `../store.py`.  This module says on which connection, and in
+which transaction.
 
-- Short reads, by key or of a short page, happen on the event loop, on a connection that never waits.  A scenario is
-  read in 15 µs; a thread would take 22 µs of CPU and 70 µs of time more, and `scenario/info` would miss its goal.
-- Long reads, and short ones that another process keeps waiting, happen in threads with connections of their own.
-- Writes go to one thread, which commits those that come together as one transaction, with one fsync.  One writer at a time, here and in other processes, is what makes `seq` of
-  lines and drafts, and `id` of events, cursors that miss nothing.
-- Leases run by CLOCK_MONOTONIC: all processes of a machine share it, and no change of the wall clock moves it.  It
-  begins anew at a reboot: a lease that was granted at a moment ahead of it is of an earlier boot, and has run out.
+- Short reads, by key or of a short page, happen on the event loop, on a connection that never
+  waits.  A scenario is read in 15 µs; a thread would take 22 µs of CPU and 70 µs of time more, and
+  `scenario/info` would miss its goal.
+- Long reads, and short ones that another process keeps waiting, happen in threads with connections
+  of their own.
+- Writes go to one thread, which commits those that come together as one transaction, with one
+  fsync.  One writer at a time, here and in other processes, is what makes `seq` of lines and
+  drafts, and `id` of events, cursors that miss nothing.
+- Leases run by CLOCK_MONOTONIC: all processes of a machine share it, and no change of the wall
+  clock moves it.  It begins anew at a reboot: a lease that was granted at a moment ahead of it is
+  of an earlier boot, and has run out.
 - What is due is judged by the wall clock, which for this process never goes back (`SteadyClock`).
 """
 
@@ -83,11 +88,13 @@ class Writer:
         self._thread.start()
 
     async def write(self, action: Action[T]) -> T:
-        """Return what *action* returns, once all that it writes, or nothing of it, is on the disk."""
+        """Return what *action* returns, once all that it writes, or nothing of it, is on the
+        disk."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        # The thread gets all writes of one turn of the loop together.  Woken by the first one, it would compete for the
-        # interpreter with the requests that bring the others, which costs half as much again for each scenario created.
+        # The thread gets all writes of one turn of the loop together.  Woken by the first one, it
+        # would compete for the interpreter with the requests that bring the others, which costs
+        # half as much again for each scenario created.
         self._gathered.append(_Request(action, answer))
         loop.call_soon(self._hand_over)
         return await answer
@@ -98,7 +105,8 @@ class Writer:
             self._queue.put(gathered)
 
     def trouble(self) -> str:
-        """Return why the last write failed; empty if it succeeded, or after a minute: somebody has to try again."""
+        """Return why the last write failed; empty if it succeeded, or after a minute: somebody has
+        to try again."""
         failed = self._failed
         return failed[1] if failed and time.monotonic() - failed[0] < _TROUBLE_SECONDS else ""
 
@@ -112,7 +120,11 @@ class Writer:
     def _work(self) -> None:
         while batch := self._take():
             # A caller that was canceled meanwhile does not get its write.
-            wanted = [request for request in batch if request is not None and not request.answer.cancelled()]
+            wanted = [
+                request
+                for request in batch
+                if request is not None and not request.answer.cancelled()
+            ]
             if wanted:
                 outcomes = self._perform(wanted)
                 self._note(outcomes)
@@ -140,7 +152,8 @@ class Writer:
         return outcomes
 
     def _commit(self, batch: list[_Request]) -> list[_Outcome]:
-        """Perform *batch* in one transaction; if SQLite rolls it back, each write in one of its own."""
+        """Perform *batch* in one transaction; if SQLite rolls it back, each write in one of its
+        own."""
         # Hardly ever does a write fail: a savepoint for each would cost a third of the throughput.
         for perform in (self._trust, self._attempt):
             try:
@@ -229,7 +242,8 @@ _READERS = 2
 
 
 class SteadyClock:
-    """A wall clock that goes on by the monotonic one while it is behind what it told before: it was set back."""
+    """A wall clock that goes on by the monotonic one while it is behind what it told before: it was
+    set back."""
 
     def __init__(self, wall: Callable[[], int], monotonic: Callable[[], int]) -> None:
         self._wall = wall
@@ -248,7 +262,8 @@ class SteadyClock:
 class SqliteStore(Store):
     """A Store in one file.  It may be used on one event loop after another, but on one at a time.
 
-    Without *create*, a file that does not exist is read as an empty store, and created by the first write.
+    Without *create*, a file that does not exist is read as an empty store, and created by the first
+    write.
     """
 
     has_damaged_columns = True
@@ -340,7 +355,8 @@ class SqliteStore(Store):
             return action(database)
 
     async def _write(self, action: Action[T]) -> T:
-        """Return what *action* returns, once all that it writes, or nothing of it, is on the disk."""
+        """Return what *action* returns, once all that it writes, or nothing of it, is on the
+        disk."""
         if self._closed:
             raise RuntimeError("the store is closed")
         if self._guard is None:
@@ -390,10 +406,13 @@ class SqliteStore(Store):
             log.warning("job start cannot see this worker: %s", error)
 
     async def has_worker(self) -> bool:
-        # The system lets go of the lock however a worker ends, so that no lease has to run out first.
+        # The system lets go of the lock however a worker ends, so that no lease has to run out
+        # first.
         return is_locked(self._file.path)
 
-    async def free_legs(self, owners: Collection[str], *, jobs: Collection[str] | None = None) -> int:
+    async def free_legs(
+        self, owners: Collection[str], *, jobs: Collection[str] | None = None
+    ) -> int:
         if jobs is None:
             for owner in owners:
                 lock = self._locks.pop(owner, None)
@@ -470,7 +489,9 @@ class SqliteStore(Store):
 
 
 def _run(
-    database: sqlite3.Connection, operation: Callable[[], Operation[T]], clocks: Callable[[], dict[str, int]]
+    database: sqlite3.Connection,
+    operation: Callable[[], Operation[T]],
+    clocks: Callable[[], dict[str, int]],
 ) -> T:
     """Ask *database* what *operation* yields; return what it returns."""
     running = operation()
@@ -481,7 +502,9 @@ def _run(
             rows: list[Row] = []
             if isinstance(asked, tuple) and asked != CONCLUDE:
                 statement, values = asked
-                rows = database.execute(SQLITE.render(statement), _adapted(values) | moment).fetchall()
+                rows = database.execute(
+                    SQLITE.render(statement), _adapted(values) | moment
+                ).fetchall()
             asked = running.send(rows)
     except StopIteration as end:
         answer: T = end.value
@@ -489,7 +512,9 @@ def _run(
 
 
 def _run_in_one_moment(
-    database: sqlite3.Connection, operation: Callable[[], Operation[T]], clocks: Callable[[], dict[str, int]]
+    database: sqlite3.Connection,
+    operation: Callable[[], Operation[T]],
+    clocks: Callable[[], dict[str, int]],
 ) -> T:
     with one_moment(database):
         return _run(database, operation, clocks)
@@ -507,7 +532,9 @@ def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _inspect(database: sqlite3.Connection) -> Inspection:
     (version,) = database.execute("PRAGMA user_version").fetchone()
-    return Inspection(engine=f"SQLite {sqlite3.sqlite_version}", version=int(version), newest=len(MIGRATIONS))
+    return Inspection(
+        engine=f"SQLite {sqlite3.sqlite_version}", version=int(version), newest=len(MIGRATIONS)
+    )
 
 
 def _data_version(database: sqlite3.Connection) -> int:

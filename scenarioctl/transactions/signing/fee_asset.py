@@ -1,4 +1,5 @@
-"""The asset that pays a transaction's fee: named by the transaction (`ChargeAssetTxPayment`), or set for the account.
+"""The asset that pays a transaction's fee: named by the transaction (`ChargeAssetTxPayment`), or
+set for the account.
 
 An Asset Hub exchanges it for its native asset in a pool, when the transaction is included.
 Source: pallet-asset-conversion-tx-payment of polkadot-sdk, read 2026-11-23.
@@ -22,12 +23,15 @@ _SET_CURRENCY = ("MultiTransactionPayment", "set_currency")
 
 
 def names_fee_assets(table: "RuntimeTable") -> bool:
-    """Tell whether a transaction of this runtime can name the asset that pays its fee, by a location."""
+    """Tell whether a transaction of this runtime can name the asset that pays its fee, by a
+    location."""
     option = _option_type(table)
     return option is not None and table.types[_inner_type(table, option)][0].endswith("Location")
 
 
-def fee_asset_id(table: "RuntimeTable", chain: "Chain", asset: "Asset", *, field: str = "fee_asset") -> Any:
+def fee_asset_id(
+    table: "RuntimeTable", chain: "Chain", asset: "Asset", *, field: str = "fee_asset"
+) -> Any:
     """Return *asset* as a transaction of *chain* names it: a Location; None for the native asset.
 
     InvalidRequest if no transaction of the runtime can name it.
@@ -38,22 +42,33 @@ def fee_asset_id(table: "RuntimeTable", chain: "Chain", asset: "Asset", *, field
 def asset_location(
     table: "RuntimeTable", chain: "Chain", asset: "Asset", *, field: str = "fee_asset"
 ) -> dict[str, Any]:
-    """Return the Location of *asset*, native or not, in the version of XCM in which transactions of *chain* name fee assets."""
+    """Return the Location of *asset*, native or not, in the version of XCM in which transactions of
+    *chain* name fee assets."""
     option = _option_type(table)
     if has_fee_currencies(table):
         raise InvalidRequest(
             field=field,
-            problem=f"{asset.label} is set for the account on {chain.title}, not named by a transaction: make the transaction without {field}, then pass both to tx check and tx payload, which set it in a batch",
+            problem=(
+                f"{asset.label} is set for the account on {chain.title}, not named by a "
+                f"transaction: make the transaction without {field}, then pass both to tx "
+                "check and tx payload, which set it in a batch"
+            ),
         )
     if option is None or not names_fee_assets(table):
         raise InvalidRequest(
             field=field,
-            problem=f"{asset.label} cannot be chosen on {chain.title}, whose transactions do not name a fee asset: omit it",
+            problem=(
+                f"{asset.label} cannot be chosen on {chain.title}, whose transactions do not "
+                "name a fee asset: omit it"
+            ),
         )
     if not asset.location:
         raise InvalidRequest(
             field=field,
-            problem=f"{asset.label} has no known location on {chain.title}, by which a transaction names it",
+            problem=(
+                f"{asset.label} has no known location on {chain.title}, by which a transaction "
+                "names it"
+            ),
             expected="another asset",
         )
     return location_of_type(table, _inner_type(table, option), asset.location)
@@ -65,7 +80,8 @@ def has_fee_currencies(table: "RuntimeTable") -> bool:
 
 
 def set_currency_before(table: "RuntimeTable", call: Call, asset: "Asset") -> Call:
-    """Return the batch that sets the signer's fee currency and then makes *call*: its fee is paid in *asset* already."""
+    """Return the batch that sets the signer's fee currency and then makes *call*: its fee is paid
+    in *asset* already."""
     pallet, method = _SET_CURRENCY
     number = table.constant(pallet, "NativeAssetId") if asset.kind == "native" else int(asset.id)
     calls = [
@@ -76,9 +92,12 @@ def set_currency_before(table: "RuntimeTable", call: Call, asset: "Asset") -> Ca
 
 
 def without_set_currency(table: "RuntimeTable", call_data: bytes) -> bytes:
-    """Return the call in *call_data* that `set_currency_before` put behind a currency; *call_data* itself if it is none such."""
+    """Return the call in *call_data* that `set_currency_before` put behind a currency; *call_data*
+    itself if it is none such."""
     call = table.decode_call(call_data)
-    calls = call.args.get("calls") if (call.pallet, call.method) == ("Utility", "batch_all") else None
+    calls = (
+        call.args.get("calls") if (call.pallet, call.method) == ("Utility", "batch_all") else None
+    )
     pallet, method = _SET_CURRENCY
     if not isinstance(calls, list) or len(calls) != 2:
         return call_data
@@ -89,9 +108,12 @@ def without_set_currency(table: "RuntimeTable", call_data: bytes) -> bytes:
 
 
 def write_asset_id(table: "RuntimeTable", asset_id: Any) -> str | None:
-    """Return the `assetId` of polkadot.js's SignerPayloadJSON: the encoded Option; None for the native asset."""
+    """Return the `assetId` of polkadot.js's SignerPayloadJSON: the encoded Option; None for the
+    native asset."""
     option = _option_type(table)
-    return None if asset_id is None or option is None else "0x" + table.encode(option, asset_id).hex()
+    return (
+        None if asset_id is None or option is None else "0x" + table.encode(option, asset_id).hex()
+    )
 
 
 def read_asset_id(table: "RuntimeTable", chain: "Chain", given: object, *, field: str) -> Any:
@@ -111,7 +133,9 @@ def read_asset_id(table: "RuntimeTable", chain: "Chain", given: object, *, field
         return table.decode(option, data)
     except InvalidRequest as error:
         raise InvalidRequest(
-            field=field, value=given, problem=f"is not an {table.type_name(option)} of {table}: {error}"
+            field=field,
+            value=given,
+            problem=f"is not an {table.type_name(option)} of {table}: {error}",
         ) from None
 
 

@@ -77,17 +77,22 @@ class SigningPayload:
             "call": _hex(self.call_data),
             "extra": {part.identifier: _hex(part.extra) for part in self.extensions if part.extra},
             "additional": {
-                part.identifier: _hex(part.additional) for part in self.extensions if part.additional
+                part.identifier: _hex(part.additional)
+                for part in self.extensions
+                if part.additional
             },
             "hashed": len(self.payload) > HASHED_ABOVE,
         }
 
 
-def signing_payload(table: "RuntimeTable", call_data: bytes, options: SigningOptions) -> SigningPayload:
+def signing_payload(
+    table: "RuntimeTable", call_data: bytes, options: SigningOptions
+) -> SigningPayload:
     """Return what the sender of *call_data* signs.
 
-    Every signed extension of the runtime is either known here or carries no bytes; InvalidRequest names one that
-    is neither, since a guess would make a signature that is good for nothing, or for something else.
+    Every signed extension of the runtime is either known here or carries no bytes; InvalidRequest
+    names one that is neither, since a guess would make a signature that is good for nothing, or for
+    something else.
     """
     _check_options(table, options)
     parts = []
@@ -99,7 +104,9 @@ def signing_payload(table: "RuntimeTable", call_data: bytes, options: SigningOpt
                 (extension.type_id, extension.additional_type_id), writers, strict=True
             )
         )
-        parts.append(ExtensionPart(identifier=extension.identifier, extra=extra, additional=additional))
+        parts.append(
+            ExtensionPart(identifier=extension.identifier, extra=extra, additional=additional)
+        )
     return SigningPayload(call_data=call_data, extensions=tuple(parts))
 
 
@@ -111,10 +118,15 @@ def bytes_to_sign(payload: bytes) -> bytes:
 def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
     for name, value in (("genesis_hash", options.genesis_hash), ("block_hash", options.block_hash)):
         if len(value) != 32:
-            raise InvalidRequest(field=name, value=value, problem="is not a hash", expected="32 bytes")
+            raise InvalidRequest(
+                field=name, value=value, problem="is not a hash", expected="32 bytes"
+            )
     if options.mode not in (0, 1):
         raise InvalidRequest(
-            field="mode", value=options.mode, problem="is not a mode of CheckMetadataHash", expected="0 or 1"
+            field="mode",
+            value=options.mode,
+            problem="is not a mode of CheckMetadataHash",
+            expected="0 or 1",
         )
     if bool(options.mode) != (options.metadata_hash is not None):
         raise InvalidRequest(
@@ -131,7 +143,10 @@ def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
         if all(extension.identifier != "CheckMetadataHash" for extension in table.extensions):
             raise InvalidRequest(
                 field="metadata_hash",
-                problem=f"cannot be signed, the runtime {table.spec_name} {table.spec_version} has no CheckMetadataHash",
+                problem=(
+                    f"cannot be signed, the runtime {table.spec_name} {table.spec_version} has "
+                    "no CheckMetadataHash"
+                ),
                 expected="none",
             )
     if decode_era(options.era) is None and options.block_hash != options.genesis_hash:
@@ -160,7 +175,8 @@ def _write_transaction_version(table: "RuntimeTable", type_id: int, _: SigningOp
 
 def _write_nonce(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
     _, _, kind, definition = table.types[type_id]
-    # Runtimes that take Ethereum's transactions too have one of their own, with the nonce as its only field.
+    # Runtimes that take Ethereum's transactions too have one of their own, with the nonce as its
+    # only field.
     named = kind == "composite" and [field[0] for field in definition] == ["nonce"]
     return table.encode(type_id, {"nonce": options.nonce} if named else options.nonce)
 
@@ -175,9 +191,10 @@ def _write_mode(table: "RuntimeTable", type_id: int, options: SigningOptions) ->
     return table.encode(type_id, {"mode": "Enabled" if options.mode else "Disabled"})
 
 
-#: identifier -> what it puts into the extrinsic, and what it adds to the signed bytes; None: nothing.
-#: One that is not here may be in a runtime only if it carries no bytes (AuthorizeCall, CheckNonZeroSender,
-#: CheckWeight, EthSetOrigin, PrevalidateAttests, StorageWeightReclaim, ValidateClaim …).
+#: identifier -> what it puts into the extrinsic, and what it adds to the signed bytes; None:
+#: nothing. One that is not here may be in a runtime only if it carries no bytes (AuthorizeCall,
+#: CheckNonZeroSender, CheckWeight, EthSetOrigin, PrevalidateAttests, StorageWeightReclaim,
+#: ValidateClaim …).
 _EXTENSIONS: Mapping[str, tuple[_Writer | None, _Writer | None]] = {
     "CheckSpecVersion": (None, _write_spec_version),
     "CheckTxVersion": (None, _write_transaction_version),
@@ -195,13 +212,19 @@ _EXTENSIONS: Mapping[str, tuple[_Writer | None, _Writer | None]] = {
 
 
 def _write_part(
-    table: "RuntimeTable", identifier: str, type_id: int, writer: _Writer | None, options: SigningOptions
+    table: "RuntimeTable",
+    identifier: str,
+    type_id: int,
+    writer: _Writer | None,
+    options: SigningOptions,
 ) -> bytes:
     if table.types.is_empty(type_id):
         return b""
     if writer is None:
         raise InvalidRequest(
-            f"the runtime {table.spec_name} {table.spec_version} has the signed extension {identifier}, which carries bytes ({table.type_name(type_id)}) of unknown meaning: no payload is made on a guess"
+            f"the runtime {table.spec_name} {table.spec_version} has the signed extension "
+            f"{identifier}, which carries bytes ({table.type_name(type_id)}) of unknown "
+            "meaning: no payload is made on a guess"
         )
     try:
         return writer(table, type_id, options)

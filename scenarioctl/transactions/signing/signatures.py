@@ -1,6 +1,8 @@
-"""Signed extrinsics: read and write them, join them from a payload and a signature, rebuild the payload, verify signatures.
+"""Signed extrinsics: read and write them, join them from a payload and a signature, rebuild the
+payload, verify signatures.
 
-No private key ever enters this program: signatures are verified with the account's public key, and made elsewhere.
+No private key ever enters this program: signatures are verified with the account's public key, and
+made elsewhere.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +34,12 @@ if TYPE_CHECKING:
 #: The scheme of chains whose accounts have 20 bytes: secp256k1 over keccak-256.
 ETHEREUM = "ethereum"
 #: Scheme -> its name in MultiSignature, "" for one that isn't there, and the bytes of a signature.
-SCHEMES = {"sr25519": ("Sr25519", 64), "ed25519": ("Ed25519", 64), "ecdsa": ("Ecdsa", 65), ETHEREUM: ("", 65)}
+SCHEMES = {
+    "sr25519": ("Sr25519", 64),
+    "ed25519": ("Ed25519", 64),
+    "ecdsa": ("Ecdsa", 65),
+    ETHEREUM: ("", 65),
+}
 #: The byte before a signature that says of which scheme it is.
 SCHEME_BYTES = {0: "ed25519", 1: "sr25519", 2: "ecdsa"}
 
@@ -45,7 +52,8 @@ class SignedExtrinsic:
     signer: Any
     #: None where the signer is named by an index or the like.
     account: bytes | None
-    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum`; "" for a kind of signature that is not known here.
+    #: `sr25519`, `ed25519`, `ecdsa` or `ethereum`; "" for a kind of signature that is not known
+    #: here.
     scheme: str
     signature: bytes
     call: "Call"
@@ -60,7 +68,8 @@ class SignedExtrinsic:
 
 
 def decode_signed_extrinsic(table: "RuntimeTable", data: bytes) -> SignedExtrinsic:
-    """Return the signed extrinsic of version 4 that *data* is, all of it; InvalidRequest if it is not one."""
+    """Return the signed extrinsic of version 4 that *data* is, all of it; InvalidRequest if it is
+    not one."""
     extrinsic = decode_extrinsic(table, data)
     if extrinsic.signer is None:
         raise InvalidRequest(field="tx", problem="is not signed")
@@ -69,7 +78,9 @@ def decode_signed_extrinsic(table: "RuntimeTable", data: bytes) -> SignedExtrins
         kind, value = next(iter(extrinsic.signature.items()))
         if kind.lower() in SCHEMES and isinstance(value, bytes):
             scheme, signature = kind.lower(), value
-    elif isinstance(extrinsic.signature, bytes) and len(extrinsic.signature) == SCHEMES[ETHEREUM][1]:
+    elif (
+        isinstance(extrinsic.signature, bytes) and len(extrinsic.signature) == SCHEMES[ETHEREUM][1]
+    ):
         scheme, signature = ETHEREUM, extrinsic.signature
     nonce = extrinsic.extensions.get("CheckNonce")
     parts = extrinsic.extension_bytes
@@ -97,8 +108,8 @@ def rebuild_payload(
 ) -> bytes:
     """Return what the sender of *signed* should have signed, not hashed yet.
 
-    The extrinsic's own bytes are taken as they stand; only what is signed beside them comes from the chain.
-    InvalidRequest names a signed extension that is not known here.
+    The extrinsic's own bytes are taken as they stand; only what is signed beside them comes from
+    the chain. InvalidRequest names a signed extension that is not known here.
     """
     beside = signing_payload(
         table,
@@ -116,7 +127,8 @@ def rebuild_payload(
 
 
 def verify_signature(scheme: str, signature: bytes, message: bytes, account: bytes) -> bool:
-    """Tell whether *signature* is the one of *account* under *message*, as a runtime's MultiSignature checks it."""
+    """Tell whether *signature* is the one of *account* under *message*, as a runtime's
+    MultiSignature checks it."""
     if len(signature) != SCHEMES[scheme][1]:
         return False
     if SCHEMES[scheme][1] == 65 and signature[64] >= 27:
@@ -145,10 +157,12 @@ def verify_signature(scheme: str, signature: bytes, message: bytes, account: byt
 def signed_instead(
     scheme: str, signature: bytes, payload: bytes, account: bytes
 ) -> Literal["message", "ethereum message", "payload", ""]:
-    """Return what *account* signed by mistake instead of the bytes to sign; "" if it is none of these.
+    """Return what *account* signed by mistake instead of the bytes to sign; "" if it is none of
+    these.
 
-    A `message` stands between <Bytes> and </Bytes>; an `ethereum message` has the prefix of EIP-191, and is the bytes or
-    their hex as text; a `payload` is too long to be signed without hashing it.
+    A `message` stands between <Bytes> and </Bytes>; an `ethereum message` has the prefix of
+    EIP-191, and is the bytes or their hex as text; a `payload` is too long to be signed without
+    hashing it.
     """
     for inner in (payload, bytes_to_sign(payload)):
         if verify_signature(scheme, signature, b"<Bytes>" + inner + b"</Bytes>", account):
@@ -165,9 +179,16 @@ def signed_instead(
 
 
 def encode_signed_extrinsic(
-    table: "RuntimeTable", call_data: bytes, extra: bytes, *, account: bytes, scheme: str, signature: bytes
+    table: "RuntimeTable",
+    call_data: bytes,
+    extra: bytes,
+    *,
+    account: bytes,
+    scheme: str,
+    signature: bytes,
 ) -> bytes:
-    """Return the signed extrinsic of version 4: `compact(length) ++ 0x84 ++ signer ++ signature ++ extra ++ call`."""
+    """Return the signed extrinsic of version 4: `compact(length) ++ 0x84 ++ signer ++ signature ++
+    extra ++ call`."""
     if 4 not in table.extrinsic_versions:
         raise InvalidRequest(
             f"{table} does not accept extrinsics of version 4, the only ones that can be assembled"
@@ -199,17 +220,22 @@ def encode_signed_extrinsic(
 
 
 def takes_ethereum_signatures(table: "RuntimeTable") -> bool:
-    """Tell whether the runtime knows one kind of signature only, of 65 bytes: that of accounts of 20 bytes."""
+    """Tell whether the runtime knows one kind of signature only, of 65 bytes: that of accounts of
+    20 bytes."""
     if table.types[table.signature_type][2] == "variant":
         return False
     try:
-        return len(table.encode(table.signature_type, bytes(SCHEMES[ETHEREUM][1]))) == SCHEMES[ETHEREUM][1]
+        return (
+            len(table.encode(table.signature_type, bytes(SCHEMES[ETHEREUM][1])))
+            == SCHEMES[ETHEREUM][1]
+        )
     except InvalidRequest:
         return False
 
 
 def possible_signatures(signature: bytes, scheme: str = "") -> Iterator[tuple[str, bytes]]:
-    """Yield what *signature* may be: its scheme, and its bytes without the scheme's byte; *scheme* is what was told.
+    """Yield what *signature* may be: its scheme, and its bytes without the scheme's byte; *scheme*
+    is what was told.
 
     Wallets give signatures with and without that byte; which was meant, checking tells.
     """
@@ -234,21 +260,25 @@ def keccak_256(data: bytes) -> bytes:
 
 
 class _Message(bytes):
-    """A message that is verified as it stands: `Keypair.verify` would try it between <Bytes> and </Bytes> too."""
+    """A message that is verified as it stands: `Keypair.verify` would try it between <Bytes> and
+    </Bytes> too."""
 
     def __radd__(self, before: bytes) -> bytes:
         raise ValueError("the signature is not that of the message")
 
 
 def _ecdsa_account(signature: bytes, message: bytes) -> bytes:
-    """Return the account of the key that made *signature*, the last byte of which says which of two keys it is.
+    """Return the account of the key that made *signature*, the last byte of which says which of two
+    keys it is.
 
     `Keypair` has ecdsa as Ethereum has it: over keccak-256, and of accounts of 20 bytes.
     """
     from ecdsa import SECP256k1, VerifyingKey
 
     digest = blake2b(message, digest_size=32).digest()
-    keys = VerifyingKey.from_public_key_recovery_with_digest(signature[:64], digest, SECP256k1, hashfunc=None)
+    keys = VerifyingKey.from_public_key_recovery_with_digest(
+        signature[:64], digest, SECP256k1, hashfunc=None
+    )
     return blake2b(keys[signature[64]].to_string("compressed"), digest_size=32).digest()
 
 
@@ -264,9 +294,15 @@ class PayloadToSign:
 
 
 def assemble(
-    table: "RuntimeTable", chain: "Chain", to_sign: PayloadToSign, signature: bytes, *, scheme: str = ""
+    table: "RuntimeTable",
+    chain: "Chain",
+    to_sign: PayloadToSign,
+    signature: bytes,
+    *,
+    scheme: str = "",
 ) -> tuple[str, bytes]:
-    """Return the scheme of *signature*, and the signed extrinsic; InvalidRequest if it is not the account's."""
+    """Return the scheme of *signature*, and the signed extrinsic; InvalidRequest if it is not the
+    account's."""
     forms = tuple(possible_signatures(signature, scheme))
     if not forms:
         lengths = (
@@ -284,7 +320,12 @@ def assemble(
     for name, bare in forms:
         if verify_signature(name, bare, message, to_sign.account):
             return name, encode_signed_extrinsic(
-                table, to_sign.call_data, to_sign.extra, account=to_sign.account, scheme=name, signature=bare
+                table,
+                to_sign.call_data,
+                to_sign.extra,
+                account=to_sign.account,
+                scheme=name,
+                signature=bare,
             )
     raise InvalidRequest(_why_not(chain, table, to_sign, signature, forms, scheme))
 
@@ -305,28 +346,38 @@ def _why_not(
     for name, bare in forms:
         signed = signed_instead(name, bare, payload, to_sign.account)
         if signed == "message":
-            return "signature is of a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
+            return (
+                "signature is of a message (<Bytes>…</Bytes>), which no chain accepts: sign it "
+                "as a transaction"
+            )
         if signed == "ethereum message":
             return (
-                f"signature is of an Ethereum message (EIP-191, personal_sign), which {chain.title} does not accept: sign the field "
-                "bytes_to_sign of tx payload without a prefix (secp256k1 over its keccak-256 hash), as wallets sign a transaction of "
+                "signature is of an Ethereum message (EIP-191, personal_sign), which "
+                f"{chain.title} does not accept: sign the field "
+                "bytes_to_sign of tx payload without a prefix (secp256k1 over its "
+                "keccak-256 hash), as wallets sign a transaction of "
                 "a Polkadot chain"
             )
         if signed == "payload":
             return (
-                f"signature is of all {len(payload)} bytes of the payload, which no chain accepts above {HASHED_ABOVE} bytes: "
+                f"signature is of all {len(payload)} bytes of the payload, which no chain "
+                f"accepts above {HASHED_ABOVE} bytes: "
                 "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"
             )
     return (
-        f"signature {shorten(signature)} is not one of {who} for this payload on {chain.title} with {table}: "
-        "pass exactly what was signed (nonce, era, tip, …, or payload), and the account that signed it"
+        f"signature {shorten(signature)} is not one of {who} for this payload on "
+        f"{chain.title} with {table}: "
+        "pass exactly what was signed (nonce, era, tip, …, or payload), and the account "
+        "that signed it"
     )
 
 
 # Payloads
 
 
-def read_payload(table: "RuntimeTable", chain: "Chain", data: bytes, account: bytes) -> PayloadToSign | None:
+def read_payload(
+    table: "RuntimeTable", chain: "Chain", data: bytes, account: bytes
+) -> PayloadToSign | None:
     """Return the whole signing payload that *data* is, None where it is something else.
 
     InvalidRequest for a payload of another runtime or chain.
@@ -343,12 +394,16 @@ def read_payload(table: "RuntimeTable", chain: "Chain", data: bytes, account: by
         extra = data[end:start]
         beside: dict[str, Any] = {}
         for extension in table.extensions:
-            beside[extension.identifier], start = table.decode_at(extension.additional_type_id, data, start)
+            beside[extension.identifier], start = table.decode_at(
+                extension.additional_type_id, data, start
+            )
     except InvalidRequest:
         return None
     if start != len(data):
         return None
-    _check_versions(table, chain, beside.get("CheckSpecVersion"), beside.get("CheckTxVersion"), "tx")
+    _check_versions(
+        table, chain, beside.get("CheckSpecVersion"), beside.get("CheckTxVersion"), "tx"
+    )
     _check_genesis(chain, beside.get("CheckGenesis"), "tx")
     return PayloadToSign(account=account, call_data=data[:end], extra=extra, payload=data)
 
@@ -410,18 +465,21 @@ def _check_versions(
 ) -> None:
     if spec is not None and spec != table.spec_version:
         raise InvalidRequest(
-            f"{what} was made for runtime version {shorten(spec)}, but {chain.title} runs {table}: make a new payload and sign that"
+            f"{what} was made for runtime version {shorten(spec)}, but {chain.title} runs "
+            f"{table}: make a new payload and sign that"
         )
     if transaction is not None and transaction != table.transaction_version:
         raise InvalidRequest(
-            f"{what} was made for transaction version {shorten(transaction)}, but {table} has {table.transaction_version}: make a new payload and sign that"
+            f"{what} was made for transaction version {shorten(transaction)}, but {table} "
+            f"has {table.transaction_version}: make a new payload and sign that"
         )
 
 
 def _check_genesis(chain: "Chain", genesis: object, what: str) -> None:
     if chain.genesis and isinstance(genesis, bytes) and "0x" + genesis.hex() != chain.genesis:
         raise InvalidRequest(
-            f"{what} was made for another chain, with genesis hash 0x{genesis.hex()}, not for {chain.title}"
+            f"{what} was made for another chain, with genesis hash 0x{genesis.hex()}, not "
+            f"for {chain.title}"
         )
 
 

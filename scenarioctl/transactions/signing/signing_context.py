@@ -1,4 +1,5 @@
-"""What ties a signature to a chain and a time: the sender's nonce and the block that an era starts from, read from a connected chain."""
+"""What ties a signature to a chain and a time: the sender's nonce and the block that an era starts
+from, read from a connected chain."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,19 @@ async def read_signing_context(
     block: int | None = None,
     block_hash: bytes | None = None,
 ) -> SigningOptions:
-    """Return what a signature by *account* covers, asking the chain for what is None; what is given is checked against it.
+    """Return what a signature by *account* covers, asking the chain for what is None; what is given
+    is checked against it.
 
-    *era* is an era's bytes, or a period in blocks.  It starts from *block*, or else from the finalized head, which no
-    fork takes back; where finality is far behind, from the best one.
+    *era* is an era's bytes, or a period in blocks.  It starts from *block*, or else from the
+    finalized head, which no fork takes back; where finality is far behind, from the best one.
     """
     mortal = era != IMMORTAL
     wanted: list[tuple[str, tuple[Any, ...]]] = [
-        *([] if nonce is not None else [("state_getStorage", ((await _account_key(client, account)).hex,))]),
+        *(
+            []
+            if nonce is not None
+            else [("state_getStorage", ((await _account_key(client, account)).hex,))]
+        ),
         *([] if genesis_hash is not None else [("chain_getBlockHash", (0,))]),
         *([("chain_getHeader", ())] if mortal else []),
         *([("chain_getFinalizedHead", ())] if mortal and block is None else []),
@@ -40,7 +46,9 @@ async def read_signing_context(
     if genesis_hash is None:
         genesis_hash = _read_hash(client, next(left))
     if not mortal:
-        return SigningOptions(nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash)
+        return SigningOptions(
+            nonce=nonce, genesis_hash=genesis_hash, era=IMMORTAL, block_hash=genesis_hash
+        )
     best = client.read_number(next(left))
     known: dict[int, str] = {}
     if block is None:
@@ -56,11 +64,18 @@ async def read_signing_context(
     if block_hash not in (None, start_hash):
         raise InvalidRequest(
             field="block_hash",
-            problem=f"0x{block_hash.hex()} is not that of block {start} of {client.chain.title}, from which the era starts",
+            problem=(
+                f"0x{block_hash.hex()} is not that of block {start} of {client.chain.title}, "
+                "from which the era starts"
+            ),
             expected=f"0x{start_hash.hex()}: leave it out",
         )
     return SigningOptions(
-        nonce=nonce, genesis_hash=genesis_hash, era=encoded, block_number=start, block_hash=start_hash
+        nonce=nonce,
+        genesis_hash=genesis_hash,
+        era=encoded,
+        block_number=start,
+        block_hash=start_hash,
     )
 
 
@@ -84,7 +99,10 @@ async def _check_alive(client: "Client", start: int, period: int, best: int) -> 
     if end <= best:
         raise InvalidRequest(
             field="block",
-            problem=f"{start} is too old: a signature with an era of {period} blocks from there was valid until block {end}, and {client.chain.title} is at {best}",
+            problem=(
+                f"{start} is too old: a signature with an era of {period} blocks from there "
+                f"was valid until block {end}, and {client.chain.title} is at {best}"
+            ),
         )
 
 

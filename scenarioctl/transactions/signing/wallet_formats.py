@@ -1,9 +1,11 @@
-"""What is to be signed, in the forms that wallets take: polkadot.js's SignerPayloadJSON, Polkadot Vault's QR codes.
+"""What is to be signed, in the forms that wallets take: polkadot.js's SignerPayloadJSON, Polkadot
+Vault's QR codes.
 
-Vault's form, from novasamatech/parity-signer, docs/src/development/UOS.md: 0x53, the kind of key, 02 for a
-transaction (mortal or not), the public key, the call behind its compact length, the extensions as they are signed,
-the genesis hash.  Its frames, from polkadot-js/ui, packages/react-qr/src/util.ts: 00, how many, which one from 0
-(both u16, big-endian), and 1024 bytes; one that fits in a single frame has the same head.
+Vault's form, from novasamatech/parity-signer, docs/src/development/UOS.md: 0x53, the kind of key,
+02 for a transaction (mortal or not), the public key, the call behind its compact length, the
+extensions as they are signed, the genesis hash.  Its frames, from polkadot-js/ui,
+packages/react-qr/src/util.ts: 00, how many, which one from 0 (both u16, big-endian), and 1024
+bytes; one that fits in a single frame has the same head.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,8 @@ _SUBSTRATE, _TRANSACTION = 0x53, 0x02
 def signer_payload(
     table: "RuntimeTable", payload: "SigningPayload", options: "SigningOptions", *, address: str
 ) -> dict[str, Any]:
-    """Return what `signer.signPayload` of polkadot.js and its wallets takes, numbers as wide as the runtime's."""
+    """Return what `signer.signPayload` of polkadot.js and its wallets takes, numbers as wide as the
+    runtime's."""
     return {
         "address": address,
         "assetId": write_asset_id(table, options.asset_id),
@@ -36,7 +39,9 @@ def signer_payload(
         "blockNumber": f"0x{options.block_number:08x}",
         "era": "0x" + options.era.hex(),
         "genesisHash": "0x" + options.genesis_hash.hex(),
-        "metadataHash": None if options.metadata_hash is None else "0x" + options.metadata_hash.hex(),
+        "metadataHash": None
+        if options.metadata_hash is None
+        else "0x" + options.metadata_hash.hex(),
         "method": "0x" + payload.call_data.hex(),
         "mode": options.mode,
         "nonce": f"0x{options.nonce:08x}",
@@ -55,7 +60,9 @@ def check_key(kind: object) -> None:
         raise InvalidRequest(field="crypto", value=kind, problem="is unknown", known=list(KEYS))
 
 
-def vault_payload(payload: "SigningPayload", *, account: bytes, crypto: str, genesis_hash: bytes) -> bytes:
+def vault_payload(
+    payload: "SigningPayload", *, account: bytes, crypto: str, genesis_hash: bytes
+) -> bytes:
     """Return the bytes that Polkadot Vault shows, signs and answers with a signature's QR code."""
     check_key(crypto)
     return b"".join(
@@ -75,7 +82,10 @@ def vault_frames(data: bytes) -> tuple[bytes, ...]:
     if count > MAX_FRAMES:
         raise TooLarge(
             field="tx",
-            problem=f"is too large for QR codes: {len(data)} bytes need {count} codes, the limit is {MAX_FRAMES}",
+            problem=(
+                f"is too large for QR codes: {len(data)} bytes need {count} codes, the limit "
+                f"is {MAX_FRAMES}"
+            ),
         )
     return tuple(
         b"\0"

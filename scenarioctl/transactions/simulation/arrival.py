@@ -1,6 +1,8 @@
-"""What arrives, computed: the amount, less what each hop takes for its message's weight and for delivering the next.
+"""What arrives, computed: the amount, less what each hop takes for its message's weight and for
+delivering the next.
 
-Exact to the last unit, with the weights and prices of this moment; a dry run says the same by another way.
+Exact to the last unit, with the weights and prices of this moment; a dry run says the same by
+another way.
 """
 
 from collections import Counter
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 _POOLS, _QUOTE = "AssetConversionApi", "quote_price_tokens_for_exact_tokens"
 #: The part of a fee by which the price of a pool may have changed since it was asked for.
 _PRICE_CHANGE = 100
-#: What else a message for Ethereum has by Snowbridge's second protocol, which is read there like this.
+#: What else a message for Ethereum has by Snowbridge's second protocol, which is read there like
+#: this.
 _RELAYED = frozenset(("PayFees", "AliasOrigin"))
 
 
@@ -41,8 +44,8 @@ class ComputedArrival:
 async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> ComputedArrival:
     """Return what is left of the first message's assets where the last one ends.
 
-    Inconclusive where a chain does not tell a weight or a price, or a message does more than to pay, send on and
-    deposit all.
+    Inconclusive where a chain does not tell a weight or a price, or a message does more than to
+    pay, send on and deposit all.
     """
     fees: list[HopFee] = []
     holding: dict[str, int] = {}
@@ -60,14 +63,18 @@ async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> C
         program = message.instructions[message.put_before :]
         names = [name for name, fields in program if not (goes_on and _is_rest(name, fields))]
         extra = _RELAYED if message.destination.is_ethereum else ()
-        other = next((name for name in names if not kind_of(name).computed and name not in extra), "")
+        other = next(
+            (name for name in names if not kind_of(name).computed and name not in extra), ""
+        )
         if other:
             raise Inconclusive(f"a message contains {other}, and what it leaves cannot be computed")
         here, there = message.origin.consensus, message.destination.consensus
         if not number:
             holding = carried_assets(message)
         elif here != there:
-            holding = {across(identity, here, there): amount for identity, amount in holding.items()}
+            holding = {
+                across(identity, here, there): amount for identity, amount in holding.items()
+            }
         if message.destination.is_ethereum:
             # By the first protocol, all that it costs there was taken for delivery.
             fees += _relayer_fees(message)
@@ -93,7 +100,10 @@ def _relayer_fees(message: XcmMessage) -> list[HopFee]:
     paid = message.first("PayFees")
     if paid is None or message.destination is None or "Fungible" not in paid["asset"]["fun"]:
         return []
-    identity, amount = absolute(write_location(paid["asset"]["id"]), None), paid["asset"]["fun"]["Fungible"]
+    identity, amount = (
+        absolute(write_location(paid["asset"]["id"]), None),
+        paid["asset"]["fun"]["Fungible"],
+    )
     return [HopFee(chain=message.destination, what="relayer", identity=identity, amount=amount)]
 
 
@@ -105,8 +115,11 @@ def carried_assets(message: XcmMessage) -> "Counter[str]":
     return carried
 
 
-def carried_amount(messages: Sequence[XcmMessage], asset: "Asset", destination: "Chain") -> int | None:
-    """Return how much of *asset*, which *destination* lists, leaves in *messages*; None if there is none, or one goes nowhere known."""
+def carried_amount(
+    messages: Sequence[XcmMessage], asset: "Asset", destination: "Chain"
+) -> int | None:
+    """Return how much of *asset*, which *destination* lists, leaves in *messages*; None if there is
+    none, or one goes nowhere known."""
     identity = absolute(asset.location, destination.para_id)
     found = 0
     for message in messages:
@@ -119,7 +132,9 @@ def carried_amount(messages: Sequence[XcmMessage], asset: "Asset", destination: 
 
 def _is_rest(name: str, fields: Any) -> bool:
     """Tell whether an instruction only says whose is what doesn't go on."""
-    return name == "SetAppendix" and {read_instruction(inner)[0] for inner in fields} == {"DepositAsset"}
+    return name == "SetAppendix" and {read_instruction(inner)[0] for inner in fields} == {
+        "DepositAsset"
+    }
 
 
 async def _exchanged(
@@ -129,10 +144,11 @@ async def _exchanged(
     taken: Sequence[HopFee],
     following: XcmMessage,
 ) -> HopFee:
-    """Return the delivery *fee* of an Asset Hub in the one asset of *holding*, which it exchanges in a pool for it.
+    """Return the delivery *fee* of an Asset Hub in the one asset of *holding*, which it exchanges
+    in a pool for it.
 
-    What was *taken* before moved the price: what is missing in the message *following* is the fee, if the pool's price
-    confirms it.
+    What was *taken* before moved the price: what is missing in the message *following* is the fee,
+    if the pool's price confirms it.
     """
     ((identity, held),) = holding.items()
     chain = client.chain
@@ -141,7 +157,10 @@ async def _exchanged(
     if _POOLS not in table.apis:
         raise Inconclusive(f"{chain.title} doesn't tell what it takes of {place} for delivery")
     types = [field.type_id for field in table.api_method(_POOLS, _QUOTE).inputs[:2]]
-    path = [location_of_type(table, kind, text) for kind, text in zip(types, (place, native), strict=True)]
+    path = [
+        location_of_type(table, kind, text)
+        for kind, text in zip(types, (place, native), strict=True)
+    ]
     quoted = await query_runtime_api(client, _POOLS, _QUOTE, *path, fee.amount, True)
     if quoted is None:
         raise Inconclusive(f"{chain.title} has no pool that exchanges {place} for its delivery fee")
@@ -152,7 +171,8 @@ async def _exchanged(
 
 
 def incoming_assets(message: XcmMessage) -> "Counter[str]":
-    """Return what a message says that it brings by identity, raw; of what comes in several instructions, the sum."""
+    """Return what a message says that it brings by identity, raw; of what comes in several
+    instructions, the sum."""
     sums: Counter[str] = Counter()
     if message.destination is not None:
         for identity, amount in fungible_items(
@@ -163,7 +183,8 @@ def incoming_assets(message: XcmMessage) -> "Counter[str]":
 
 
 def fungible_items(items: Iterable[Any], para_id: int | None) -> list[tuple[str, int]]:
-    """Return the fungible ones among assets of XCM, seen from the chain with *para_id*: (identity, raw amount)."""
+    """Return the fungible ones among assets of XCM, seen from the chain with *para_id*: (identity,
+    raw amount)."""
     found = []
     for item in items:
         place = write_location(item["id"])

@@ -1,4 +1,5 @@
-"""What counts though no simulation shows it: what could run besides, rights that are given, and what isn't understood.
+"""What counts though no simulation shows it: what could run besides, rights that are given, and
+what isn't understood.
 
 A check says of it what it is, and never *ok*.
 """
@@ -29,7 +30,8 @@ _WAITING = ("NewMultisig", "MultisigApproval")
 
 
 async def check_branches(trial: "Trial") -> None:
-    """Leave open what pays anybody but the expected receivers, or destroys something, if it runs on another day."""
+    """Leave open what pays anybody but the expected receivers, or destroys something, if it runs on
+    another day."""
     unknowns = trial.findings.unknowns
     for instruction in trial.instructions:
         chain = instruction.chain
@@ -51,15 +53,19 @@ async def check_branches(trial: "Trial") -> None:
         if (outer.pallet, outer.method) == ("Utility", "if_else"):
             # Of the two, the one that ran was simulated.
             if fell_back or not found.runs:
-                unknowns += _say_other_branch(trial, call, {*named_accounts(call, await trial.table())})
+                unknowns += _say_other_branch(
+                    trial, call, {*named_accounts(call, await trial.table())}
+                )
         elif not found.runs:
             unknowns.append(
-                f"{outer.pallet}.{outer.method} keeps {call.pallet}.{call.method} to run later, which is not simulated"
+                f"{outer.pallet}.{outer.method} keeps {call.pallet}.{call.method} to run "
+                "later, which is not simulated"
             )
 
 
 def _say_other_branch(trial: "Trial", call: "Call", named: set[bytes]) -> list[str]:
-    """Return what is open if *call*, a branch of `if_else` that has *named*, runs: it may only pay who is paid now."""
+    """Return what is open if *call*, a branch of `if_else` that has *named*, runs: it may only pay
+    who is paid now."""
     may_run = f"the branch {call.pallet}.{call.method} of Utility.if_else may run instead, and"
     expected = {trial.sender, trial.beneficiary}
     expected |= {entry.account for entry in trial.ledgers[0].received()}
@@ -72,7 +78,10 @@ def _say_other_branch(trial: "Trial", call: "Call", named: set[bytes]) -> list[s
 def _only_receiver(ledgers: "Sequence[HopLedger]", chain: "Chain") -> frozenset[bytes]:
     """Return the account that gets all that reaches *chain*; none if several do."""
     found = frozenset(
-        entry.account for ledger in ledgers if ledger.hop.chain == chain for entry in ledger.received()
+        entry.account
+        for ledger in ledgers
+        if ledger.hop.chain == chain
+        for entry in ledger.received()
     )
     return found if len(found) == 1 else frozenset()
 
@@ -95,7 +104,9 @@ def _account_of(location: Any) -> bytes | str:
 def _say_branch(instruction: "Instruction", chain: "Chain", who: str) -> str:
     if instruction.name == "SetHints":
         return f"if assets are trapped on {chain.title}, {who} can claim them"
-    when = "if a program fails" if instruction.on_error else "at the end of a program, or if it fails"
+    when = (
+        "if a program fails" if instruction.on_error else "at the end of a program, or if it fails"
+    )
     return f"{when} on {chain.title}, {who} gets what is left"
 
 
@@ -104,17 +115,21 @@ def _say(who: "bytes | str", chain: "Chain") -> str:
 
 
 async def pending_calls(trial: "Trial") -> AsyncIterator[tuple[bytes, "Call | None"]]:
-    """Give what multisig accounts do once the last signatory approves, as the events tell: the account, and the call.
+    """Give what multisig accounts do once the last signatory approves, as the events tell: the
+    account, and the call.
 
     The call is None if only its hash is given.
     """
     events = trial.hops[0].events
-    waiting = [event.fields for event in events if event.pallet == "Multisig" and event.name in _WAITING]
+    waiting = [
+        event.fields for event in events if event.pallet == "Multisig" and event.name in _WAITING
+    ]
     table = await trial.table()
     known = {
         blake2b(table.encode_call(found.call), digest_size=32).digest(): found.call
         for found in trial.calls
-        if found.outer is not None and (found.outer.pallet, found.outer.method) == ("Multisig", "as_multi")
+        if found.outer is not None
+        and (found.outer.pallet, found.outer.method) == ("Multisig", "as_multi")
     }
     for fields in waiting:
         yield fields["multisig"], known.get(fields["call_hash"])
@@ -131,12 +146,14 @@ async def describe_fallbacks(trial: "Trial") -> None:
             )
         elif str(event) == "Utility.IfElseMainSuccess":
             warnings.append(
-                f"the main call of Utility.if_else succeeds on {chain}. If it fails when it is included, its fallback runs, and the fallback was not simulated"
+                f"the main call of Utility.if_else succeeds on {chain}. If it fails when "
+                "it is included, its fallback runs, and the fallback was not simulated"
             )
 
 
 async def check_granted_rights(trial: "Trial") -> None:
-    """Say which rights are given to anybody but the sender, and leave open what comes of them, and of what isn't understood."""
+    """Say which rights are given to anybody but the sender, and leave open what comes of them, and
+    of what isn't understood."""
     findings = trial.findings
     away = {each.chain for each in trial.instructions if each.name == "Transact"}
     chains = [hop.chain for hop in trial.hops if not hop.unknown and hop.chain in away]
@@ -164,7 +181,9 @@ async def check_unsupported_instructions(trial: "Trial") -> None:
                 call = None
             if call is not None and kind_of_call(call).danger is Danger.REMARK:
                 continue
-            name = "a call that cannot be decoded" if call is None else f"{call.pallet}.{call.method}"
+            name = (
+                "a call that cannot be decoded" if call is None else f"{call.pallet}.{call.method}"
+            )
             said = f"executes {name} with Transact"
         trial.findings.unknowns.append(
             f"a program on {chain.title} {said}, and its effects are not simulated"

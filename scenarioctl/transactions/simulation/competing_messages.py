@@ -1,4 +1,5 @@
-"""Several messages of one transaction: each is simulated alone, on the state of now, although the first changes it for the next."""
+"""Several messages of one transaction: each is simulated alone, on the state of now, although the
+first changes it for the next."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 
 async def check_competing_messages(trial: "Trial") -> None:
-    """Leave open what two messages to one chain both draw on: a pool, an account, a deposit limit."""
+    """Leave open what two messages to one chain both draw on: a pool, an account, a deposit
+    limit."""
     drawn: dict[tuple[str, object], int] = {}
     for number, ledger in enumerate(trial.ledgers):
         if ledger.hop.message is None:
@@ -21,7 +23,8 @@ async def check_competing_messages(trial: "Trial") -> None:
         shared = {what for what in touched if drawn.get(what, number) != number}
         if shared:
             trial.findings.unknowns.append(
-                f"two messages of the transaction reach {chain.title} and draw on the same {_say(shared)}: each was simulated without the other"
+                f"two messages of the transaction reach {chain.title} and draw on the same "
+                f"{_say(shared)}: each was simulated without the other"
             )
         drawn.update(dict.fromkeys(touched, number))
 
@@ -44,4 +47,6 @@ async def _drawn_on(ledger: "HopLedger", clients: "Clients") -> set[object]:
 
 
 def _say(shared: set[tuple[str, object]]) -> str:
-    return "account or pool" if any(isinstance(what, bytes) for _, what in shared) else "deposit limit"
+    return (
+        "account or pool" if any(isinstance(what, bytes) for _, what in shared) else "deposit limit"
+    )

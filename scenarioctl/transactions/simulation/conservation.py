@@ -1,7 +1,9 @@
-"""Nothing gets lost unseen: what leaves accounts or reaches a chain must be what somebody gets there, what goes on, and what is taken.
+"""Nothing gets lost unseen: what leaves accounts or reaches a chain must be what somebody gets
+there, what goes on, and what is taken.
 
-One sum for each asset on each chain, to the unit.  A chain either credits a fee to somebody or destroys it, so each fee may be
-missing, whole; each is rounded once, which is a unit for each.  A program that refunds a surplus may pay less than the fee.
+One sum for each asset on each chain, to the unit.  A chain either credits a fee to somebody or
+destroys it, so each fee may be missing, whole; each is rounded once, which is a unit for each.  A
+program that refunds a surplus may pay less than the fee.
 """
 
 from collections import Counter
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 #: Fees of one chain that are combined; more are only added up.
 _MOST_FEES = 8
-#: (pallet, call) -> the arguments that name the asset ("" for the native one) and how much of it is destroyed.
+#: (pallet, call) -> the arguments that name the asset ("" for the native one) and how much of it is
+#: destroyed.
 _BURNS = {
     ("Balances", "burn"): ("", "value"),
     ("Assets", "burn"): ("id", "amount"),
@@ -43,7 +46,8 @@ def check_conservation(trial: "Trial") -> None:
             )
         here = [each for each in trial.instructions if each.chain == hop.chain]
         if any(
-            "Fungible" not in item["fun"] for item in brought_items((each.name, each.fields) for each in here)
+            "Fungible" not in item["fun"]
+            for item in brought_items((each.name, each.fields) for each in here)
         ):
             trial.findings.unknowns.append(
                 f"items that are not fungible move on {hop.chain.title}, and are not followed"
@@ -72,7 +76,9 @@ class _Balance:
         coming, going = self._coming(), self._going()
         self._rename(coming, going)
         for identity, rest in (coming - going).items():
-            fees = [fee.amount for fee in self.ledger.fees if fee.identity == identity and fee.amount]
+            fees = [
+                fee.amount for fee in self.ledger.fees if fee.identity == identity and fee.amount
+            ]
             declared = self.destroyed.get(identity, 0)
             left = self._after_fees(fees, rest, declared)
             # Each is rounded once.
@@ -92,7 +98,8 @@ class _Balance:
         return self._sums(-1, Counter() if message is None else incoming_assets(message))
 
     def _going(self) -> "Counter[str]":
-        """Return what accounts get, what goes on to other chains, and what the chain takes as dust for nobody."""
+        """Return what accounts get, what goes on to other chains, and what the chain takes as dust
+        for nobody."""
         onward: Counter[str] = Counter()
         for message in self.ledger.hop.sent:
             # Beyond a bridge, a message names an asset as seen from there.
@@ -100,12 +107,15 @@ class _Balance:
             for identity, amount in incoming_assets(message).items():
                 onward[across(identity, there.consensus, self.chain.consensus)] += amount
         sums = self._sums(1, onward)
-        for change in read_dust(self.ledger.hop.events, self.chain, self.trial.assets, destroyed=True):
+        for change in read_dust(
+            self.ledger.hop.events, self.chain, self.trial.assets, destroyed=True
+        ):
             sums[identify(change.asset, self.chain)] += change.value
         return sums
 
     def _sums(self, sign: int, carried: "Counter[str]") -> "Counter[str]":
-        """Return what accounts get, or lose, and what messages have *carried*; what backs that on this chain counts once."""
+        """Return what accounts get, or lose, and what messages have *carried*; what backs that on
+        this chain counts once."""
         sums: Counter[str] = Counter()
         mirrored: Counter[str] = Counter()
         for entry in self.ledger.entries:
@@ -113,7 +123,8 @@ class _Balance:
         return sums + (carried | mirrored)
 
     def _after_fees(self, fees: Sequence[int], rest: int, declared: int) -> int:
-        """Return what is missing beside *fees*: of all that may be taken, those that leave the least to explain."""
+        """Return what is missing beside *fees*: of all that may be taken, those that leave the
+        least to explain."""
         if self.refunds and rest <= sum(fees):
             return 0
         counts = range(len(fees) + 1) if len(fees) <= _MOST_FEES else (0, len(fees))
@@ -122,14 +133,22 @@ class _Balance:
         return max(min(lefts, key=lambda left: (min(abs(left), abs(left - declared)), left)), 0)
 
     def _rename(self, coming: "Counter[str]", going: "Counter[str]") -> None:
-        """Count as one asset what only an id of the chain names, and what is listed at no id here: if one of each is open.
+        """Count as one asset what only an id of the chain names, and what is listed at no id here:
+        if one of each is open.
 
-        Nobody may get more of it than comes, and what is missing is accounted for like that of any other.
+        Nobody may get more of it than comes, and what is missing is accounted for like that of any
+        other.
         """
-        left = {each: coming[each] - going[each] for each in {*coming, *going} if coming[each] != going[each]}
+        left = {
+            each: coming[each] - going[each]
+            for each in {*coming, *going}
+            if coming[each] != going[each]
+        }
         by_id = [each for each in left if each.startswith(f"{self.chain.title}: ")]
         by_place = [
-            each for each in {*left} - {*by_id} if asset_at(self.trial.assets, self.chain, each) is None
+            each
+            for each in {*left} - {*by_id}
+            if asset_at(self.trial.assets, self.chain, each) is None
         ]
         if len(by_id) == len(by_place) == 1 and left[by_id[0]] + left[by_place[0]] >= 0:
             for sums in (coming, going):
@@ -157,7 +176,11 @@ def _destroyed_by_calls(trial: "Trial") -> "Counter[str]":
         if not much or not found.runs:
             continue
         assets = trial.assets
-        asset = assets.named(trial.chain, found.call.args[naming]) if naming else assets.native(trial.chain)
+        asset = (
+            assets.named(trial.chain, found.call.args[naming])
+            if naming
+            else assets.native(trial.chain)
+        )
         if asset is not None:
             sums[identify(asset, trial.chain)] += int(found.call.args[much])
     return sums
@@ -166,7 +189,11 @@ def _destroyed_by_calls(trial: "Trial") -> "Counter[str]":
 def _destroyed_by_programs(instructions: "Sequence[Instruction]") -> "Counter[str]":
     sums: Counter[str] = Counter()
     for instruction in instructions:
-        if kind_of(instruction.name).destroys and not instruction.sent_on and instruction.chain is not None:
+        if (
+            kind_of(instruction.name).destroys
+            and not instruction.sent_on
+            and instruction.chain is not None
+        ):
             for identity, amount in fungible_items(instruction.fields, instruction.chain.para_id):
                 sums[identity] += amount
     return sums

@@ -14,7 +14,12 @@ from scenarioctl.transactions.signing.signatures import (
     encode_signed_extrinsic,
     takes_ethereum_signatures,
 )
-from scenarioctl.transactions.simulation.fee_charge import FeeCharge, FeeRefused, convert_fee, fee_currency
+from scenarioctl.transactions.simulation.fee_charge import (
+    FeeCharge,
+    FeeRefused,
+    convert_fee,
+    fee_currency,
+)
 from scenarioctl.transactions.simulation.findings import amount_of, asset_at
 from scenarioctl.transactions.simulation.runtime_api import (
     Encoded,
@@ -60,7 +65,8 @@ class CostCheck:
         self.too_heavy = ""
 
     async def charge(self) -> FeeCharge | None:
-        """Return the fee that is taken before the call; None if there is none, or the sender cannot pay it."""
+        """Return the fee that is taken before the call; None if there is none, or the sender cannot
+        pay it."""
         try:
             info = await dispatch_info(self.client, self.call, self.sender, self.trial.fee_asset)
             self.too_heavy = explain_overweight(await self.client.table(), self.chain, info)
@@ -85,8 +91,8 @@ class CostCheck:
     async def check(self, sent: "Sequence[tuple[Asset, int]]" = ()) -> None:
         """Add what the call costs to the steps, and hold the balances against it.
 
-        *sent* is what a transfer is known to send: it is held against the balances by arithmetic too, which says more
-        clearly than the runtime what is missing.
+        *sent* is what a transfer is known to send: it is held against the balances by arithmetic
+        too, which says more clearly than the runtime what is missing.
         """
         ledger = self.trial.ledgers[0]
         leaving: Counter[Asset] = Counter()
@@ -95,7 +101,9 @@ class CostCheck:
         if self.fee is not None:
             bound = await explain_bound(self.client, self.call, self.fee, ledger.hop.spent)
             asset, amount = self.fee.currency.asset, self.fee.amount
-            self.findings.add_step(self.chain, "transaction fee", asset, amount, at_most=bool(bound))
+            self.findings.add_step(
+                self.chain, "transaction fee", asset, amount, at_most=bool(bound)
+            )
             self.findings.warnings += [bound] if bound else []
         if ledger.hop.sent and ledger.fees_problem:
             self.findings.unknowns.append(ledger.fees_problem)
@@ -123,11 +131,14 @@ class CostCheck:
         currency, asset, locked = fee.currency, fee.currency.asset, 0
         if asset.kind == "native":
             held = await native_balance(self.client, self.sender)
-            # Where accounts choose a currency, a fee may close the account; everywhere else it may not.
+            # Where accounts choose a currency, a fee may close the account; everywhere else it may
+            # not.
             keep_alive = currency.number is None
             balance, payable = held.spendable(keep_alive=False), held.payable(keep_alive=keep_alive)
             locked = held.frozen if keep_alive else held.locked
-            kept = held.existential_deposit if keep_alive and locked < held.existential_deposit else 0
+            kept = (
+                held.existential_deposit if keep_alive and locked < held.existential_deposit else 0
+            )
         else:
             balance = await free_balance(self.client, asset, self.sender)
             kept = await existential_deposit(self.client, asset) if currency.path else 0
@@ -135,10 +146,17 @@ class CostCheck:
         if payable >= fee.amount:
             return True
         if kept:
-            why = f"can spend {amount_of(asset, balance)} on {self.chain.title}: the fee of {fee.label} can be taken only if the existential deposit of {amount_of(asset, kept)} stays"
+            why = (
+                f"can spend {amount_of(asset, balance)} on {self.chain.title}: the fee of "
+                f"{fee.label} can be taken only if the existential deposit of "
+                f"{amount_of(asset, kept)} stays"
+            )
         else:
             where = f", because {amount_of(asset, locked)} is locked" if locked else ""
-            why = f"can spend only {amount_of(asset, payable)} on {self.chain.title}{where}: less than the fee of {fee.label}"
+            why = (
+                f"can spend only {amount_of(asset, payable)} on {self.chain.title}{where}: "
+                f"less than the fee of {fee.label}"
+            )
         self.findings.refusals.append(f"the sender {why}")
         return False
 
@@ -154,10 +172,15 @@ class CostCheck:
         else:
             balance = held = await free_balance(self.client, asset, self.sender)
         left = held - amount - fee
-        said = f"{amount_of(asset, left)} would stay with the sender on {self.chain.title}, less than the existential deposit of {amount_of(asset, deposit)}"
+        said = (
+            f"{amount_of(asset, left)} would stay with the sender on {self.chain.title}, less "
+            f"than the existential deposit of {amount_of(asset, deposit)}"
+        )
         if balance < amount + fee:
             self.findings.refusals.append(
-                f"the sender can spend {amount_of(asset, balance)} on {self.chain.title}, but {amount_of(asset, amount + fee)} would leave{', fees included' if fee else ''}"
+                f"the sender can spend {amount_of(asset, balance)} on {self.chain.title}, "
+                f"but {amount_of(asset, amount + fee)} would "
+                f"leave{', fees included' if fee else ''}"
             )
         elif left < deposit and self.call.method.endswith("keep_alive"):
             most = amount_of(asset, max(amount - (deposit - left), 0))
@@ -165,7 +188,11 @@ class CostCheck:
                 f"{said}, which {self.call.pallet}.{self.call.method} keeps: send at most {most}"
             )
         elif 0 < left < deposit and not warned:
-            lost = "the account can be closed, and this amount" if asset.kind == "native" else "it can be"
+            lost = (
+                "the account can be closed, and this amount"
+                if asset.kind == "native"
+                else "it can be"
+            )
             self.findings.warnings.append(f"{said}: {lost} lost")
 
 
@@ -174,16 +201,21 @@ async def dispatch_info(
 ) -> Mapping[str, Any]:
     """Return what a transaction of *call* weighs and costs, signed with a mortal era and no tip.
 
-    Its `partial_fee` is raw, in the native asset; *fee_asset* is what the transaction names to pay it.
+    Its `partial_fee` is raw, in the native asset; *fee_asset* is what the transaction names to pay
+    it.
     """
     try:
         table = await client.table()
         nonce = (await client.storage("System", "Account", sender))["nonce"]
         number, _ = await client.head()
         asset_id = None if fee_asset is None else fee_asset_id(table, client.chain, fee_asset)
-        data = _signed_alike(table, table.encode_call(call), sender, nonce, encode_era(64, number), asset_id)
+        data = _signed_alike(
+            table, table.encode_call(call), sender, nonce, encode_era(64, number), asset_id
+        )
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(f"the fee on {client.chain.title} could not be queried: {error}") from None
+        raise Inconclusive(
+            f"the fee on {client.chain.title} could not be queried: {error}"
+        ) from None
     size = len(data).to_bytes(4, "little")
     info: Mapping[str, Any] = await query_runtime_api(
         client, "TransactionPaymentApi", "query_info", Encoded(data), Encoded(size)

@@ -1,4 +1,5 @@
-"""Whether what is sent arrives: the credit on the last chain, what it should be, and whether the fee there is paid for sure.
+"""Whether what is sent arrives: the credit on the last chain, what it should be, and whether the
+fee there is paid for sure.
 
 An asset that isn't listed there is told by the id in its events.
 """
@@ -18,7 +19,11 @@ from scenarioctl.transactions.simulation.arrival import (
 )
 from scenarioctl.transactions.simulation.findings import amount_at, amount_of, asset_at
 from scenarioctl.transactions.simulation.ledger import identify, read_balance_changes
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, existential_deposit, free_balance
+from scenarioctl.transactions.simulation.runtime_api import (
+    Inconclusive,
+    existential_deposit,
+    free_balance,
+)
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.ways import location_on
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
@@ -34,10 +39,12 @@ if TYPE_CHECKING:
 def recognize_credit(
     hops: Sequence["DryRunResult"], transfer: "Transfer", assets: "Assets"
 ) -> "Asset | None":
-    """Return the asset as the destination of *transfer* credits it to the beneficiary, if it lists no such asset here.
+    """Return the asset as the destination of *transfer* credits it to the beneficiary, if it lists
+    no such asset here.
 
-    The last message has to bring that asset alone, and to do nothing but pay and deposit: then what the beneficiary is
-    credited with is that asset.  None if there is more than one credit, or if it is listed as another asset.
+    The last message has to bring that asset alone, and to do nothing but pay and deposit: then what
+    the beneficiary is credited with is that asset.  None if there is more than one credit, or if it
+    is listed as another asset.
     """
     last, destination = hops[-1], transfer.destination
     message = last.message
@@ -72,7 +79,8 @@ def recognize_credit(
 
 
 def _may_be(credited: "Asset", sent: "Asset", location: str) -> bool:
-    """Tell whether what is *credited* may be what was *sent*, which the destination sees at *location*."""
+    """Tell whether what is *credited* may be what was *sent*, which the destination sees at
+    *location*."""
     if credited.location or credited.kind in ("native", "foreign"):
         return credited.location == location
     if credited.decimals is None:
@@ -93,7 +101,9 @@ async def check_transfer(trial: "Trial", transfer: "Transfer") -> None:
     asset = asset or trial.recognized
     if asset is None:
         trial.findings.unknowns.append(
-            f"{transfer.asset.label} is not listed for {destination.title}, and nothing that is credited there is certain to be it: if {destination.title} has it, set its id and location in [[chains.{destination.name}.assets]]"
+            f"{transfer.asset.label} is not listed for {destination.title}, and nothing "
+            f"that is credited there is certain to be it: if {destination.title} has it, "
+            f"set its id and location in [[chains.{destination.name}.assets]]"
         )
     arrival = None if is_local or asset is None else await _compute(trial)
     ends = _ends_there(trial, transfer)
@@ -128,11 +138,14 @@ def _ends_there(trial: "Trial", transfer: "Transfer") -> bool:
     if trial.failed:
         return False
     if last.name != wanted.name:
-        trial.findings.refusals.append(f"the transfer ends on {last.title} instead of {wanted.title}")
+        trial.findings.refusals.append(
+            f"the transfer ends on {last.title} instead of {wanted.title}"
+        )
     elif transfer.source.name == wanted.name and transfer.beneficiary == trial.sender:
         # Some pallets tell of a transfer even then, others of nothing.
         trial.findings.refusals.append(
-            f"the receiver is the sender: nothing would move on {wanted.title}, but the fee would be paid"
+            f"the receiver is the sender: nothing would move on {wanted.title}, but the "
+            "fee would be paid"
         )
     else:
         return True
@@ -148,7 +161,8 @@ def _expect(
     *,
     pays: bool,
 ) -> int | None:
-    """Return how much of what is *sent* should arrive, None if that isn't known; refuse a call after which another amount goes on."""
+    """Return how much of what is *sent* should arrive, None if that isn't known; refuse a call
+    after which another amount goes on."""
     carried = carried_amount(trial.hops[0].sent, arriving, chain)
     should = f"{sent} should leave {trial.chain.title}{' to pay the fee' if pays else ''}, but"
     if carried == 0:
@@ -163,7 +177,13 @@ def _expect(
 
 
 async def _judge_credit(
-    trial: "Trial", transfer: "Transfer", asset: "Asset", computed: int | None, credit: int, *, pays: bool
+    trial: "Trial",
+    transfer: "Transfer",
+    asset: "Asset",
+    computed: int | None,
+    credit: int,
+    *,
+    pays: bool,
 ) -> None:
     """Object if the beneficiary's *credit* isn't what should arrive."""
     chain, unknowns = transfer.destination, trial.findings.unknowns
@@ -174,12 +194,15 @@ async def _judge_credit(
         )
     elif not credit and computed is None:
         unknowns.append(
-            f"no {asset.display_name} is credited to the beneficiary on {chain.title}, and whether any should be left could not be computed"
+            f"no {asset.display_name} is credited to the beneficiary on {chain.title}, and "
+            "whether any should be left could not be computed"
         )
     elif trial.recognized is not None and computed != credit and not pays:
         told = f", but {expected} should arrive" if expected is not None else ""
         unknowns.append(
-            f"{chain.title} credits {amount_of(asset, credit)} under an id that is not known here{told}: only the amount that is computed to the last unit shows that it is the asset that was sent"
+            f"{chain.title} credits {amount_of(asset, credit)} under an id that is not "
+            f"known here{told}: only the amount that is computed to the last unit shows "
+            "that it is the asset that was sent"
         )
 
 
@@ -194,12 +217,14 @@ async def check_deposits(trial: "Trial") -> None:
         accounts = list(dict.fromkeys(_deposit_accounts(message, chain.account_format.length)))
         credited = list(ledger.received())
         items = [
-            (asset_at(trial.assets, chain, each), amount) for each, amount in incoming_assets(message).items()
+            (asset_at(trial.assets, chain, each), amount)
+            for each, amount in incoming_assets(message).items()
         ]
         brings = {asset: amount for asset, amount in items if asset is not None}
         if any(asset is None for asset, _ in items):
             findings.unknowns.append(
-                f"a message brings an unlisted asset to {chain.title}, so its credit could not be checked"
+                f"a message brings an unlisted asset to {chain.title}, so its credit could "
+                "not be checked"
             )
         fees = message.first("BuyExecution")
         fee_place = "" if fees is None else write_location(fees["fees"]["id"])
@@ -217,18 +242,22 @@ async def check_deposits(trial: "Trial") -> None:
             findings.credited = amount_of(asset, total) if total else findings.credited
             _add_steps(trial, chain, asset, expected, total)
             if not total and not pays and accounts:
-                findings.refusals.append(await _say_no_credit(trial, chain, asset, accounts[0], due))
+                findings.refusals.append(
+                    await _say_no_credit(trial, chain, asset, accounts[0], due)
+                )
         got = {each.account for each in credited}
         for account in accounts if got else ():
             if account not in got:
                 who = format_account(account, chain.ss58_prefix)
                 findings.refusals.append(
-                    f"nothing is credited to {who} on {chain.title}, although the message names that account"
+                    f"nothing is credited to {who} on {chain.title}, although the message "
+                    "names that account"
                 )
 
 
 def _deposit_accounts(message: "XcmMessage", length: int) -> Iterator[bytes]:
-    """Give the accounts of *length* bytes that *message* deposits to on the chain that it goes to."""
+    """Give the accounts of *length* bytes that *message* deposits to on the chain that it goes
+    to."""
     for name, fields in message.instructions:
         if name == "DepositAsset":
             place, account = split_account(fields["beneficiary"])
@@ -250,9 +279,15 @@ async def _compute(trial: "Trial") -> ComputedArrival | None:
 
 
 def _add_steps(
-    trial: "Trial", chain: "Chain", asset: "Asset", expected: int | None, credit: int, taken: int = 0
+    trial: "Trial",
+    chain: "Chain",
+    asset: "Asset",
+    expected: int | None,
+    credit: int,
+    taken: int = 0,
 ) -> None:
-    """Add to the steps what should arrive and what does, without what the chain takes of that as a deposit of the receiver."""
+    """Add to the steps what should arrive and what does, without what the chain takes of that as a
+    deposit of the receiver."""
     findings = trial.findings
     if taken:
         findings.add_step(chain, "receiver deposit", asset, taken)
@@ -262,7 +297,8 @@ def _add_steps(
         findings.add_step(chain, "arrives", asset, credit - taken)
     if credit and expected is not None and credit != expected:
         findings.warnings.append(
-            f"{amount_of(asset, expected)} should arrive on {chain.title} as computed, but its dry run credits {amount_of(asset, credit)}"
+            f"{amount_of(asset, expected)} should arrive on {chain.title} as computed, but "
+            f"its dry run credits {amount_of(asset, credit)}"
         )
 
 
@@ -274,20 +310,25 @@ def _judge_margin(
     arrival: ComputedArrival | None,
     deposit: int = 0,
 ) -> None:
-    """Say if the fee on *chain*, and the receiver's *deposit*, would be more than the *amount* of *asset* that pays once they rise a little.
+    """Say if the fee on *chain*, and the receiver's *deposit*, would be more than the *amount* of
+    *asset* that pays once they rise a little.
 
     Then all of the transfer is trapped.
     """
     key = (chain.name, identify(asset, chain))
     fees = () if arrival is None else arrival.fees
     taken = sum(fee.amount for fee in fees if (fee.chain.name, fee.identity) == key)
-    sentence = f"{asset.amount(amount)} goes along to pay the fee on {chain.title}, which is {asset.amount(taken)} now"
+    sentence = (
+        f"{asset.amount(amount)} goes along to pay the fee on {chain.title}, which is "
+        f"{asset.amount(taken)} now"
+    )
     if taken > amount:
         trial.findings.unknowns.append(f"{sentence}: that is more, although nothing fails there")
     elif (taken + deposit) * 4 > amount * 3:
         beside = f", and the receiver's deposit of {asset.amount(deposit)}" if deposit else ""
         trial.findings.warnings.append(
-            f"{sentence}{beside}. If {chain.title} takes more than goes along, the transfer is trapped there."
+            f"{sentence}{beside}. If {chain.title} takes more than goes along, the "
+            "transfer is trapped there."
         )
 
 
@@ -302,5 +343,12 @@ async def _say_no_credit(
     except Inconclusive:
         held = deposit = 0
     if computed is not None and computed.value < deposit and not held:
-        return f"{computed} would arrive on {chain.title}, less than the existential deposit of {amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would be lost without a trace"
-    return f"no {asset.display_name} is credited to the beneficiary on {chain.title}, although nothing fails there"
+        return (
+            f"{computed} would arrive on {chain.title}, less than the existential deposit of "
+            f"{amount_of(asset, deposit)}, and the beneficiary holds none there yet: it would "
+            "be lost without a trace"
+        )
+    return (
+        f"no {asset.display_name} is credited to the beneficiary on {chain.title}, although "
+        "nothing fails there"
+    )

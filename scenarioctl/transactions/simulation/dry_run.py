@@ -1,16 +1,29 @@
-"""What a call would do, tried on the chains themselves: the call on its chain, each message on the next.
+"""What a call would do, tried on the chains themselves: the call on its chain, each message on the
+next.
 
-A source that succeeds proves nothing: every message is followed to the chain it goes to, byte for byte as it is
-forwarded.  What a chain does not answer stays open (`Inconclusive`), and is never taken for a yes.
+A source that succeeds proves nothing: every message is followed to the chain it goes to, byte for
+byte as it is forwarded.  What a chain does not answer stays open (`Inconclusive`), and is never
+taken for a yes.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import interior, junctions_of, place_of, read_location, write_location
+from scenarioctl.chains.locations import (
+    interior,
+    junctions_of,
+    place_of,
+    read_location,
+    write_location,
+)
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.events import Event, explain_balance_error, explain_xcm_error, read_event
+from scenarioctl.transactions.events import (
+    Event,
+    explain_balance_error,
+    explain_xcm_error,
+    read_event,
+)
 from scenarioctl.transactions.simulation.fee_charge import call_with_fee, read_charged_run
 from scenarioctl.transactions.simulation.runtime_api import (
     Clients,
@@ -18,7 +31,11 @@ from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     query_runtime_api_result,
 )
-from scenarioctl.transactions.transfer.bridges import ARRIVING_INSTRUCTIONS, BRIDGE_HUB, arriving_program
+from scenarioctl.transactions.transfer.bridges import (
+    ARRIVING_INSTRUCTIONS,
+    BRIDGE_HUB,
+    arriving_program,
+)
 from scenarioctl.transactions.transfer.plan import XCM_VERSIONS, known_xcm_versions, shape_location
 from scenarioctl.transactions.xcm_instructions import (
     Instruction,
@@ -36,7 +53,8 @@ if TYPE_CHECKING:
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
-#: The events in which a Bridge Hub says that a message to Ethereum is on its way there, by either protocol of Snowbridge.
+#: The events in which a Bridge Hub says that a message to Ethereum is on its way there, by either
+#: protocol of Snowbridge.
 _QUEUED = ("EthereumOutboundQueue.MessageQueued", "EthereumOutboundQueueV2.MessageQueued")
 #: What the router of an Asset Hub writes around a message for the chain beyond a bridge.
 _EXPORTING = frozenset(
@@ -74,7 +92,8 @@ class XcmMessage:
         return [name if fields is None else {name: fields} for name, fields in self.instructions]
 
     def first(self, *names: str) -> Any:
-        """Return the fields of the first instruction with one of these *names*; None without one."""
+        """Return the fields of the first instruction with one of these *names*; None without
+        one."""
         return next((fields for name, fields in self.instructions if name in names), None)
 
 
@@ -104,9 +123,11 @@ async def trace_call(
     *,
     charge: "FeeCharge | None" = None,
 ) -> list[DryRunResult]:
-    """Return what *call* by *sender* does on *chain*, and then each message that follows from it, in order.
+    """Return what *call* by *sender* does on *chain*, and then each message that follows from it,
+    in order.
 
-    *charge* is the fee that the chain takes before the call; without it the call is tried as if it cost nothing.
+    *charge* is the fee that the chain takes before the call; without it the call is tried as if it
+    cost nothing.
     """
     hops = [await try_call(clients, registry, chain, call, sender, charge)]
     waiting = list(hops[0].sent)
@@ -159,7 +180,9 @@ async def _or_unknown(
         return DryRunResult(chain=chain, message=message, unknown=str(problem))
 
 
-async def _try_plain(client: "Client", registry: "Registry", data: bytes, sender: bytes) -> DryRunResult:
+async def _try_plain(
+    client: "Client", registry: "Registry", data: bytes, sender: bytes
+) -> DryRunResult:
     chain, table = client.chain, await client.table()
     effects = await _dry_run_call(client, {"system": {"Signed": sender}}, data)
     result = effects["execution_result"]
@@ -178,7 +201,9 @@ async def _try_charged(
     chain, table = client.chain, await client.table()
     where = f"the call could not be simulated on {chain.title} with its fee of {charge.label} taken"
     try:
-        effects = await _dry_run_call(client, {"system": "Root"}, call_with_fee(table, call, charge))
+        effects = await _dry_run_call(
+            client, {"system": "Root"}, call_with_fee(table, call, charge)
+        )
         result = effects["execution_result"]
         if "Err" in result:
             reason = explain_balance_error(table, result["Err"]["error"])
@@ -188,9 +213,15 @@ async def _try_charged(
         raise Inconclusive(f"{where}: {problem}") from None
     failure = ""
     if done.fee_error is not None:
-        failure = f"{chain.title} cannot take the fee of {charge.label} from the sender: {explain_balance_error(table, done.fee_error)}"
+        failure = (
+            f"{chain.title} cannot take the fee of {charge.label} from the sender: "
+            f"{explain_balance_error(table, done.fee_error)}"
+        )
     elif done.error is not None:
-        failure = f"{chain.title} refuses the call once its fee of {charge.label} is paid: {explain_balance_error(table, done.error)}"
+        failure = (
+            f"{chain.title} refuses the call once its fee of {charge.label} is paid: "
+            f"{explain_balance_error(table, done.error)}"
+        )
     sent = () if failure else _forwarded(table, registry, chain, effects)
     return DryRunResult(chain=chain, events=done.events, failure=failure, sent=sent)
 
@@ -216,7 +247,8 @@ async def _dry_run(
 def write_message(
     origin: "Chain", destination: "Chain", versioned: Mapping[str, Any], table: "RuntimeTable"
 ) -> XcmMessage:
-    """Return *versioned*, a VersionedXcm, as a message that *origin* sends; *table* is the runtime of its destination."""
+    """Return *versioned*, a VersionedXcm, as a message that *origin* sends; *table* is the runtime
+    of its destination."""
     ((version, program),) = versioned.items()
     number, message_type = int(version[1:]), _message_type(table)
     exported = b""
@@ -250,13 +282,18 @@ def _message(
 
 
 async def try_message(clients: Clients, registry: "Registry", message: XcmMessage) -> DryRunResult:
-    """Return what *message* does on the chain that it goes to, with the messages that follow from it."""
+    """Return what *message* does on the chain that it goes to, with the messages that follow from
+    it."""
     destination = message.destination
     if destination is None:
         return DryRunResult(
             chain=message.origin,
             message=message,
-            unknown=f"{message.origin.title} sends a message to {message.place or 'an unnamed location'}, which is not a chain of the registry",
+            unknown=(
+                f"{message.origin.title} sends a message to "
+                f"{message.place or 'an unnamed location'}, which is not a chain of the "
+                "registry"
+            ),
         )
     trying = _try_export if message.request else _try_message
     return await _or_unknown(trying(clients, registry, message, destination), destination, message)
@@ -267,7 +304,11 @@ async def _try_message(
 ) -> DryRunResult:
     client = clients(destination)
     # What crosses a bridge comes from the Bridge Hub beside the destination.
-    sender = f"1/Parachain({BRIDGE_HUB})" if message.exported else _seen_from(message.origin, destination)
+    sender = (
+        f"1/Parachain({BRIDGE_HUB})"
+        if message.exported
+        else _seen_from(message.origin, destination)
+    )
     origin = {f"V{message.version}": shape_location(read_location(sender), message.version)}
     effects = await _dry_run(client, "dry_run_xcm", origin, Encoded(message.data))
     events, error = _events(effects), _error_of(effects)
@@ -281,20 +322,25 @@ async def _try_message(
 async def _try_export(
     clients: Clients, registry: "Registry", message: XcmMessage, destination: "Chain"
 ) -> DryRunResult:
-    """Return whether the Bridge Hub takes *message* for Ethereum, which is all that can be known of it."""
+    """Return whether the Bridge Hub takes *message* for Ethereum, which is all that can be known of
+    it."""
     refused = await refused_export(
         clients, registry, message.origin, Encoded(message.request), message.version
     )
     if refused:
         return DryRunResult(chain=destination, message=message, failure=refused)
-    unknown = f"the Bridge Hub takes the message for {destination.title} as of now, but no chain here can tell what {destination.title} does with it, minutes to hours later"
+    unknown = (
+        f"the Bridge Hub takes the message for {destination.title} as of now, but no chain "
+        f"here can tell what {destination.title} does with it, minutes to hours later"
+    )
     return DryRunResult(chain=destination, message=message, unknown=unknown)
 
 
 async def refused_export(
     clients: Clients, registry: "Registry", origin: "Chain", request: Any, version: int
 ) -> str:
-    """Return why the Bridge Hub would not queue for Ethereum what *origin*, an Asset Hub, asks it for; "" if it would.
+    """Return why the Bridge Hub would not queue for Ethereum what *origin*, an Asset Hub, asks it
+    for; "" if it would.
 
     *request* is a VersionedXcm of the XCM *version*.  Inconclusive if the Bridge Hub doesn't tell.
     """
@@ -352,9 +398,12 @@ def _forwarded(
 
 
 def _export_of(program: Sequence[Any]) -> Mapping[str, Any] | None:
-    """Return what a message to a Bridge Hub has it send over the bridge; None for one that does anything else too."""
+    """Return what a message to a Bridge Hub has it send over the bridge; None for one that does
+    anything else too."""
     instructions = [read_instruction(item) for item in program]
-    exports: list[Mapping[str, Any]] = [fields for name, fields in instructions if name == "ExportMessage"]
+    exports: list[Mapping[str, Any]] = [
+        fields for name, fields in instructions if name == "ExportMessage"
+    ]
     if len(exports) != 1 or not _EXPORTING.issuperset(name for name, _ in instructions):
         return None
     return exports[0]
@@ -368,10 +417,14 @@ def _exported(
     export: Mapping[str, Any],
     message_type: int,
 ) -> XcmMessage:
-    """Return the message that *export*, a part of *request*, sends over a bridge, as it should arrive beyond it."""
+    """Return the message that *export*, a part of *request*, sends over a bridge, as it should
+    arrive beyond it."""
     version = next(iter(request))
     number = int(version[1:])
-    junctions = [{"GlobalConsensus": export["network"]}, *junctions_of({"interior": export["destination"]})]
+    junctions = [
+        {"GlobalConsensus": export["network"]},
+        *junctions_of({"interior": export["destination"]}),
+    ]
     location = {"parents": 2, "interior": interior(junctions)}
     place = write_location(location)
     destination = chain_at(registry, origin, place) if place else None
@@ -396,7 +449,8 @@ def _message_type(table: "RuntimeTable") -> int:
 def read_programs(
     programs: Sequence[Mapping[str, Any]], hops: Sequence["DryRunResult"], registry: "Registry"
 ) -> list[Instruction]:
-    """Return every instruction of *programs*, which the first chain executes, and of the messages of *hops*."""
+    """Return every instruction of *programs*, which the first chain executes, and of the messages
+    of *hops*."""
     found: list[Instruction] = []
     for versioned in programs:
         program = next(iter(versioned.values()))
@@ -404,7 +458,10 @@ def read_programs(
     for hop in hops:
         message = hop.message
         if message is not None:
-            # What a bridge puts before a message lets it act in the name of its origin, like any other one.
+            # What a bridge puts before a message lets it act in the name of its origin, like any
+            # other one.
             program = message.program[message.put_before :]
-            found += walk_program(program, registry, chain=message.destination, origin=message.origin)
+            found += walk_program(
+                program, registry, chain=message.destination, origin=message.origin
+            )
     return found

@@ -1,7 +1,9 @@
-"""A call tried as a block runs it, with its fee taken from the sender first, and the currency that pays the fee.
+"""A call tried as a block runs it, with its fee taken from the sender first, and the currency that
+pays the fee.
 
-A dry run takes no fee, so a call that spends all that the sender has passes there and fails on chain.  Therefore the dry run is
-made as root: it takes the fee by the runtime's own rules, and dispatches the call as the sender after that.
+A dry run takes no fee, so a call that spends all that the sender has passes there and fails on
+chain.  Therefore the dry run is made as root: it takes the fee by the runtime's own rules, and
+dispatches the call as the sender after that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +58,8 @@ class FeeCurrency:
     asset: Asset
     #: Number of the currency where the chain lets accounts choose one; None on every other chain.
     number: int | None = None
-    #: Where the transaction names its fee asset: the locations of that asset and of the native one, between which a pool exchanges the fee.
+    #: Where the transaction names its fee asset: the locations of that asset and of the native one,
+    #: between which a pool exchanges the fee.
     path: tuple[Any, ...] = ()
 
 
@@ -69,7 +72,8 @@ async def fee_currency(
 ) -> FeeCurrency:
     """Return what pays the fee of *call* by *sender*; Inconclusive if the chain does not tell.
 
-    *fee_asset* is the asset that the transaction names; InvalidRequest if the chain's transactions name none.
+    *fee_asset* is the asset that the transaction names; InvalidRequest if the chain's transactions
+    name none.
     """
     native, table = assets.native(client.chain), await read_table(client)
     if fee_asset is not None and fee_asset.kind != "native":
@@ -83,16 +87,21 @@ async def fee_currency(
     if number is None:
         number = await read_storage(client, _PALLET, "AccountCurrencyMap", sender)
     if number is None:
-        number = int(await read_constant(client, _PALLET, "EvmAssetId")) if is_evm_account(sender) else core
+        number = (
+            int(await read_constant(client, _PALLET, "EvmAssetId"))
+            if is_evm_account(sender)
+            else core
+        )
     asset = native if number == core else assets.listed(client.chain, number)
     return FeeCurrency(asset=asset or await _unlisted(client, number), number=number)
 
 
 async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
-    """Return how much of *currency* a *fee* in the native asset takes, raw; Inconclusive if the chain does not tell.
+    """Return how much of *currency* a *fee* in the native asset takes, raw; Inconclusive if the
+    chain does not tell.
 
-    The price is that of the pool which exchanges it; of the chain's oracle; or else the one that the chain falls back
-    on.  FeeRefused if there is no such pool, or too little in it.
+    The price is that of the pool which exchanges it; of the chain's oracle; or else the one that
+    the chain falls back on.  FeeRefused if there is no such pool, or too little in it.
     """
     if currency.path:
         return await _quote_in_pool(client, currency, fee)
@@ -102,7 +111,8 @@ async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
     fallback = await read_storage(client, _PALLET, "AcceptedCurrencies", number)
     if fallback is None:
         raise Inconclusive(
-            f"the sender pays fees on {chain} in {currency.asset.label}, which {chain} exchanges in a pool first: how much that takes is unknown"
+            f"the sender pays fees on {chain} in {currency.asset.label}, which {chain} "
+            "exchanges in a pool first: how much that takes is unknown"
         )
     quoted = await _oracle_quote(client, number)
     if quoted is None:
@@ -114,30 +124,43 @@ async def convert_fee(client: "Client", currency: FeeCurrency, fee: int) -> int:
 async def _quote_in_pool(client: "Client", currency: FeeCurrency, fee: int) -> int:
     # As the runtime charges it: exactly the fee is bought, the pool's own fee included.
     answer = await query_runtime_api(
-        client, "AssetConversionApi", "quote_price_tokens_for_exact_tokens", *currency.path, fee, True
+        client,
+        "AssetConversionApi",
+        "quote_price_tokens_for_exact_tokens",
+        *currency.path,
+        fee,
+        True,
     )
     if answer is None:
         raise FeeRefused(
-            f"{client.chain.title} cannot take the fee in {currency.asset.label}: it has no pool with enough {client.chain.symbol} to exchange it; pay the fee in another asset"
+            f"{client.chain.title} cannot take the fee in {currency.asset.label}: it has "
+            f"no pool with enough {client.chain.symbol} to exchange it; pay the fee in "
+            "another asset"
         )
     return int(answer)
 
 
 async def _oracle_quote(client: "Client", number: int) -> tuple[int, int] | None:
-    """Return what one weight costs in a currency and in the native asset; None if the oracle has no price."""
+    """Return what one weight costs in a currency and in the native asset; None if the oracle has no
+    price."""
     place = write_location(await read_storage(client, "AssetRegistry", "AssetLocations", number))
     if not place:
         return None
-    native = int(await query_runtime_api(client, "TransactionPaymentApi", "query_weight_to_fee", _SECOND))
+    native = int(
+        await query_runtime_api(client, "TransactionPaymentApi", "query_weight_to_fee", _SECOND)
+    )
     asset = {"V5": read_location(place)}
-    answer = await query_runtime_api(client, "XcmPaymentApi", "query_weight_to_asset_fee", _SECOND, asset)
+    answer = await query_runtime_api(
+        client, "XcmPaymentApi", "query_weight_to_asset_fee", _SECOND, asset
+    )
     if not isinstance(answer, Mapping) or "Ok" not in answer or not native:
         return None
     return int(answer["Ok"]), native
 
 
 def unlisted_currency(chain: "Chain", number: int, kind: str = "tokens") -> Asset:
-    """Return a currency of *chain* that is not listed here, and so has neither symbol nor decimals."""
+    """Return a currency of *chain* that is not listed here, and so has neither symbol nor
+    decimals."""
     return Asset(chain=chain.name, id=str(number), symbol="", decimals=None, kind=kind)
 
 
@@ -198,7 +221,10 @@ def call_with_fee(table: "RuntimeTable", call: Call, charge: FeeCharge) -> bytes
 
     InvalidRequest if the runtime lacks a call that is needed.
     """
-    steps = [*_fee_calls(table, charge), _as_sender(charge, {call.pallet: {call.method: call.args}})]
+    steps = [
+        *_fee_calls(table, charge),
+        _as_sender(charge, {call.pallet: {call.method: call.args}}),
+    ]
     return table.encode_call(Call(pallet="Utility", method="batch_all", args={"calls": steps}))
 
 
@@ -207,8 +233,12 @@ def read_charged_run(charge: FeeCharge, events: "Sequence[Event]") -> ChargedRun
 
     InvalidRequest if they do not tell.
     """
-    results = [number for number, event in enumerate(events) if str(event) == "Utility.DispatchedAs"]
-    completed = [number for number, event in enumerate(events) if str(event) == "Utility.ItemCompleted"]
+    results = [
+        number for number, event in enumerate(events) if str(event) == "Utility.DispatchedAs"
+    ]
+    completed = [
+        number for number, event in enumerate(events) if str(event) == "Utility.ItemCompleted"
+    ]
     # Those that take the fee come first, and none of them is a batch.
     steps = 2 if charge.currency.path else 1
     if len(completed) < steps or not results or results[-1] < completed[steps - 1]:
@@ -240,14 +270,20 @@ def _fee_calls(table: "RuntimeTable", charge: FeeCharge) -> list[Any]:
         ]
     if currency.number is None:
         # Fees are taken from what the sender can spend and stay alive; so is this.
-        return [_as_sender(charge, {"Balances": {"burn": {"value": charge.amount, "keep_alive": True}}})]
+        return [
+            _as_sender(charge, {"Balances": {"burn": {"value": charge.amount, "keep_alive": True}}})
+        ]
     who = account_argument(table, "Currencies", "update_balance", "who", charge.sender)
     arguments = {"who": who, "currency_id": currency.number, "amount": -charge.amount}
     return [{"Currencies": {"update_balance": arguments}}]
 
 
 def _as_sender(charge: FeeCharge, call: Mapping[str, Any]) -> dict[str, Any]:
-    return {"Utility": {"dispatch_as": {"as_origin": {"system": {"Signed": charge.sender}}, "call": call}}}
+    return {
+        "Utility": {
+            "dispatch_as": {"as_origin": {"system": {"Signed": charge.sender}}, "call": call}
+        }
+    }
 
 
 def _error(event: "Event") -> Any:

@@ -1,4 +1,5 @@
-"""What a check has found so far: each part of a check adds to it, and the verdict is drawn from it in the end."""
+"""What a check has found so far: each part of a check adds to it, and the verdict is drawn from it
+in the end."""
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -44,7 +45,8 @@ class Findings:
             getattr(self, name).extend(f"{when}: {said}" for said in getattr(other, name))
         for own, more in ((self.leaves, other.leaves), (self.credits, other.credits)):
             own += [
-                replace(each, role="the multisig") if each.role == "the sender" else each for each in more
+                replace(each, role="the multisig") if each.role == "the sender" else each
+                for each in more
             ]
 
     @property
@@ -73,7 +75,8 @@ def amount_of(asset: "Asset", value: int) -> Amount:
 
 
 def asset_at(assets: "Assets", chain: "Chain", identity: str) -> "Asset | None":
-    """Return the asset of *chain* that lives at *identity*, an absolute location; None where none is listed."""
+    """Return the asset of *chain* that lives at *identity*, an absolute location; None where none
+    is listed."""
     return assets.at(chain, seen_from(identity, chain.para_id))
 
 

@@ -1,4 +1,5 @@
-"""What failed inside a call that succeeded as a whole: found by the types of the events, of whichever pallet they are."""
+"""What failed inside a call that succeeded as a whole: found by the types of the events, of
+whichever pallet they are."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.events import Event
     from scenarioctl.transactions.simulation.trial import Trial
 
-#: The last name of a type -> what a value of it says if nothing failed; None if such a value is a failure in itself.
+#: The last name of a type -> what a value of it says if nothing failed; None if such a value is a
+#: failure in itself.
 _OUTCOMES: dict[str, str | None] = {
     "Result": "Ok",
     "Outcome": "Complete",
@@ -19,7 +21,8 @@ _OUTCOMES: dict[str, str | None] = {
 }
 #: How events are called that tell of a failure without a reason in their fields.
 _NAMES = ("Failed", "Interrupted", "WithErrors", "Revert", "Reverted")
-#: What the call provides for: its fallback runs; an order ends since the call stops it, of which the event tells as an error.
+#: What the call provides for: its fallback runs; an order ends since the call stops it, of which
+#: the event tells as an error.
 _EXPECTED = frozenset(("Utility.IfElseFallbackCalled", "DCA.Terminated"))
 _MISFITS = (LookupError, TypeError, ValueError, AttributeError)
 
@@ -36,7 +39,8 @@ async def check_inner_failures(trial: "Trial") -> None:
 
 
 def tells_failure(event: "Event", table: "RuntimeTable") -> bool:
-    """Tell whether *event* says that something failed: by its name, or by a result, outcome or error in its fields."""
+    """Tell whether *event* says that something failed: by its name, or by a result, outcome or
+    error in its fields."""
     if event.name.endswith(_NAMES):
         return True
     types = table.types
@@ -59,7 +63,8 @@ def _failed(name: str, value: Any) -> bool:
 
 
 def _event_type(table: "RuntimeTable") -> int:
-    """Return the type of all events of a runtime, of which `System.Events` is a list with the place of each."""
+    """Return the type of all events of a runtime, of which `System.Events` is a list with the place
+    of each."""
     types = table.types
     record = types[types[table.storage_entry("System", "Events").value_type][3]]
     return int(next(type_id for name, type_id, _ in record[3] if name == "event"))

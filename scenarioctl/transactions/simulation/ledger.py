@@ -1,4 +1,5 @@
-"""Who loses and who gets what on every chain, as the events of a simulation tell, and what the chains take as fees.
+"""Who loses and who gets what on every chain, as the events of a simulation tell, and what the
+chains take as fees.
 
 Events say what each account is credited and debited, and what of that it can't spend.
 """
@@ -33,19 +34,22 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.simulation.trial import Trial
 
 
-#: An event of one account -> by how many times its amount that changes what the account holds, whether it can spend that or not;
-#: what of that is held; and what is locked, which overlaps with what is held.
+#: An event of one account -> by how many times its amount that changes what the account holds,
+#: whether it can spend that or not; what of that is held; and what is locked, which overlaps with
+#: what is held.
 ACCOUNT_EVENTS: Mapping[str, tuple[int, int, int]] = {
     **dict.fromkeys(("Minted", "Deposit", "Restored", "Issued", "Deposited"), (1, 0, 0)),
-    **dict.fromkeys(("Burned", "Withdraw", "Withdrawn", "Slashed", "Suspended", "DustLost"), (-1, 0, 0)),
+    **dict.fromkeys(
+        ("Burned", "Withdraw", "Withdrawn", "Slashed", "Suspended", "DustLost"), (-1, 0, 0)
+    ),
     "BurnedHeld": (-1, -1, 0),
     **dict.fromkeys(("Reserved", "Held"), (0, 1, 0)),
     **dict.fromkeys(("Unreserved", "Released"), (0, -1, 0)),
     **dict.fromkeys(("Locked", "Frozen"), (0, 0, 1)),
     **dict.fromkeys(("Unlocked", "Thawed"), (0, 0, -1)),
 }
-#: An event that moves something from one account to another -> whether that was held, and whether it is held afterwards, unless
-#: its status is free.
+#: An event that moves something from one account to another -> whether that was held, and whether
+#: it is held afterwards, unless its status is free.
 TRANSFER_EVENTS: Mapping[str, tuple[bool, bool]] = {
     **dict.fromkeys(("Transfer", "Transferred"), (False, False)),
     **dict.fromkeys(("ReserveRepatriated", "TransferOnHold"), (True, True)),
@@ -56,14 +60,21 @@ _WHO, _FROM, _TO = ("who", "owner", "account"), ("from", "source"), ("to", "dest
 _AMOUNTS = ("amount", "balance", "transferred", "free_amount", "reserved_amount")
 #: How other pallets call what they keep of an account, like what is staked.
 _BOUND = ("amount", "bonded", "locked")
-#: Events of these pallets that name an account and an amount, and move nothing or repeat what another one tells.
-_SILENT = frozenset(("Endowed", "LockSet", "ApprovedTransfer", "TransferredApproved", "BalanceUpdated"))
+#: Events of these pallets that name an account and an amount, and move nothing or repeat what
+#: another one tells.
+_SILENT = frozenset(
+    ("Endowed", "LockSet", "ApprovedTransfer", "TransferredApproved", "BalanceUpdated")
+)
 #: A pallet -> the kind of asset that it moves; Hydration's Currencies moves those of a contract.
 _KINDS = {
     "Balances": "native",
     **{
         f"{pallet}{part}": kind
-        for pallet, kind in (("Assets", "assets"), ("ForeignAssets", "foreign"), ("PoolAssets", "pool"))
+        for pallet, kind in (
+            ("Assets", "assets"),
+            ("ForeignAssets", "foreign"),
+            ("PoolAssets", "pool"),
+        )
         for part in ("", "Holder", "Freezer")
     },
     "Tokens": "tokens",
@@ -94,8 +105,11 @@ class BalanceChange:
         return max(self.held, self.locked, 0)
 
 
-def read_balance_changes(events: Sequence[Event], chain: "Chain", assets: "Assets") -> list[BalanceChange]:
-    """Return what *events* of *chain* give to and take from each account, one sum for each of its assets."""
+def read_balance_changes(
+    events: Sequence[Event], chain: "Chain", assets: "Assets"
+) -> list[BalanceChange]:
+    """Return what *events* of *chain* give to and take from each account, one sum for each of its
+    assets."""
     sums: dict[tuple[bytes, str], Counter[str]] = defaultdict(Counter)
     named: dict[str, Asset] = {}
     twins: dict[tuple[bytes, str], dict[str, Counter[int]]] = defaultdict(dict)
@@ -124,7 +138,8 @@ def read_balance_changes(events: Sequence[Event], chain: "Chain", assets: "Asset
 def read_dust(
     events: Sequence[Event], chain: "Chain", assets: "Assets", *, destroyed: bool = False
 ) -> list[BalanceChange]:
-    """Return what the chain takes of accounts because it is too little to be held; with *destroyed*, what nobody gets."""
+    """Return what the chain takes of accounts because it is too little to be held; with
+    *destroyed*, what nobody gets."""
     return [
         replace(change, value=-change.value)
         for event in events
@@ -134,21 +149,26 @@ def read_dust(
 
 
 def unread_events(events: Sequence[Event]) -> list[Event]:
-    """Return the events by which a pallet of assets moves something in a way that is not known here."""
+    """Return the events by which a pallet of assets moves something in a way that is not known
+    here."""
     return [
         event
         for event in events
         if event.pallet in _KINDS
         and event.name not in _SILENT
         and isinstance(event.fields, Mapping)
-        and any(isinstance(value, bytes) and len(value) in ACCOUNT_FORMATS for value in event.fields.values())
+        and any(
+            isinstance(value, bytes) and len(value) in ACCOUNT_FORMATS
+            for value in event.fields.values()
+        )
         and not event.fields.keys().isdisjoint((*_AMOUNTS, "free", "reserved", "value"))
         and not _effects(event)
     ]
 
 
 def bound_amount(event: Event, account: bytes) -> int:
-    """Return how much of the native asset *event*, of a pallet of no assets, binds of *account*, raw; 0 if it doesn't say."""
+    """Return how much of the native asset *event*, of a pallet of no assets, binds of *account*,
+    raw; 0 if it doesn't say."""
     fields = event.fields
     if event.pallet in _KINDS or not isinstance(fields, Mapping) or account not in fields.values():
         return 0
@@ -156,13 +176,15 @@ def bound_amount(event: Event, account: bytes) -> int:
 
 
 def _effects(event: Event) -> list[tuple[bytes, int, int, int]]:
-    """Return what *event* does to each account: what it gets, and what of that is held or locked; nothing if that isn't known."""
+    """Return what *event* does to each account: what it gets, and what of that is held or locked;
+    nothing if that isn't known."""
     fields = event.fields
     if event.pallet not in _KINDS or not isinstance(fields, Mapping):
         return []
     amount = sum(fields[name] for name in _AMOUNTS if name in fields)
     who, source, target = (
-        next((fields[name] for name in names if name in fields), None) for names in (_WHO, _FROM, _TO)
+        next((fields[name] for name in names if name in fields), None)
+        for names in (_WHO, _FROM, _TO)
     )
     if event.name in ACCOUNT_EVENTS and who is not None:
         value, held, locked = (factor * amount for factor in ACCOUNT_EVENTS[event.name])
@@ -191,7 +213,8 @@ def _count_once(kinds: Mapping[str, "Counter[int]"]) -> int:
 def _told_once(events: Sequence[Event]) -> list[Event]:
     """Return *events* without those that only repeat what others tell."""
     tokens = [_label(event) for event in events if event.pallet == "Tokens"]
-    # Currencies repeats what Balances and Tokens report, and stands alone for what a contract holds.
+    # Currencies repeats what Balances and Tokens report, and stands alone for what a contract
+    # holds.
     return [
         event
         for event in events
@@ -268,7 +291,8 @@ class HopLedger:
     fees: Sequence[HopFee] = ()
     #: Why those are not known; empty if they are.
     fees_problem: str = ""
-    #: What the message weighs there: reference time and proof size.  None without one, or if that is not known.
+    #: What the message weighs there: reference time and proof size.  None without one, or if that
+    #: is not known.
     weight: Any = None
 
     def received(self) -> Iterator[LedgerEntry]:
@@ -276,9 +300,12 @@ class HopLedger:
         return (each for each in self.entries if not each.system and each.value > 0)
 
     def credit(self, account: bytes, asset: "Asset") -> tuple[int, int]:
-        """Return how much of *asset* the chain credits to *account*, raw, and how much it takes of it again."""
+        """Return how much of *asset* the chain credits to *account*, raw, and how much it takes of
+        it again."""
         identity = identify(asset, self.hop.chain)
-        found = [each for each in self.entries if (each.account, each.identity) == (account, identity)]
+        found = [
+            each for each in self.entries if (each.account, each.identity) == (account, identity)
+        ]
         taken = sum(each.taken for each in found)
         return sum(each.value for each in found) + taken, taken
 
@@ -301,7 +328,9 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
         identity, person = identify(change.asset, hop.chain), persons.get(change.account, "")
         role = "" if person else _role(trial, change, identity, found, market)
         system = bool(role) and not trial.names(change.account, hop.chain)
-        entries.append(LedgerEntry(**vars(change), identity=identity, role=person or role, system=system))
+        entries.append(
+            LedgerEntry(**vars(change), identity=identity, role=person or role, system=system)
+        )
     return replace(found, entries=entries)
 
 
@@ -332,9 +361,14 @@ def _recognize(change: BalanceChange, known: "Asset | None") -> BalanceChange:
 
 
 def _role(
-    trial: "Trial", change: BalanceChange, identity: str, ledger: HopLedger, market: Mapping[bytes, str]
+    trial: "Trial",
+    change: BalanceChange,
+    identity: str,
+    ledger: HopLedger,
+    market: Mapping[bytes, str],
 ) -> str:
-    """Return what the chain of *ledger* has an account for; empty where it is not one of the chain's own."""
+    """Return what the chain of *ledger* has an account for; empty where it is not one of the
+    chain's own."""
     account = change.account
     role = _own_role(account, ledger.hop.chain, trial.assets.registry)
     if role or account in trial.named:
@@ -368,14 +402,16 @@ def _own_role(account: bytes, chain: "Chain", registry: "Registry") -> str:
 
 def identify(asset: "Asset", chain: "Chain") -> str:
     """Return an asset as the network knows it; as its chain does if it has no location."""
-    return absolute(asset.location, chain.para_id) if asset.location else f"{chain.title}: {asset.id}"
+    return (
+        absolute(asset.location, chain.para_id) if asset.location else f"{chain.title}: {asset.id}"
+    )
 
 
 def markets(events: "Sequence[Event]", changes: Sequence[BalanceChange]) -> dict[bytes, str]:
     """Return the accounts that give one asset for another in a trade, and what they are called.
 
-    Hydration names them.  An Asset Hub tells the amounts of a trade only: the account that gets and gives exactly these is
-    its pool.
+    Hydration names them.  An Asset Hub tells the amounts of a trade only: the account that gets and
+    gives exactly these is its pool.
     """
     found: dict[bytes, str] = {}
     traded: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
@@ -385,7 +421,9 @@ def markets(events: "Sequence[Event]", changes: Sequence[BalanceChange]) -> dict
             is_offer = read_instruction(fields.get("filler_type"))[0] == "OTC"
             found[fields["filler"]] = "maker of the offer" if is_offer else "pool"
         elif event.pallet == "AssetConversion" and event.name.startswith("Swap"):
-            for (paid, much), (given, more) in zip(fields["path"], fields["path"][1:], strict=False):
+            for (paid, much), (given, more) in zip(
+                fields["path"], fields["path"][1:], strict=False
+            ):
                 sums = traded[write_location(paid), write_location(given)]
                 sums[0] += much
                 sums[1] += more
@@ -398,7 +436,8 @@ def markets(events: "Sequence[Event]", changes: Sequence[BalanceChange]) -> dict
 
 
 def paid_for_delivery(events: "Sequence[Event]", payer: bytes, chain: "Chain") -> dict[str, int]:
-    """Return what *payer* paid for delivering messages, as the events tell, by the identity of the asset."""
+    """Return what *payer* paid for delivering messages, as the events tell, by the identity of the
+    asset."""
     sums: dict[str, int] = defaultdict(int)
     for event in events:
         if event.is_of_xcm("FeesPaid") and split_account(event.fields["paying"])[1] == payer:

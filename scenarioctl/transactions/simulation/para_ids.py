@@ -1,4 +1,5 @@
-"""Whether a chain of config.toml is the parachain that it says: messages go by the para id, whatever node was asked."""
+"""Whether a chain of config.toml is the parachain that it says: messages go by the para id,
+whatever node was asked."""
 
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -19,7 +20,8 @@ _PARENT = 32
 
 
 async def check_para_ids(clients: Clients, chains: "Iterable[Chain]", registry: "Registry") -> None:
-    """Refuse a way over *chains* if one that its runtime alone judges is another one than its relay chain knows by its para id.
+    """Refuse a way over *chains* if one that its runtime alone judges is another one than its relay
+    chain knows by its para id.
 
     Inconclusive if a chain doesn't tell.
     """
@@ -29,7 +31,8 @@ async def check_para_ids(clients: Clients, chains: "Iterable[Chain]", registry: 
 
 
 async def check_para_ids_on_way(trial: "Trial") -> None:
-    """Refuse messages between chains if one without complete trust facts is not the parachain that it says."""
+    """Refuse messages between chains if one without complete trust facts is not the parachain that
+    it says."""
     findings, hops = trial.findings, trial.hops
     ends = [
         chain
@@ -45,7 +48,8 @@ async def check_para_ids_on_way(trial: "Trial") -> None:
             continue
         if not chain.genesis:
             findings.unknowns.append(
-                f"no genesis of {chain.title} is known, so another chain could answer for it; set genesis in [chains.{chain.name}]"
+                f"no genesis of {chain.title} is known, so another chain could answer for "
+                f"it; set genesis in [chains.{chain.name}]"
             )
             continue
         try:
@@ -56,7 +60,8 @@ async def check_para_ids_on_way(trial: "Trial") -> None:
             # What leaves its hop open is said already.
             if chain.name not in unanswered:
                 findings.unknowns.append(
-                    f"whether the nodes of {chain.title} are those of the parachain {chain.para_id} could not be asked for ({problem})"
+                    f"whether the nodes of {chain.title} are those of the parachain "
+                    f"{chain.para_id} could not be asked for ({problem})"
                 )
 
 
@@ -65,7 +70,10 @@ async def _check(clients: Clients, chain: "Chain", registry: "Registry") -> None
     if told != chain.para_id:
         raise InvalidRequest(
             field=f"chains.{chain.name}.para_id",
-            problem=f"{chain.para_id} is wrong: its nodes say {told}, and messages would go to another chain",
+            problem=(
+                f"{chain.para_id} is wrong: its nodes say {told}, and messages would go to "
+                "another chain"
+            ),
         )
     relay = registry.relay_of(chain)
     if relay is None:
@@ -90,5 +98,8 @@ async def _check(clients: Clients, chain: "Chain", registry: "Registry") -> None
     if block != f"0x{blake2b(head, digest_size=32).hexdigest()}":
         raise InvalidRequest(
             field=f"chains.{chain.name}",
-            problem=f"is not the parachain {chain.para_id} of {relay.title}: its block {number} is another one, and messages would go to another chain",
+            problem=(
+                f"is not the parachain {chain.para_id} of {relay.title}: its block {number} is "
+                "another one, and messages would go to another chain"
+            ),
         )

@@ -1,4 +1,5 @@
-"""Who gets what: nobody whom the transaction doesn't name, nobody less than it says, and nobody who loses what they get."""
+"""Who gets what: nobody whom the transaction doesn't name, nobody less than it says, and nobody who
+loses what they get."""
 
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
 
 
 def list_holdings(trial: "Trial") -> None:
-    """Name every account that loses or gets something; what leaves the sender is a step, if no transfer says it."""
+    """Name every account that loses or gets something; what leaves the sender is a step, if no
+    transfer says it."""
     findings = trial.findings
     for ledger in trial.ledgers:
         hop = ledger.hop
-        delivery = paid_for_delivery(hop.events, trial.sender, hop.chain) if hop.message is None else {}
+        delivery = (
+            paid_for_delivery(hop.events, trial.sender, hop.chain) if hop.message is None else {}
+        )
         for entry in ledger.entries:
             value = entry.value
             is_sender = entry.account == trial.sender
@@ -39,7 +43,8 @@ def list_holdings(trial: "Trial") -> None:
 
 
 def check_strangers(trial: "Trial") -> None:
-    """Object to what goes to somebody whom nobody named: of a transfer, to anybody but its beneficiary."""
+    """Object to what goes to somebody whom nobody named: of a transfer, to anybody but its
+    beneficiary."""
     for ledger in trial.ledgers:
         chain = ledger.hop.chain
         losing = {entry.identity for entry in ledger.entries if entry.value < 0}
@@ -47,7 +52,10 @@ def check_strangers(trial: "Trial") -> None:
             account = entry.account
             if account in (trial.sender, trial.beneficiary):
                 continue
-            said = f"{_amount(entry)} would go to {format_account(account, chain.ss58_prefix)} on {chain.title}, an account that the"
+            said = (
+                f"{_amount(entry)} would go to {format_account(account, chain.ss58_prefix)} on "
+                f"{chain.title}, an account that the"
+            )
             if trial.transfer is not None:
                 trial.findings.refusals.append(f"{said} transfer does not name")
             elif (
@@ -90,7 +98,9 @@ async def check_kept(trial: "Trial") -> None:
             # What the sender's call sets aside is a step of its own.
             elif not is_sender or entry.locked > max(entry.held, 0):
                 amount = amount_of(entry.asset, entry.kept)
-                whose = "the sender" if is_sender else format_account(entry.account, chain.ss58_prefix)
+                whose = (
+                    "the sender" if is_sender else format_account(entry.account, chain.ss58_prefix)
+                )
                 said = f"{amount} of {whose} is locked on {chain.title}"
                 trial.findings.lose(chain, "locked", amount, said)
 
@@ -100,13 +110,18 @@ def warn_of_bound(trial: "Trial") -> None:
     for ledger in trial.ledgers:
         chain = ledger.hop.chain
         own = [entry for entry in ledger.entries if entry.account == trial.sender]
-        shown = {amount for each in own for amount in (abs(each.value), each.taken, each.held, each.locked)}
+        shown = {
+            amount
+            for each in own
+            for amount in (abs(each.value), each.taken, each.held, each.locked)
+        }
         for event in ledger.hop.events:
             amount = bound_amount(event, trial.sender)
             if amount and amount not in shown:
                 told = amount_of(trial.assets.native(chain), amount)
                 trial.findings.losses.append(
-                    f"{event} tells of {told} of the sender on {chain.title}, and no balance changes by it: it may be locked there"
+                    f"{event} tells of {told} of the sender on {chain.title}, and no "
+                    "balance changes by it: it may be locked there"
                 )
 
 
@@ -115,22 +130,32 @@ async def _check_arrived(trial: "Trial", hop: "DryRunResult", entry: "LedgerEntr
     free, locked = (amount_of(entry.asset, value) for value in (entry.value - kept, kept))
     until = await _locked_until(trial, hop, entry.asset)
     who = format_account(entry.account, hop.chain.ss58_prefix)
-    sentence = f"{who} can spend only {free} of the {_amount(entry)} that arrives on {hop.chain.title}: {locked} is locked {until}"
+    sentence = (
+        f"{who} can spend only {free} of the {_amount(entry)} that arrives on "
+        f"{hop.chain.title}: {locked} is locked {until}"
+    )
     if trial.accepts_locked:
         trial.findings.lose(hop.chain, "locked", locked, sentence)
     else:
-        trial.findings.refusals.append(f"{sentence}; to send it all the same, accept it (--accept-locked)")
+        trial.findings.refusals.append(
+            f"{sentence}; to send it all the same, accept it (--accept-locked)"
+        )
 
 
 async def _locked_until(trial: "Trial", hop: "DryRunResult", asset: "Asset") -> str:
     """Return until when a deposit limit keeps *asset*; Hydration locks all that goes beyond one."""
     for event in hop.events:
-        if str(event) == "CircuitBreaker.AssetLockdown" and str(event.fields["asset_id"]) == asset.id:
+        if (
+            str(event) == "CircuitBreaker.AssetLockdown"
+            and str(event.fields["asset_id"]) == asset.id
+        ):
             return f"until block {event.fields['until']}, because it exceeds the deposit limit"
     if asset.id.isdigit():
         try:
             client = trial.clients(hop.chain)
-            state = await read_storage(client, "CircuitBreaker", "AssetLockdownState", int(asset.id))
+            state = await read_storage(
+                client, "CircuitBreaker", "AssetLockdownState", int(asset.id)
+            )
         except Inconclusive:
             state = None
         if state is not None and "Locked" in state:
@@ -165,7 +190,11 @@ def check_keyless_receivers(trial: "Trial") -> None:
             # A program may name it by its place.
             is_place = chain.name in trial.named_on and entry.role.startswith("sovereign")
             if keyless and (is_place or account in trial.named) and account != confirmed:
-                said = f"the receiver {format_account(account, chain.ss58_prefix)} on {chain.title} is {keyless}, and nobody holds its key: what it gets is lost"
+                said = (
+                    f"the receiver {format_account(account, chain.ss58_prefix)} on "
+                    f"{chain.title} is {keyless}, and nobody holds its key: what it gets is "
+                    "lost"
+                )
                 if trial.confirmed:
                     findings.losses.append(said)
                 else:
@@ -181,7 +210,9 @@ def check_keyless_receivers(trial: "Trial") -> None:
         if length < len(receiver) and not destination.is_ethereum:
             # Some turn it into an account that nobody has the key of.
             findings.refusals.append(
-                f"the receiver {format_account(receiver, 0)} is an account of {len(receiver)} bytes, and those of {destination.title} have {length}: what it gets is lost"
+                f"the receiver {format_account(receiver, 0)} is an account of "
+                f"{len(receiver)} bytes, and those of {destination.title} have {length}: "
+                "what it gets is lost"
             )
         if not destination.is_ethereum or len(receiver) != length:
             continue

@@ -1,7 +1,8 @@
-"""Which chain backs an asset, whether a program names that one, and whether an Asset Hub still has it: no runtime tells.
+"""Which chain backs an asset, whether a program names that one, and whether an Asset Hub still has
+it: no runtime tells.
 
-Since early 2026 an Asset Hub accepts foreign assets from the reserves in its storage `ForeignAssets.Reserves` alone, asset by
-asset, and the owner of an asset can change them.
+Since early 2026 an Asset Hub accepts foreign assets from the reserves in its storage
+`ForeignAssets.Reserves` alone, asset by asset, and the owner of an asset can change them.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 
 def check_reserves(trial: "Trial") -> None:
-    """Refuse what would go through over a chain that does not back the asset, whatever else a program holds."""
+    """Refuse what would go through over a chain that does not back the asset, whatever else a
+    program holds."""
     for instruction in trial.instructions:
         name, chain, origin = instruction.name, instruction.chain, instruction.origin
         # That a message goes to no chain of the registry is told where it is followed.
@@ -44,10 +46,12 @@ def check_reserves(trial: "Trial") -> None:
             for item in instruction.fields:
                 _check(trial, name, _identity(item, chain), origin, chain)
         for onward in onward_assets(trial.assets.registry, instruction):
-            # What a wild filter sends on stands in the message that it sends; of what did not run there is none.
+            # What a wild filter sends on stands in the message that it sends; of what did not run
+            # there is none.
             if onward.assets is None and instruction.on_error:
                 trial.findings.unknowns.append(
-                    f"an error handler on {chain.title} sends assets to another chain, and no dry run reaches it"
+                    f"an error handler on {chain.title} sends assets to another chain, and "
+                    "no dry run reaches it"
                 )
             for item in onward.assets or ():
                 identity, there = _identity(item, chain), onward.destination
@@ -74,9 +78,14 @@ def _check(
         hub is not None or (destination is not None and destination.is_ethereum)
     )
     if destination is None or identity is None or not is_known:
-        where = "a destination that is not in the registry" if destination is None else destination.title
+        where = (
+            "a destination that is not in the registry"
+            if destination is None
+            else destination.title
+        )
         findings.unknowns.append(
-            f"{origin.title} sends an asset to {where}, and it is unknown which chain backs that asset"
+            f"{origin.title} sends an asset to {where}, and it is unknown which chain "
+            "backs that asset"
         )
         return
     asset = asset_at(trial.assets, destination, identity)
@@ -85,7 +94,9 @@ def _check(
     teleported = name == "ReceiveTeleportedAsset"
     refused = refused_because(destination, identity, origin, registry, teleported=teleported)
     if refused:
-        findings.refusals.append(f"{label} must not go from {origin.title} to {destination.title}: {refused}")
+        findings.refusals.append(
+            f"{label} must not go from {origin.title} to {destination.title}: {refused}"
+        )
         return
     if hub is None or origin.relay != destination.relay:
         _check_bridged(trial, name, identity, origin, destination, label)
@@ -94,24 +105,33 @@ def _check(
     if teleported:
         if identity == "":
             # The relay chain and its system parachains take the relay's asset as a teleport.
-            trusted = all(each == hub or each.role in ("relay", "system") for each in (origin, destination))
+            trusted = all(
+                each == hub or each.role in ("relay", "system") for each in (origin, destination)
+            )
         else:
             # What came over a bridge is never teleported among the chains that it came to.
-            trusted = backing in (para_name(origin), para_name(destination)) and not identity.startswith(
-                "../"
-            )
+            trusted = backing in (
+                para_name(origin),
+                para_name(destination),
+            ) and not identity.startswith("../")
         if not trusted:
             findings.refusals.append(
-                f"{label} would be teleported from {origin.title} to {destination.title}, but neither of them backs it"
+                f"{label} would be teleported from {origin.title} to {destination.title}, "
+                "but neither of them backs it"
             )
         return
     claimed = origin if name == "ReserveAssetDeposited" else destination
     if backing is None:
-        findings.unknowns.append(f"{label} leaves {origin.title}, but it is unknown which chain backs it")
+        findings.unknowns.append(
+            f"{label} leaves {origin.title}, but it is unknown which chain backs it"
+        )
     elif backing != para_name(claimed):
         keeper = find_chain(registry, origin, backing)
         findings.refusals.append(
-            f"{label} would go from {origin.title} to {destination.title} with {claimed.title} as its reserve, but {keeper.title if keeper is not None else backing} backs it: no chain refuses this, and the backing would end up in the wrong place"
+            f"{label} would go from {origin.title} to {destination.title} with "
+            f"{claimed.title} as its reserve, but "
+            f"{keeper.title if keeper is not None else backing} backs it: no chain refuses "
+            "this, and the backing would end up in the wrong place"
         )
 
 
@@ -130,7 +150,9 @@ def _check_bridged(
     if name == "ReceiveTeleportedAsset" or is_backed_by_origin != (name == "ReserveAssetDeposited"):
         keeper = origin if is_backed_by_origin else destination
         trial.findings.refusals.append(
-            f"{label} would go over a bridge from {origin.title} to {destination.title} in a form ({name}) that is wrong for an asset that {keeper.title} backs: it would be lost"
+            f"{label} would go over a bridge from {origin.title} to {destination.title} in "
+            f"a form ({name}) that is wrong for an asset that {keeper.title} backs: it "
+            "would be lost"
         )
 
 
@@ -143,10 +165,14 @@ def _backing(identity: str, hub: "Chain") -> str | None:
     return first if first.startswith("Parachain(") else None
 
 
-async def check_configured_reserves(clients: Clients, transfer: Transfer, registry: "Registry") -> None:
-    """Refuse a transfer if an Asset Hub of its networks has another reserve for the asset than the trust facts say.
+async def check_configured_reserves(
+    clients: Clients, transfer: Transfer, registry: "Registry"
+) -> None:
+    """Refuse a transfer if an Asset Hub of its networks has another reserve for the asset than the
+    trust facts say.
 
-    Only assets from beyond a bridge are asked for; others pass.  ChainUnreachable if an Asset Hub can't be asked.
+    Only assets from beyond a bridge are asked for; others pass.  ChainUnreachable if an Asset Hub
+    can't be asked.
     """
     hubs = {
         hub.name: hub
@@ -162,8 +188,9 @@ async def check_configured_reserves(clients: Clients, transfer: Transfer, regist
 async def check_trusted_reserve(clients: Clients, transfer: Transfer, route: Route) -> None:
     """Refuse a transfer by *route* if its source says that it takes the asset from another reserve.
 
-    A dry run doesn't tell: a parachain sends an asset back to any chain.  Only a source whose trust facts don't say it is
-    asked, and passes if its runtime has no TrustedQueryApi.  Inconclusive if it doesn't tell.
+    A dry run doesn't tell: a parachain sends an asset back to any chain.  Only a source whose trust
+    facts don't say it is asked, and passes if its runtime has no TrustedQueryApi.  Inconclusive if
+    it doesn't tell.
     """
     source, keeper = transfer.source, route.via or transfer.destination
     if route.first != "DestinationReserve" or not is_judged_by_runtime(source):
@@ -173,25 +200,38 @@ async def check_trusted_reserve(clients: Clients, transfer: Transfer, route: Rou
     if not await trusts(clients, transfer, trusting=source, keeper=keeper):
         raise refusal(
             transfer,
-            f"its reserve is {keeper.title}, and {source.title} doesn't accept it from there (TrustedQueryApi)",
+            (
+                f"its reserve is {keeper.title}, and {source.title} doesn't accept it from "
+                "there (TrustedQueryApi)"
+            ),
         )
 
 
 async def require_reserve(
     clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain"
 ) -> None:
-    """Refuse a transfer if *trusting* doesn't take *keeper* as the reserve of the asset now; Inconclusive if it doesn't tell."""
+    """Refuse a transfer if *trusting* doesn't take *keeper* as the reserve of the asset now;
+    Inconclusive if it doesn't tell."""
     if not await trusts(clients, transfer, trusting=trusting, keeper=keeper):
         raise refusal(
             transfer,
-            f"{trusting.title} doesn't trust {keeper.title} as the reserve of it now, so it would be lost",
+            (
+                f"{trusting.title} doesn't trust {keeper.title} as the reserve of it now, so "
+                "it would be lost"
+            ),
         )
 
 
 async def trusts(
-    clients: Clients, transfer: Transfer, *, trusting: "Chain", keeper: "Chain", teleported: bool = False
+    clients: Clients,
+    transfer: Transfer,
+    *,
+    trusting: "Chain",
+    keeper: "Chain",
+    teleported: bool = False,
 ) -> bool:
-    """Tell whether the runtime of *trusting* takes *keeper* as the reserve of the asset now, or as where it is *teleported* from.
+    """Tell whether the runtime of *trusting* takes *keeper* as the reserve of the asset now, or as
+    where it is *teleported* from.
 
     Inconclusive if it doesn't tell.
     """
@@ -201,7 +241,10 @@ async def trusts(
         shape_location(read_location(text), version)
         for text in (location_on(transfer, trusting), place_of(keeper, trusting))
     )
-    asset = {"id": {"Concrete": place} if version == 3 else place, "fun": {"Fungible": transfer.amount}}
+    asset = {
+        "id": {"Concrete": place} if version == 3 else place,
+        "fun": {"Fungible": transfer.amount},
+    }
     arguments = ({f"V{version}": asset}, {f"V{version}": other})
     method = "is_trusted_teleporter" if teleported else "is_trusted_reserve"
     return bool(await query_runtime_api_result(client, "TrustedQueryApi", method, *arguments))
@@ -233,5 +276,8 @@ async def _check_backing(clients: Clients, transfer: Transfer, hub: "Chain", loc
     )
     raise refusal(
         transfer,
-        f"its reserve on {hub.title} should be {expected or 'known'}, but {hub.title} has {named or 'none'} for it now (ForeignAssets.Reserves)",
+        (
+            f"its reserve on {hub.title} should be {expected or 'known'}, but {hub.title} has "
+            f"{named or 'none'} for it now (ForeignAssets.Reserves)"
+        ),
     )

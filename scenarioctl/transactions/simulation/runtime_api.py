@@ -65,18 +65,23 @@ async def query_runtime_api(
     except ChainUnreachable as error:
         raise Inconclusive(str(error)) from None
     except InvalidRequest as error:
-        raise Inconclusive(f"{name} of {chain} returned an answer that cannot be decoded: {error}") from None
+        raise Inconclusive(
+            f"{name} of {chain} returned an answer that cannot be decoded: {error}"
+        ) from None
 
 
 async def query_runtime_api_result(
     client: "Client", api: str, method: str, *arguments: Any, newer: Sequence[Any] = ()
 ) -> Any:
-    """Return what is in the `Ok` of a runtime API's Result; Inconclusive names what is in its `Err`."""
+    """Return what is in the `Ok` of a runtime API's Result; Inconclusive names what is in its
+    `Err`."""
     answer = await query_runtime_api(client, api, method, *arguments, newer=newer)
     if not isinstance(answer, Mapping) or set(answer) not in ({"Ok"}, {"Err"}):
         raise Inconclusive(f"{api}_{method} of {client.chain.title} did not return a Result")
     if "Err" in answer:
-        raise Inconclusive(f"{api}_{method} of {client.chain.title} returned the error {answer['Err']}")
+        raise Inconclusive(
+            f"{api}_{method} of {client.chain.title} returned the error {answer['Err']}"
+        )
     return answer["Ok"]
 
 
@@ -85,7 +90,9 @@ async def read_storage(client: "Client", pallet: str, entry: str, *keys: Any) ->
     try:
         return await client.storage(pallet, entry, *keys)
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
-        raise Inconclusive(f"{pallet}.{entry} of {client.chain.title} could not be read: {error}") from None
+        raise Inconclusive(
+            f"{pallet}.{entry} of {client.chain.title} could not be read: {error}"
+        ) from None
 
 
 async def read_table(client: "Client") -> "RuntimeTable":
@@ -101,7 +108,9 @@ async def read_constant(client: "Client", pallet: str, name: str) -> Any:
     try:
         return (await read_table(client)).constant(pallet, name)
     except InvalidRequest as error:
-        raise Inconclusive(f"{pallet}.{name} of {client.chain.title} could not be read: {error}") from None
+        raise Inconclusive(
+            f"{pallet}.{name} of {client.chain.title} could not be read: {error}"
+        ) from None
 
 
 #: Kinds of assets that have accounts of their own, on an Asset Hub.
@@ -115,14 +124,17 @@ async def native_balance(client: "Client", account: bytes) -> NativeBalance:
 
 
 async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
-    """Return what *account* can spend of *asset*, raw; Inconclusive where the chain does not tell."""
+    """Return what *account* can spend of *asset*, raw; Inconclusive where the chain does not
+    tell."""
     if asset.kind == "native":
         return (await native_balance(client, account)).spendable(keep_alive=False)
     if asset.kind not in _OF_HUBS and not asset.id.isdigit():
         raise Inconclusive(f"the balance of {asset.label} on {client.chain.title} can't be read")
     if asset.kind == "erc20":
         # Held by a contract: only the runtime can look into it.
-        return int(await query_runtime_api(client, "CurrenciesApi", "free_balance", int(asset.id), account))
+        return int(
+            await query_runtime_api(client, "CurrenciesApi", "free_balance", int(asset.id), account)
+        )
     pallet, entry, keys = account_entry(await read_table(client), asset, account)
     row = await read_storage(client, pallet, entry, *keys)
     if asset.kind == "tokens":
@@ -131,11 +143,14 @@ async def free_balance(client: "Client", asset: "Asset", account: bytes) -> int:
 
 
 async def existential_deposit(client: "Client", asset: "Asset") -> int:
-    """Return the smallest balance of *asset* that an account can hold, raw; Inconclusive where the chain does not tell."""
+    """Return the smallest balance of *asset* that an account can hold, raw; Inconclusive where the
+    chain does not tell."""
     if asset.kind == "native":
         return await _native_deposit(client)
     if asset.kind not in _OF_HUBS and not asset.id.isdigit():
-        raise Inconclusive(f"the existential deposit of {asset.label} on {client.chain.title} can't be read")
+        raise Inconclusive(
+            f"the existential deposit of {asset.label} on {client.chain.title} can't be read"
+        )
     row = await read_details(client, asset)
     if row is None:
         raise Inconclusive(f"{client.chain.title} has no asset {asset.label}")
@@ -143,13 +158,15 @@ async def existential_deposit(client: "Client", asset: "Asset") -> int:
 
 
 async def is_sufficient(client: "Client", asset: "Asset") -> bool:
-    """Tell whether *asset* keeps an account on an Asset Hub alive by itself; Inconclusive where the chain does not tell."""
+    """Tell whether *asset* keeps an account on an Asset Hub alive by itself; Inconclusive where the
+    chain does not tell."""
     row = await read_details(client, asset) if asset.kind in _OF_HUBS else None
     return row is not None and bool(row["is_sufficient"])
 
 
 async def read_details(client: "Client", asset: "Asset") -> Any:
-    """Return the row of *asset*, which isn't native; None if the chain has no such asset, Inconclusive if it doesn't tell."""
+    """Return the row of *asset*, which isn't native; None if the chain has no such asset,
+    Inconclusive if it doesn't tell."""
     pallet, entry, keys = details_entry(await read_table(client), asset)
     return await read_storage(client, pallet, entry, *keys)
 

@@ -1,8 +1,9 @@
 """Whether a transaction does what its sender wants, proven before it is signed.
 
-A check is a list of rules, each in a module of its own; here the transaction is tried, and what they find is collected.
-The verdict rests on the beneficiary's credit on the last chain: `Complete` alone is also what a chain says where money is gone
-without a trace.  What no chain could prove is `unknown`, never `ok`.
+A check is a list of rules, each in a module of its own; here the transaction is tried, and what
+they find is collected. The verdict rests on the beneficiary's credit on the last chain: `Complete`
+alone is also what a chain says where money is gone without a trace.  What no chain could prove is
+`unknown`, never `ok`.
 """
 
 from collections.abc import Sequence
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 async def simulate(trial: Trial) -> Check:
     """Return the verdict on the call of *trial*, which is tried here.
 
-    If it isn't known to make a transfer, each account that its messages name must be credited in the end.
+    If it isn't known to make a transfer, each account that its messages name must be credited in
+    the end.
     """
     costs = CostCheck(trial)
     await _try(trial, costs)
@@ -85,13 +87,19 @@ async def _try(trial: Trial, costs: CostCheck | None = None) -> None:
         await check_para_ids_on_way(trial)
     for hop in trial.hops:
         if hop.failure:
-            lost = "; the assets sent would be trapped or lost there" if hop.message is not None else ""
+            lost = (
+                "; the assets sent would be trapped or lost there"
+                if hop.message is not None
+                else ""
+            )
             findings.refusals.append(f"{hop.failure}{lost}")
         elif hop.unknown:
             findings.unknowns.append(hop.unknown)
         elif hop.message is not None and hop.message.exported:
             findings.unknowns.append(
-                f"the bridge between {hop.message.origin.title} and {hop.chain.title} can't be simulated: the message was tried on {hop.chain.title} in the form in which it should arrive, minutes to hours after it is sent"
+                f"the bridge between {hop.message.origin.title} and {hop.chain.title} "
+                f"can't be simulated: the message was tried on {hop.chain.title} in the "
+                "form in which it should arrive, minutes to hours after it is sent"
             )
     list_holdings(trial)
 
@@ -137,7 +145,8 @@ async def _try_pending(trial: Trial) -> None:
         await _check_any_call(later)
         await _try_pending(later)
         findings.warnings.append(
-            f"the call of the multisig account {account} runs only after the last signatory approves it"
+            f"the call of the multisig account {account} runs only after the last "
+            "signatory approves it"
         )
         findings.add(later.findings, when=f"after all approvals, as the multisig account {account}")
         trial.ledgers += later.ledgers

@@ -1,8 +1,9 @@
-"""Trades of a call: what they bring in the next block, and whether their limits protect the one who signs.
+"""Trades of a call: what they bring in the next block, and whether their limits protect the one who
+signs.
 
-A dry run trades with the fees of the block that it runs on.  A sale by one trade in the Omnipool is quoted for the next
-block, to the last unit; of other trades the check says what they bring now, and at least.  An order at a price of its own
-is held against a quote.
+A dry run trades with the fees of the block that it runs on.  A sale by one trade in the Omnipool is
+quoted for the next block, to the last unit; of other trades the check says what they bring now, and
+at least.  An order at a price of its own is held against a quote.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
 #: Pools whose fees or weights change from block to block, also if nobody trades.
 _MOVING = frozenset(("Omnipool", "Stableswap", "LBP", "HSM"))
-#: The most by which other fees in the next block change a trade: the Omnipool takes up to 5.25 % (DynamicFees of Hydration).
+#: The most by which other fees in the next block change a trade: the Omnipool takes up to 5.25 %
+#: (DynamicFees of Hydration).
 _FEES = Fraction(6, 100)
 
 
@@ -54,7 +56,8 @@ async def try_trades(
 ) -> "list[DryRunResult]":
     """Return what *trace* tells of *call*, which holds *calls*.
 
-    If limits of trades fail by no more than fees, which the next block may lower, it is what the call does without limits.
+    If limits of trades fail by no more than fees, which the next block may lower, it is what the
+    call does without limits.
     """
     hops = await trace(call)
     trades = [trade for trade in _running(calls) if not trade.unprotected]
@@ -65,14 +68,17 @@ async def try_trades(
     if free[0].failure or not _moves(free[0].events):
         return hops
     if any(
-        now is None or _is_broken(trade, now, 1 + _FEES) for trade, now in zip(trades, found, strict=True)
+        now is None or _is_broken(trade, now, 1 + _FEES)
+        for trade, now in zip(trades, found, strict=True)
     ):
         return hops
     return free
 
 
 def _running(calls: Sequence[InnerCall]) -> list[Trade]:
-    return [trade for found in calls if found.runs and (trade := read_trade(found.call)) is not None]
+    return [
+        trade for found in calls if found.runs and (trade := read_trade(found.call)) is not None
+    ]
 
 
 def _moves(events: "Sequence[Event]") -> bool:
@@ -80,7 +86,8 @@ def _moves(events: "Sequence[Event]") -> bool:
 
 
 def _is_broken(trade: Trade, now: int, room: Fraction) -> bool:
-    """Tell whether a trade that brings *now*, or pays it, misses its limit also with this *room*."""
+    """Tell whether a trade that brings *now*, or pays it, misses its limit also with this
+    *room*."""
     return trade.limit * room < now if trade.buys else trade.limit > now * room
 
 
@@ -110,7 +117,8 @@ async def _check_trade(trial: "Trial", trade: Trade, now: int | None) -> None:
     await _doubt(trial, trade, now if exact is None else exact)
     if now is None:
         trial.findings.unknowns.append(
-            f"{await _say(trial, trade.call)}: the dry run doesn't show the trade, so its limit can't be compared with the price"
+            f"{await _say(trial, trade.call)}: the dry run doesn't show the trade, so its "
+            "limit can't be compared with the price"
         )
         return
     asset = _asset(trial, trade.variable)
@@ -122,19 +130,23 @@ async def _check_trade(trial: "Trial", trade: Trade, now: int | None) -> None:
         trial.findings.add_step(chain, f"{verb} about", asset, now)
         if _moves(trial.hops[0].events) and await _may_break(trial, trade, now):
             trial.findings.unknowns.append(
-                f"{await _say(trial, trade.call)}, and it {verb} {asset.amount(now)} now: with the fees of the next block it may fail, and you still pay the fee"
+                f"{await _say(trial, trade.call)}, and it {verb} {asset.amount(now)} now: "
+                "with the fees of the next block it may fail, and you still pay the fee"
             )
         return
     trial.findings.add_step(chain, verb, asset, exact)
     _correct(trial, asset, exact - now)
     if exact < trade.limit:
         trial.findings.refusals.append(
-            f"the swap buys {asset.amount(exact)} in the next block, less than its minimum of {asset.amount(trade.limit)}: it would fail, and you would still pay the fee"
+            f"the swap buys {asset.amount(exact)} in the next block, less than its minimum "
+            f"of {asset.amount(trade.limit)}: it would fail, and you would still pay the "
+            "fee"
         )
 
 
 async def _check_order(trial: "Trial", call: "Call") -> None:
-    """Judge what trades at a price that is set in it; each trade of a DCA may have a limit near the price before it."""
+    """Judge what trades at a price that is set in it; each trade of a DCA may have a limit near the
+    price before it."""
     stored = None
     if (call.pallet, call.method) in FILLS:
         with suppress(Inconclusive):
@@ -147,13 +159,16 @@ async def _check_order(trial: "Trial", call: "Call") -> None:
     if slippage is not None and slippage <= FAR_BELOW * 10_000:
         if order is not None and order.unprotected:
             trial.findings.warnings.append(
-                f"{await _say(trial, call)}: its slippage limits each trade to {percent(slippage)} % below the price of the block before, whatever that price is"
+                f"{await _say(trial, call)}: its slippage limits each trade to "
+                f"{percent(slippage)} % below the price of the block before, whatever that "
+                "price is"
             )
         return
     quote = None if order is None or order.buys else await _quote(trial, order)
     if order is None or (quote is None and not order.unprotected):
         trial.findings.unknowns.append(
-            f"{await _say(trial, call)}: what a swap would bring now isn't known, so this price can't be judged"
+            f"{await _say(trial, call)}: what a swap would bring now isn't known, so this "
+            "price can't be judged"
         )
     else:
         await _doubt(trial, order, None if quote is None else quote.amount_out)
@@ -164,12 +179,16 @@ async def _doubt(trial: "Trial", trade: Trade, now: int | None) -> None:
     said = await _say(trial, trade.call)
     asset = _asset(trial, trade.variable)
     if now and trade.unprotected:
-        said += f", instead of the {asset.amount(now)} that it would {'pay' if trade.buys else 'buy'} now"
+        said += (
+            f", instead of the {asset.amount(now)} that it would "
+            f"{'pay' if trade.buys else 'buy'} now"
+        )
     elif now and trade.buys and is_far_below(now, trade.limit):
         said += f", {trade.limit // now} times the {asset.amount(now)} that it would pay now"
     elif now and not trade.buys and is_far_below(trade.limit, now):
         said += (
-            f", {percent_below(trade.limit, now)} % below the {asset.amount(now)} that a swap would buy now"
+            f", {percent_below(trade.limit, now)} % below the {asset.amount(now)} that a swap "
+            "would buy now"
         )
     elif not trade.unprotected:
         return
@@ -201,7 +220,8 @@ async def _quote(trial: "Trial", trade: Trade) -> "Quote | None":
 
 
 async def _may_break(trial: "Trial", trade: Trade, now: int) -> bool:
-    """Tell whether a trade that brings *now*, or pays it, may miss its limit with the fees of the next block."""
+    """Tell whether a trade that brings *now*, or pays it, may miss its limit with the fees of the
+    next block."""
     if not _is_broken(trade, now, 1 - _FEES):
         return False
     room = TOLERANCE
@@ -242,4 +262,6 @@ def _asset(trial: "Trial", identity: Any) -> Asset:
 
 async def _say(trial: "Trial", call: "Call") -> str:
     chain, table = trial.chain, await trial.table()
-    return tell_call(call, chain, trial.assets, lambda named: table if named == chain else None).sentence
+    return tell_call(
+        call, chain, trial.assets, lambda named: table if named == chain else None
+    ).sentence

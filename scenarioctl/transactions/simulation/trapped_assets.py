@@ -1,4 +1,5 @@
-"""Assets that end in nobody's hands: left by a program, with who can claim them, or too little to be held."""
+"""Assets that end in nobody's hands: left by a program, with who can claim them, or too little to
+be held."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -24,18 +25,25 @@ def check_trapped_assets(trial: "Trial") -> None:
     for hop in trial.hops:
         for event in hop.events:
             if event.is_of_xcm("AssetsTrapped"):
-                trial.findings.refusals.append(say_trapped(trial.assets, hop.chain, event, trial.sender))
+                trial.findings.refusals.append(
+                    say_trapped(trial.assets, hop.chain, event, trial.sender)
+                )
                 for amount in _amounts_of(trial.assets, hop.chain, event.fields["assets"]):
                     if isinstance(amount, Amount):
-                        trial.findings.steps.append(Step(chain=hop.chain.name, what="trapped", amount=amount))
+                        trial.findings.steps.append(
+                            Step(chain=hop.chain.name, what="trapped", amount=amount)
+                        )
 
 
 def say_trapped(
     assets: "Assets", chain: "Chain", event: "Event", sender: bytes | None, block: int | None = None
 ) -> str:
-    """Return what *event* says was trapped on *chain*, and who can claim it; without the number of its *block*, that it would be."""
+    """Return what *event* says was trapped on *chain*, and who can claim it; without the number of
+    its *block*, that it would be."""
     what = describe_assets(assets, chain, event.fields["assets"])
-    claim = describe_claim(assets.registry, chain, event.pallet, event.fields["origin"], sender, block)
+    claim = describe_claim(
+        assets.registry, chain, event.pallet, event.fields["origin"], sender, block
+    )
     if block is None:
         return f"{what} would be trapped on {chain.title}: nobody would receive it. {claim}"
     return f"{what} trapped on {chain.title}: nobody received it. {claim}"
@@ -47,7 +55,8 @@ def describe_assets(assets: "Assets", chain: "Chain", versioned: Any) -> str:
 
 
 def _amounts_of(assets: "Assets", chain: "Chain", versioned: Any) -> "list[Amount | str]":
-    """Return the amounts in a VersionedAssets as *chain* has them; what can't be counted, in words."""
+    """Return the amounts in a VersionedAssets as *chain* has them; what can't be counted, in
+    words."""
     found: list[Amount | str] = []
     for item in next(iter(versioned.values())):
         place = write_location(item["id"])
@@ -72,7 +81,8 @@ def describe_claim(
     *,
     is_tried: bool = False,
 ) -> str:
-    """Return who can claim what was trapped on *chain*, and how: *block* is the number of the block in which it was.
+    """Return who can claim what was trapped on *chain*, and how: *block* is the number of the block
+    in which it was.
 
     *is_tried* tells that a dry run of the claim succeeded there.
     """
@@ -80,16 +90,26 @@ def describe_claim(
     if account is None:
         home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None
         name = home.title if home is not None else write_location(origin) or "its origin"
-        return f"Only the chain {name} itself can claim it, with a message that contains ClaimAsset."
+        return (
+            f"Only the chain {name} itself can claim it, with a message that contains ClaimAsset."
+        )
     who = "The sender" if account == sender else format_account(account, chain.ss58_prefix)
     if place == "0/Here":
         call = f"{pallet}.claim_assets"
-        command = f"scenarioctl xcm claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
-        return f"{who} {'can' if is_tried else 'may be able to'} claim it there with {command} ({call})."
+        command = (
+            f"scenarioctl xcm claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
+        )
+        return (
+            f"{who} {'can' if is_tried else 'may be able to'} claim it there with {command} "
+            f"({call})."
+        )
     home = chain_at(registry, chain, place) if place else None
     where = home.title if home is not None else place or "another chain"
     sending = "XcmPallet" if home is not None and home.role == "relay" else "PolkadotXcm"
-    return f"{who} can claim it only from {where}, with a message that contains ClaimAsset: with {sending}.send, if {where} lets accounts send messages."
+    return (
+        f"{who} can claim it only from {where}, with a message that contains ClaimAsset: with "
+        f"{sending}.send, if {where} lets accounts send messages."
+    )
 
 
 #: Assets of an Asset Hub: its events tell what is sent, and nothing of what goes with it.
@@ -107,8 +127,13 @@ async def check_dust(trial: "Trial") -> set[str]:
         asset, account = change.asset, change.account
         deposit = amount_of(asset, await existential_deposit(trial.clients(chain), asset))
         amount = amount_of(asset, change.value)
-        who = "the sender" if account == trial.sender else format_account(account, chain.ss58_prefix)
-        said = f"{who} loses {amount} on {chain.title}: the remaining balance is less than the existential deposit of {deposit}"
+        who = (
+            "the sender" if account == trial.sender else format_account(account, chain.ss58_prefix)
+        )
+        said = (
+            f"{who} loses {amount} on {chain.title}: the remaining balance is less than the "
+            f"existential deposit of {deposit}"
+        )
         if account == trial.sender:
             lost.add(asset.id)
             findings.lose(chain, "dust", amount, said)
@@ -120,7 +145,9 @@ async def check_dust(trial: "Trial") -> set[str]:
     )
     if closed:
         findings.losses.append(
-            f"the transaction closes the sender's account on {chain.title}, and its nonce restarts at 0: anyone can send the immortal transactions again that it signed before"
+            f"the transaction closes the sender's account on {chain.title}, and its nonce "
+            "restarts at 0: anyone can send the immortal transactions again that it "
+            "signed before"
         )
     return lost
 

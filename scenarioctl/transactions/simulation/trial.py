@@ -1,11 +1,17 @@
-"""A transaction that is tried on its chains: what every rule of the check reads, and where it puts what it finds."""
+"""A transaction that is tried on its chains: what every rule of the check reads, and where it puts
+what it finds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import located_accounts
-from scenarioctl.transactions.inner_calls import InnerCall, local_programs, named_accounts, walk_calls
+from scenarioctl.transactions.inner_calls import (
+    InnerCall,
+    local_programs,
+    named_accounts,
+    walk_calls,
+)
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
 from scenarioctl.transactions.simulation.credits import recognize_credit
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
@@ -36,7 +42,8 @@ class Trial:
     call: "Call"
     #: None if the call is not known to make one.
     transfer: "Transfer | None" = None
-    #: What leaves with a transfer to pay the fee on the way: an asset of the source, and the raw amount.
+    #: What leaves with a transfer to pay the fee on the way: an asset of the source, and the raw
+    #: amount.
     beside: "tuple[Asset, int] | None" = None
     #: What the transaction names to pay its own fee; None for nothing.
     fee_asset: "Asset | None" = None
@@ -63,7 +70,8 @@ class Trial:
 
     @property
     def beneficiary(self) -> bytes | None:
-        """The receiver that the caller named; None for a call that is not known to be a transfer."""
+        """The receiver that the caller named; None for a call that is not known to be a
+        transfer."""
         return None if self.transfer is None else self.transfer.beneficiary
 
     @property
@@ -80,8 +88,8 @@ class Trial:
     async def run(self, charge: "FeeCharge | None" = None, *, too_heavy: str = "") -> None:
         """Follow the call to where it ends, and read what it and its programs do on the way.
 
-        *charge* is the fee that is taken before it.  A call that is *too_heavy* isn't tried: that would take the chain as
-        long as it takes no block for.
+        *charge* is the fee that is taken before it.  A call that is *too_heavy* isn't tried: that
+        would take the chain as long as it takes no block for.
         """
         registry = self.assets.registry
         table = await self.table()
@@ -90,7 +98,9 @@ class Trial:
             self.hops = [DryRunResult(chain=self.chain, failure=too_heavy)]
         else:
             self.hops = await try_trades(
-                lambda call: trace_call(self.clients, registry, self.chain, call, self.sender, charge=charge),
+                lambda call: trace_call(
+                    self.clients, registry, self.chain, call, self.sender, charge=charge
+                ),
                 self.call,
                 self.calls,
                 table,
@@ -101,7 +111,9 @@ class Trial:
             self.recognized = recognize_credit(self.hops, self.transfer, self.assets)
         programs = [hop.message.program for hop in self.hops if hop.message is not None]
         named = {*named_accounts(self.call, table), *located_accounts(programs)}
-        named |= {each for known in named if len(known) == 20 for each in accounts_of_address(known)}
+        named |= {
+            each for known in named if len(known) == 20 for each in accounts_of_address(known)
+        }
         self.named = frozenset(named)
         self.named_on = gives_to_places(self.instructions)
         self.ledgers = [await read_ledger(self, hop) for hop in self.hops]

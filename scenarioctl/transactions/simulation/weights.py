@@ -1,7 +1,7 @@
 """The weight of a transaction: whether a block takes so much, and what of its fee is refunded.
 
-A transaction that is too heavy for a block is never included, and costs nothing.  A fee is quoted for more weight than the call
-uses if it names a weight or may do less: the chain refunds the rest.
+A transaction that is too heavy for a block is never included, and costs nothing.  A fee is quoted
+for more weight than the call uses if it names a weight or may do less: the chain refunds the rest.
 """
 
 from collections.abc import Mapping
@@ -36,14 +36,24 @@ def explain_overweight(table: "RuntimeTable", chain: "Chain", info: Mapping[str,
     try:
         limits = table.constant("System", "BlockWeights")["per_class"][str(info["class"]).lower()]
     except (InvalidRequest, KeyError):
-        raise Inconclusive(f"the weight limit of a transaction on {chain.title} could not be read") from None
+        raise Inconclusive(
+            f"the weight limit of a transaction on {chain.title} could not be read"
+        ) from None
     limit, weight = limits["max_extrinsic"], info["weight"]
     if limit is None:
         return ""
     if weight["ref_time"] > limit["ref_time"]:
-        return f"the transaction is too heavy for a block of {chain.title}: it takes {_seconds(weight)} of computing time, and the limit of a transaction is {_seconds(limit)}. Split it"
+        return (
+            f"the transaction is too heavy for a block of {chain.title}: it takes "
+            f"{_seconds(weight)} of computing time, and the limit of a transaction is "
+            f"{_seconds(limit)}. Split it"
+        )
     if weight["proof_size"] > limit["proof_size"]:
-        return f"the transaction is too heavy for a block of {chain.title}: its proof takes {weight['proof_size']} bytes, and the limit of a transaction is {limit['proof_size']}. Split it"
+        return (
+            f"the transaction is too heavy for a block of {chain.title}: its proof takes "
+            f"{weight['proof_size']} bytes, and the limit of a transaction is "
+            f"{limit['proof_size']}. Split it"
+        )
     return ""
 
 
@@ -71,11 +81,15 @@ async def explain_bound(
         return f"{why}: the chain refunds what isn't used"
     if taken >= fee.amount:
         return ""
-    return f"{why}: about {amount_of(fee.currency.asset, taken)} of it is taken, and the rest is refunded"
+    return (
+        f"{why}: about {amount_of(fee.currency.asset, taken)} of it is taken, and the rest is "
+        "refunded"
+    )
 
 
 def _names_weight(table: "RuntimeTable", call: "Call") -> bool:
-    """Tell whether *call*, or a call inside it, has an argument that is a weight or an amount of gas."""
+    """Tell whether *call*, or a call inside it, has an argument that is a weight or an amount of
+    gas."""
     return any(
         field.name == "gas_limit" or table.types[field.type_id][0].endswith("::Weight")
         for inner in walk_calls(call, table)
@@ -86,7 +100,8 @@ def _names_weight(table: "RuntimeTable", call: "Call") -> bool:
 async def _fee_taken(
     client: "Client", call: "Call", info: Mapping[str, Any], spent: Mapping[str, Any] | None
 ) -> int:
-    """Return what remains of the fee of *info*, raw, once the weight that *call* doesn't use is refunded.
+    """Return what remains of the fee of *info*, raw, once the weight that *call* doesn't use is
+    refunded.
 
     Inconclusive if the chain doesn't tell.
     Source: `compute_actual_fee` of pallet-transaction-payment of polkadot-sdk, read 2026-11-24.
@@ -107,7 +122,10 @@ async def _fee_taken(
     )
     if own["weight"] == used:
         return fee
-    left = {name: max(value - own["weight"][name] + used[name], 0) for name, value in info["weight"].items()}
+    left = {
+        name: max(value - own["weight"][name] + used[name], 0)
+        for name, value in info["weight"].items()
+    }
     quoted, needed = [
         int(await query_runtime_api(client, "TransactionPaymentApi", "query_weight_to_fee", weight))
         for weight in (info["weight"], left)

@@ -1,4 +1,5 @@
-"""What chains charge for XCM messages: for executing one, and for delivering it to the next chain."""
+"""What chains charge for XCM messages: for executing one, and for delivering it to the next
+chain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ async def query_weight(client: "Client", message: Any) -> Any:
 
 
 async def execution_fees(client: "Client", message: XcmMessage, weight: Any) -> list[HopFee]:
-    """Return what the destination takes for the *weight* of *message*; nothing where that is not bought."""
+    """Return what the destination takes for the *weight* of *message*; nothing where that is not
+    bought."""
     asset, _ = _payment(message.program)
     return await _price(client, message.version, asset, weight)
 
@@ -51,13 +53,18 @@ async def program_fees(client: "Client", versioned: Mapping[str, Any]) -> list[H
 
 
 def _payment(program: Sequence[Any]) -> tuple[Any, Any]:
-    """Return in what *program* pays for its weight, None if it doesn't, and the weight that it buys, None for its own."""
+    """Return in what *program* pays for its weight, None if it doesn't, and the weight that it
+    buys, None for its own."""
     instructions = dict(read_instruction(item) for item in reversed(program))
     if "BuyExecution" in instructions:
         bought = instructions["BuyExecution"]
         limit = bought["weight_limit"]
         return bought["fees"]["id"], limit["Limited"] if isinstance(limit, Mapping) else limit
-    return (instructions["PayFees"]["asset"]["id"], None) if "PayFees" in instructions else (None, None)
+    return (
+        (instructions["PayFees"]["asset"]["id"], None)
+        if "PayFees" in instructions
+        else (None, None)
+    )
 
 
 async def _price(client: "Client", version: int, asset: Any, weight: Any) -> list[HopFee]:
@@ -76,7 +83,8 @@ async def delivery_fees(client: "Client", message: XcmMessage) -> list[HopFee]:
 async def query_delivery(
     client: "Client", destination: Mapping[str, Any], message: Any, version: int
 ) -> list[HopFee]:
-    """Return what the chain takes for delivering a VersionedXcm to a VersionedLocation; *version* is that of XCM."""
+    """Return what the chain takes for delivering a VersionedXcm to a VersionedLocation; *version*
+    is that of XCM."""
     # Newer runtimes want to know in which asset.
     here = {"parents": 0 if client.chain.role == "relay" else 1, "interior": "Here"}
     asset = {f"V{version}": {"Concrete": here} if version == 3 else here}
@@ -84,7 +92,9 @@ async def query_delivery(
         client, "XcmPaymentApi", "query_delivery_fees", destination, message, newer=(asset,)
     )
     items = next(iter(answer.values()))
-    return [_fee(client.chain, "delivery", item["id"], int(item["fun"]["Fungible"])) for item in items]
+    return [
+        _fee(client.chain, "delivery", item["id"], int(item["fun"]["Fungible"])) for item in items
+    ]
 
 
 def _fee(chain: "Chain", what: str, asset: Any, amount: int) -> HopFee:
@@ -95,7 +105,9 @@ def _fee(chain: "Chain", what: str, asset: Any, amount: int) -> HopFee:
 async def weight_fee(client: "Client", weight: Any, asset: Mapping[str, Any]) -> int:
     """Return what the chain asks for *weight* in a VersionedAssetId."""
     return int(
-        await query_runtime_api_result(client, "XcmPaymentApi", "query_weight_to_asset_fee", weight, asset)
+        await query_runtime_api_result(
+            client, "XcmPaymentApi", "query_weight_to_asset_fee", weight, asset
+        )
     )
 
 
@@ -108,7 +120,8 @@ async def accepts_fees_in(client: "Client", version: int, place: str) -> bool:
 
 
 async def quote_message(client: "Client", message: Mapping[str, Any]) -> int:
-    """Return what the chain would take now for executing a VersionedXcm, in the asset that it buys execution with."""
+    """Return what the chain would take now for executing a VersionedXcm, in the asset that it buys
+    execution with."""
     version, instructions = next(iter(message.items()))
     bought = next(item["BuyExecution"] for item in instructions if "BuyExecution" in item)
     weight = await query_weight(client, message)

@@ -1,7 +1,9 @@
-"""Find out whether the messages of a transaction were executed on the chains that they were sent to, and which assets they trapped.
+"""Find out whether the messages of a transaction were executed on the chains that they were sent
+to, and which assets they trapped.
 
-pallet-xcm keeps a count for each hash, blake2b-256 of the origin and the assets, both in the version of XCM that the runtime
-writes (polkadot-sdk, pallet_xcm: `DropAssets::drop_assets`, read 2026-11-23).  Its event names all three.
+pallet-xcm keeps a count for each hash, blake2b-256 of the origin and the assets, both in the
+version of XCM that the runtime writes (polkadot-sdk, pallet_xcm: `DropAssets::drop_assets`, read
+2026-11-23).  Its event names all three.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
 
 #: Blocks of a destination that are searched at a time.
 AT_ONCE = 64
-#: Blocks of a destination after which a message is not looked for any more: an hour of the fastest chains.
+#: Blocks of a destination after which a message is not looked for any more: an hour of the fastest
+#: chains.
 MOST = 1800
 #: Seconds between the blocks of the fastest chains, and blocks that are searched besides.
 _FASTEST = 2
@@ -67,18 +70,23 @@ class Arrival(TypedDict):
     received: NotRequired[list[HoldingAnswer]]
     #: How many endpoints say that it arrived, or failed; absent before.
     asked: NotRequired[int]
-    #: The first block that was searched, and the last one that can't change any more; absent before the first search.
+    #: The first block that was searched, and the last one that can't change any more; absent before
+    #: the first search.
     first: NotRequired[int]
     searched: NotRequired[int]
 
 
 def expect_arrivals(messages: Sequence[SentMessage], *, is_followed: bool) -> list[Arrival]:
-    """Return what is known of *messages* as they are sent; they are looked for only if *is_followed*."""
+    """Return what is known of *messages* as they are sent; they are looked for only if
+    *is_followed*."""
     found = []
     for message in messages:
         reason = ""
         if message.place.startswith("2/GlobalConsensus("):
-            reason = f"It crosses the bridge to {message.title or message.place}, which takes minutes to hours, and isn't followed there."
+            reason = (
+                f"It crosses the bridge to {message.title or message.place}, which takes "
+                "minutes to hours, and isn't followed there."
+            )
         elif not message.chain:
             reason = f"It went to {message.place}, which is not a chain of the registry."
         elif not message.id:
@@ -116,7 +124,9 @@ class MessageSender:
     seconds: float
 
 
-async def look_for(client: "Client", arrival: Arrival, sender: MessageSender, *, assets: "Assets") -> Arrival:
+async def look_for(
+    client: "Client", arrival: Arrival, sender: MessageSender, *, assets: "Assets"
+) -> Arrival:
     """Return *arrival* as the destination shows it now."""
     heads = await read_heads(client)
     first = arrival.get("first")
@@ -127,7 +137,10 @@ async def look_for(client: "Client", arrival: Arrival, sender: MessageSender, *,
                 **arrival,
                 "state": "unknown",
                 "settled": True,
-                "reason": f"It was sent too long ago to be looked for in the blocks of {client.chain.title}.",
+                "reason": (
+                    "It was sent too long ago to be looked for in the blocks of "
+                    f"{client.chain.title}."
+                ),
             }
         first = max(heads.best - back, 1)
     searched = arrival.get("searched", first - 1)
@@ -137,7 +150,9 @@ async def look_for(client: "Client", arrival: Arrival, sender: MessageSender, *,
         known["reason"] = ""
     async with aclosing(read_blocks(client, range(searched + 1, last + 1))) as blocks:
         async for number, events in blocks:
-            outcome = _find_outcome(events, arrival["id"], _Place(client.chain, sender, assets, number))
+            outcome = _find_outcome(
+                events, arrival["id"], _Place(client.chain, sender, assets, number)
+            )
             if outcome is None:
                 continue
             known["state"], known["reason"], own = outcome
@@ -165,7 +180,8 @@ async def confirm_arrival(
     *,
     assets: "Assets",
 ) -> Arrival:
-    """Return *known*, the arrival that *client* tells of, as far as a second endpoint tells the same; *before* is what was known.
+    """Return *known*, the arrival that *client* tells of, as far as a second endpoint tells the
+    same; *before* is what was known.
 
     What only one of them tells is not said: the message is waited for.
     """
@@ -187,19 +203,37 @@ async def confirm_arrival(
     except (ChainUnreachable, ChainRefused):
         return {**known, "asked": 1}
     if there["state"] == "waiting":
-        reason = f"{client.endpoint} says that it {known['state']} in block {number}, and {second.endpoint} doesn't say so yet."
-        return {**known, "state": "waiting", "settled": False, "block_number": None, "reason": reason}
+        reason = (
+            f"{client.endpoint} says that it {known['state']} in block {number}, and "
+            f"{second.endpoint} doesn't say so yet."
+        )
+        return {
+            **known,
+            "state": "waiting",
+            "settled": False,
+            "block_number": None,
+            "reason": reason,
+        }
     told = ("state", "block_number", "reason", "received")
     if [there.get(name) for name in told] != [known.get(name) for name in told]:
         reason = (
-            f"{client.endpoint} says that it {known['state']} in block {number}, and {second.endpoint} that it"
+            f"{client.endpoint} says that it {known['state']} in block {number}, and "
+            f"{second.endpoint} that it"
             f" {there['state']} in block {there['block_number']}: one of them is wrong."
         )
-        return {**known, "state": "unknown", "settled": False, "block_number": None, "reason": reason}
+        return {
+            **known,
+            "state": "unknown",
+            "settled": False,
+            "block_number": None,
+            "reason": reason,
+        }
     return {**known, "settled": known["settled"] and there["settled"], "asked": 2}
 
 
-async def read_blocks(client: "Client", numbers: range) -> AsyncGenerator[tuple[int, list[Event]], None]:
+async def read_blocks(
+    client: "Client", numbers: range
+) -> AsyncGenerator[tuple[int, list[Event]], None]:
     """Yield number and events of each block, in their order."""
     for start in range(0, len(numbers), _FETCHED):
         for found in await _read_some(client, numbers[start : start + _FETCHED]):
@@ -239,18 +273,23 @@ class _Place:
         if source.role == "relay":
             return "Parent"
         return (
-            {"Ump": {"Para": source.para_id}} if self.chain.role == "relay" else {"Sibling": source.para_id}
+            {"Ump": {"Para": source.para_id}}
+            if self.chain.role == "relay"
+            else {"Sibling": source.para_id}
         )
 
     def say_trapped(self, events: Sequence[Event]) -> str:
         account, block = self.sender.account, self.number
-        return " ".join(say_trapped(self.assets, self.chain, event, account, block) for event in events)
+        return " ".join(
+            say_trapped(self.assets, self.chain, event, account, block) for event in events
+        )
 
 
 def _find_outcome(
     events: Sequence[Event], id: str, place: _Place
 ) -> tuple[Literal["waiting", "arrived", "failed"], str, Sequence[Event]] | None:
-    """Return what a block's *events* tell of the message *id*, and which are its own; None if they tell nothing."""
+    """Return what a block's *events* tell of the message *id*, and which are its own; None if they
+    tell nothing."""
     trapped: list[Event] = []
     begin = 0
     for number, event in enumerate(events):
@@ -260,18 +299,24 @@ def _find_outcome(
             continue
         name = place.chain.title
         # Anybody can give a message this id, but not send it in the name of the chain.
-        if message_id(event.fields.get("id")) == id and event.fields.get("origin") == place.origin():
+        if (
+            message_id(event.fields.get("id")) == id
+            and event.fields.get("origin") == place.origin()
+        ):
             if event.name == "Processed" and event.fields["success"]:
                 return "arrived", place.say_trapped(trapped), events[begin:number]
             if event.name == "Processed":
-                reason = place.say_trapped(trapped) or f"{name} executed the message, and it failed."
+                reason = (
+                    place.say_trapped(trapped) or f"{name} executed the message, and it failed."
+                )
                 return "failed", reason, events[begin:number]
             if event.name == "ProcessingFailed":
                 return "failed", f"{name} could not process the message: {_error(event)}.", ()
             if event.name == "OverweightEnqueued":
                 return (
                     "waiting",
-                    f"The message needs too much weight for a block of {name}. Somebody must execute it there with"
+                    f"The message needs too much weight for a block of {name}. Somebody "
+                    "must execute it there with"
                     " MessageQueue.execute_overweight.",
                     (),
                 )
@@ -294,9 +339,11 @@ class AssetTrap:
     number: int
     #: The event itself: `hash`, `origin` and `assets` are its fields.
     event: "Event"
-    #: How many times the same assets of the same origin are in the trap now; 0 if they were claimed.
+    #: How many times the same assets of the same origin are in the trap now; 0 if they were
+    #: claimed.
     count: int
-    #: Whether the hash follows from the origin and the assets, in the versions that the runtime reads now.
+    #: Whether the hash follows from the origin and the assets, in the versions that the runtime
+    #: reads now.
     proven: bool
 
     @property
@@ -306,17 +353,20 @@ class AssetTrap:
 
     @property
     def claimant(self) -> bytes | None:
-        """The account of the chain itself that may claim them there; None if they are gone, or no such account's.
+        """The account of the chain itself that may claim them there; None if they are gone, or no
+        such account's.
 
-        That the chain lets it claim them, only a dry run tells (`try_claims`): the trap hashes the network of its origin
-        too, which a runtime may leave out or write for its signers, and metadata doesn't tell which.
+        That the chain lets it claim them, only a dry run tells (`try_claims`): the trap hashes the
+        network of its origin too, which a runtime may leave out or write for its signers, and
+        metadata doesn't tell which.
         """
         place, account = split_account(self.event.fields["origin"])
         return account if self.count and self.proven and place == "0/Here" else None
 
 
 def trap_hash(table: "RuntimeTable", pallet: str, origin: Any, assets: Any) -> bytes | None:
-    """Return the hash under which the trap keeps *assets*, a VersionedAssets, of *origin*, a Location.
+    """Return the hash under which the trap keeps *assets*, a VersionedAssets, of *origin*, a
+    Location.
 
     None if *table* has no such versions.
     """
@@ -331,8 +381,11 @@ def trap_hash(table: "RuntimeTable", pallet: str, origin: Any, assets: Any) -> b
     return blake2b(data, digest_size=32).digest()
 
 
-async def find_traps(client: "Client", numbers: range, account: bytes | None = None) -> list[AssetTrap]:
-    """Return what was trapped in the blocks with *numbers*, in their order; with *account*, only what it can claim from anywhere."""
+async def find_traps(
+    client: "Client", numbers: range, account: bytes | None = None
+) -> list[AssetTrap]:
+    """Return what was trapped in the blocks with *numbers*, in their order; with *account*, only
+    what it can claim from anywhere."""
     found: list[tuple[int, Event]] = []
     async for number, events in read_blocks(client, numbers):
         found += [
@@ -352,13 +405,21 @@ async def find_traps(client: "Client", numbers: range, account: bytes | None = N
 
 
 async def try_claims(
-    clients: "Clients", registry: "Registry", chain: "Chain", traps: Sequence[AssetTrap], *, most: int
+    clients: "Clients",
+    registry: "Registry",
+    chain: "Chain",
+    traps: Sequence[AssetTrap],
+    *,
+    most: int,
 ) -> dict[str, "DryRunResult"]:
-    """Return what claims of the first *most* different *traps* by their claimants would do on *chain* now, by hash."""
+    """Return what claims of the first *most* different *traps* by their claimants would do on
+    *chain* now, by hash."""
     tried: dict[str, DryRunResult] = {}
     for trap in traps:
         if trap.claimant is not None and trap.hash not in tried and len(tried) < most:
-            claim = build_claim(chain, trap.event.pallet, trap.event.fields["assets"], trap.claimant)
+            claim = build_claim(
+                chain, trap.event.pallet, trap.event.fields["assets"], trap.claimant
+            )
             tried[trap.hash] = await try_claim(clients, registry, chain, trap, claim)
     return tried
 
@@ -366,7 +427,8 @@ async def try_claims(
 async def try_claim(
     clients: "Clients", registry: "Registry", chain: "Chain", trap: AssetTrap, claim: "Call"
 ) -> "DryRunResult":
-    """Return what *claim* by the claimant of *trap* would do on *chain* now: a failure if it claims nothing, or others."""
+    """Return what *claim* by the claimant of *trap* would do on *chain* now: a failure if it claims
+    nothing, or others."""
     if trap.claimant is None:
         raise ValueError(f"no account claims {trap.hash}")
     result = await try_call(clients, registry, chain, claim, trap.claimant)
@@ -378,11 +440,15 @@ async def try_claim(
     )
     if result.failure or result.unknown:
         return result
-    if any(event.pallet == trap.event.pallet and event.name == "AssetsTrapped" for event in result.events):
+    if any(
+        event.pallet == trap.event.pallet and event.name == "AssetsTrapped"
+        for event in result.events
+    ):
         return replace(result, failure=f"{chain.title} traps assets again")
     if claimed:
         return result
-    # The same assets in the name of the same account, whose origin has its network once and once not.
+    # The same assets in the name of the same account, whose origin has its network once and once
+    # not.
     return replace(result, failure=f"{chain.title} takes them from another entry of the trap")
 
 

@@ -1,4 +1,5 @@
-"""Blocks, and what a transaction did in the one that includes it: its outcome, its fee, and the XCM messages that it sent.
+"""Blocks, and what a transaction did in the one that includes it: its outcome, its fee, and the XCM
+messages that it sent.
 
 Its events tell where a message goes, and by which id the destination will know it.
 """
@@ -54,15 +55,20 @@ async def read_heads(client: "Client") -> Heads:
     final, best = await client.call_many([("chain_getFinalizedHead", ()), ("chain_getHeader", ())])
     if not isinstance(final, str):
         # Without a hash the question below would be about the best block.
-        raise ChainUnreachable(f"{client.endpoint} returned no finalized head: {shorten(final, 80)}")
+        raise ChainUnreachable(
+            f"{client.endpoint} returned no finalized head: {shorten(final, 80)}"
+        )
     return Heads(best=client.read_number(best), finalized=await client.number_of(final))
 
 
 async def read_block_hashes(client: "Client", numbers: Iterable[int]) -> list[str]:
-    """Return the hashes of the blocks with *numbers*; ChainUnreachable if the node doesn't have all of them."""
+    """Return the hashes of the blocks with *numbers*; ChainUnreachable if the node doesn't have all
+    of them."""
     blocks = await client.call_many([("chain_getBlockHash", (number,)) for number in numbers])
     if not all(isinstance(block, str) for block in blocks):
-        raise ChainUnreachable(f"{client.endpoint} returned no hash of a block: {shorten(blocks, 200)}")
+        raise ChainUnreachable(
+            f"{client.endpoint} returned no hash of a block: {shorten(blocks, 200)}"
+        )
     return blocks
 
 
@@ -76,7 +82,8 @@ class SentMessage:
     title: str = ""
     #: Where it goes, as text.
     place: str
-    #: 0x hex: what `MessageQueue.Processed` calls it there.  It is the topic of the message, else its hash.
+    #: 0x hex: what `MessageQueue.Processed` calls it there.  It is the topic of the message, else
+    #: its hash.
     id: str
     #: Names of chains that its program sends something on to.
     onward: tuple[str, ...] = ()
@@ -84,13 +91,19 @@ class SentMessage:
     receivers: tuple[str, ...] = ()
 
 
-def find_messages(registry: "Registry", chain: "Chain", events: Sequence[Event]) -> Iterator[SentMessage]:
+def find_messages(
+    registry: "Registry", chain: "Chain", events: Sequence[Event]
+) -> Iterator[SentMessage]:
     """Give the messages that a transaction on *chain* sent, by its *events*."""
-    told = [event for event in events if event.is_of_xcm("Sent") and isinstance(event.fields, Mapping)]
+    told = [
+        event for event in events if event.is_of_xcm("Sent") and isinstance(event.fields, Mapping)
+    ]
     for event in told:
         place = write_location(event.fields["destination"])
         destination = chain_at(registry, chain, place) if place else None
-        passed = list(walk_program(event.fields["message"], registry, chain=destination, origin=chain))
+        passed = list(
+            walk_program(event.fields["message"], registry, chain=destination, origin=chain)
+        )
         yield SentMessage(
             chain=destination.name if destination is not None else "",
             title=destination.title if destination is not None else "",
@@ -151,7 +164,8 @@ _CURRENCIES = "MultiTransactionPayment"
 #: Characters of an extrinsic that sets the time, at most.
 _TIME_SET = 40
 _FEE_PAID = "TransactionPayment.TransactionFeePaid"
-#: Events of a currency that an account pays and gets: the field that names it ("" for the native asset).
+#: Events of a currency that an account pays and gets: the field that names it ("" for the native
+#: asset).
 _WITHDRAWN = {
     "Balances.Withdraw": "",
     "Tokens.Withdrawn": "currency_id",
@@ -183,13 +197,15 @@ class Inclusion:
     fee_paid_in: Amount | None = None
     #: What its signer has less by it, fees included; None if that isn't known.
     left: tuple[Amount, ...] | None = None
-    #: What its signer, and the accounts that its call names, have more by it on its chain; None if that isn't known.
+    #: What its signer, and the accounts that its call names, have more by it on its chain; None if
+    #: that isn't known.
     received: tuple[HoldingAnswer, ...] | None = None
     #: What its signer paid for delivering messages.
     delivery: tuple[Amount, ...] = ()
     #: When its block was made, in milliseconds since 1970; None if the block doesn't tell.
     time: int | None = None
-    #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it left trapped.
+    #: What went wrong inside a call that succeeded: of a batch, a proxy, a multisig; and what it
+    #: left trapped.
     inner: tuple[str, ...] = ()
     #: The messages that it sent to other chains.
     messages: tuple[SentMessage, ...] = ()
@@ -207,11 +223,15 @@ async def read_inclusion(
     number, extrinsics = read_block(client, answer, block_hash)
     index = find_extrinsic(extrinsics, hash)
     if index is None:
-        raise ChainUnreachable(f"{client.endpoint} returned block {block_hash} without the transaction")
+        raise ChainUnreachable(
+            f"{client.endpoint} returned block {block_hash} without the transaction"
+        )
     records = read_events(client, table, raw)
     values = [record["event"] for record in records if record["phase"] == {"ApplyExtrinsic": index}]
     event_type = next(
-        field[1] for field in table.types[table.types[key.entry.value_type][3]][3] if field[0] == "event"
+        field[1]
+        for field in table.types[table.types[key.entry.value_type][3]][3]
+        if field[0] == "event"
     )
     writer = ValueWriter(table, client.chain)
     events = [read_event(value) for value in values]
@@ -225,7 +245,9 @@ async def read_inclusion(
         events=tuple(writer.value(event_type, value) for value in values),
         **_read_fees(client.chain, assets, events, chosen=_CURRENCIES in table.pallets),
         left=losses(events, client.chain, assets, account),
-        received=None if unread_events(events) else tuple(gains(events, client.chain, assets, concerned)),
+        received=None
+        if unread_events(events)
+        else tuple(gains(events, client.chain, assets, concerned)),
         delivery=_read_delivery(events, client.chain, assets, account),
         time=_read_time(table, extrinsics),
         error=_failure(table, events),
@@ -250,7 +272,8 @@ def losses(
 def gains(
     events: Sequence[Event], chain: "Chain", assets: "Assets", receivers: Collection[str]
 ) -> list[HoldingAnswer]:
-    """Return what *receivers*, accounts in 0x hex, get by *events* of *chain*; nothing if that isn't known."""
+    """Return what *receivers*, accounts in 0x hex, get by *events* of *chain*; nothing if that
+    isn't known."""
     if unread_events(events):
         return []
     return [
@@ -265,7 +288,8 @@ def gains(
 
 
 def _named_accounts(table: "RuntimeTable", extrinsic: str) -> Iterator[str]:
-    """Give what may be an account in the call of *extrinsic*, in 0x hex: each field as long as one."""
+    """Give what may be an account in the call of *extrinsic*, in 0x hex: each field as long as
+    one."""
     try:
         values: list[Any] = [decode_extrinsic(table, from_hex(extrinsic) or b"").call.args]
     except InvalidRequest:
@@ -289,7 +313,9 @@ def _read_delivery(
     if account is None:
         return ()
     paid = paid_for_delivery(events, account, chain)
-    found = ((assets.at(chain, seen_from(place, chain.para_id)), value) for place, value in paid.items())
+    found = (
+        (assets.at(chain, seen_from(place, chain.para_id)), value) for place, value in paid.items()
+    )
     return tuple(amount_of(asset, value) for asset, value in found if asset is not None and value)
 
 
@@ -306,7 +332,8 @@ def _read_time(table: "RuntimeTable", extrinsics: Sequence[str]) -> int | None:
 
 
 def find_extrinsic(extrinsics: Sequence[Any], hash: str) -> int | None:
-    """Return the place of the extrinsic with *hash* among those of a block, in 0x hex; None if it isn't there."""
+    """Return the place of the extrinsic with *hash* among those of a block, in 0x hex; None if it
+    isn't there."""
     for index, each in enumerate(extrinsics):
         if isinstance(each, str) and extrinsic_hash(from_hex(each) or b"") == hash:
             return index
@@ -319,7 +346,9 @@ def read_events(client: "Client", table: "RuntimeTable", raw: Any) -> list[Any]:
     try:
         records: list[Any] = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
     except (TypeError, ValueError, InvalidRequest):
-        raise ChainUnreachable(f"{client.endpoint} returned unreadable events: {shorten(raw, 80)}") from None
+        raise ChainUnreachable(
+            f"{client.endpoint} returned unreadable events: {shorten(raw, 80)}"
+        ) from None
     return records
 
 
@@ -335,7 +364,8 @@ def _read_fees(
 ) -> dict[str, Any]:
     """Return the fields `fee` and `fee_paid_in` of an Inclusion.
 
-    With *chosen*, accounts choose the currency of their fees, and `TransactionFeePaid` tells no currency.
+    With *chosen*, accounts choose the currency of their fees, and `TransactionFeePaid` tells no
+    currency.
     """
     fee, paid = None, None
     told = False
@@ -356,10 +386,11 @@ def _read_fees(
 
 
 def _withdrawn_fee(events: Sequence[Event]) -> tuple[int | None, int] | None:
-    """Return the currency that paid the fee, None for the native one, and the amount; None if the events don't tell.
+    """Return the currency that paid the fee, None for the native one, and the amount; None if the
+    events don't tell.
 
-    The chain withdraws the fee before all else, returns what is too much of it after the call, and last gives the rest
-    to its treasury.
+    The chain withdraws the fee before all else, returns what is too much of it after the call, and
+    last gives the rest to its treasury.
     """
     end = next(place for place, event in enumerate(events) if str(event) == _FEE_PAID)
     payer = events[end].fields["who"]
@@ -398,7 +429,8 @@ def _inner_failures(
 
 
 def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int) -> Amount | None:
-    """Return a fee that was paid in the asset *identity*; None for the native one, whose fee another event tells."""
+    """Return a fee that was paid in the asset *identity*; None for the native one, whose fee
+    another event tells."""
     asset = assets.named(chain, identity)
     if asset is not None:
         return None if asset.kind == "native" else amount_of(asset, value)
@@ -408,16 +440,22 @@ def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int)
 
 
 def read_block(client: "Client", answer: Any, block_hash: str) -> tuple[int, list[str]]:
-    """Return number and extrinsics, in 0x hex, of the block with the hash *block_hash*; ChainUnreachable if they aren't its own."""
+    """Return number and extrinsics, in 0x hex, of the block with the hash *block_hash*;
+    ChainUnreachable if they aren't its own."""
     block = answer.get("block") if isinstance(answer, Mapping) else None
     extrinsics = block.get("extrinsics") if isinstance(block, Mapping) else None
     data = [from_hex(each) for each in extrinsics] if isinstance(extrinsics, list) else [None]
     if not isinstance(block, Mapping) or not isinstance(extrinsics, list) or None in data:
-        raise ChainUnreachable(f"{client.endpoint} returned an unreadable block: {shorten(answer, 200)}")
-    number = client.check_header(block.get("header"), block_hash)
-    if block["header"]["extrinsicsRoot"] not in extrinsics_roots([each for each in data if each is not None]):
         raise ChainUnreachable(
-            f"{client.endpoint} returned other transactions for block {number} of {client.chain.title} than the block has"
+            f"{client.endpoint} returned an unreadable block: {shorten(answer, 200)}"
+        )
+    number = client.check_header(block.get("header"), block_hash)
+    if block["header"]["extrinsicsRoot"] not in extrinsics_roots(
+        [each for each in data if each is not None]
+    ):
+        raise ChainUnreachable(
+            f"{client.endpoint} returned other transactions for block {number} of "
+            f"{client.chain.title} than the block has"
         )
     return number, extrinsics
 

@@ -1,7 +1,7 @@
 """Submit a signed extrinsic once, and follow it into a block.
 
-Nothing here sends twice.  If the answer is lost, the error says that it may have been sent, and how to find out.  To explain another error of
-a node that refuses a transaction, add a row.
+Nothing here sends twice.  If the answer is lost, the error says that it may have been sent, and how
+to find out.  To explain another error of a node that refuses a transaction, add a row.
 """
 
 import json
@@ -25,13 +25,17 @@ if TYPE_CHECKING:
 #: The pool holds the very same bytes.
 ALREADY_IMPORTED = 1013
 
-#: Words of a runtime's `InvalidTransaction`, as nodes spell it out and as its variant's name in JSON; what it means.
+#: Words of a runtime's `InvalidTransaction`, as nodes spell it out and as its variant's name in
+#: JSON; what it means.
 _INVALID = (
     (("outdated", '"stale"'), "its nonce is already used"),
     (("valid in the future", '"future"'), "its nonce is ahead of the account's next one"),
     (
         ("bad signature", '"badproof"'),
-        "its signature does not match this chain, its runtime or the transaction: make a new payload and sign that",
+        (
+            "its signature does not match this chain, its runtime or the transaction: make a "
+            "new payload and sign that"
+        ),
     ),
     (
         ("inability to pay", '"payment"'),
@@ -39,15 +43,27 @@ _INVALID = (
     ),
     (
         ("ancient birth block", '"ancientbirthblock"'),
-        "its era has ended, or starts further back than the chain remembers: make a new payload and sign that",
+        (
+            "its era has ended, or starts further back than the chain remembers: make a new "
+            "payload and sign that"
+        ),
     ),
     (("exhaust the block", '"exhaustsresources"'), "it is too heavy for a block"),
     (("call is not expected", '"call"'), "the runtime does not accept such a call from outside"),
     (("invalid signing address", '"badsigner"'), "its signer is not an account that may sign"),
-    (("mandatory", '"badmandatory"', '"mandatoryvalidation"'), "only block authors may make such a call"),
-    (("could not lookup", '"cannotlookup"'), "the runtime cannot look up what it needs to validate it"),
+    (
+        ("mandatory", '"badmandatory"', '"mandatoryvalidation"'),
+        "only block authors may make such a call",
+    ),
+    (
+        ("could not lookup", '"cannotlookup"'),
+        "the runtime cannot look up what it needs to validate it",
+    ),
     (("unsigned validator", '"nounsignedvalidator"'), "no pallet accepts such a call unsigned"),
-    (("custom error", '"custom"'), "a rule of its runtime forbids it, and only that number says which"),
+    (
+        ("custom error", '"custom"'),
+        "a rule of its runtime forbids it, and only that number says which",
+    ),
 )
 
 #: Number of the JSON-RPC error; what it means.
@@ -57,27 +73,47 @@ _NUMBERS = {
     1002: "the runtime failed while it validated it",
     1010: "the runtime does not accept it",
     1011: "the runtime cannot tell whether it is valid",
-    1012: "it was recently found invalid, and the node does not look at it again for about half an hour",
+    1012: (
+        "it was recently found invalid, and the node does not look at it again for about half "
+        "an hour"
+    ),
     ALREADY_IMPORTED: "it is already in the pool",
-    1014: "the pool holds another transaction with this sender and nonce, and this one has no higher tip: raise the tip by more than 10 %, or wait",
+    1014: (
+        "the pool holds another transaction with this sender and nonce, and this one has no "
+        "higher tip: raise the tip by more than 10 %, or wait"
+    ),
     1015: "it depends on a transaction that depends on it",
     1016: "the pool is full and dropped it at once: send it again later, or with a tip",
     1018: "no node would include it in a block or pass it on",
     1019: "it has nothing that the pool could order it by",
     1020: "the node lost the block against which it validated it: send it again",
-    1021: "its nonce is ahead of the account's next one, and this node does not keep such transactions",
+    1021: (
+        "its nonce is ahead of the account's next one, and this node does not keep such "
+        "transactions"
+    ),
 }
 
 
 def explain_node_error(chain: "Chain", error: "NodeError") -> str:
-    """Return why *chain* does not take a transaction, in one sentence with the node's own words at its end."""
-    data = error.data if isinstance(error.data, str) else "" if error.data is None else json.dumps(error.data)
+    """Return why *chain* does not take a transaction, in one sentence with the node's own words at
+    its end."""
+    data = (
+        error.data
+        if isinstance(error.data, str)
+        else ""
+        if error.data is None
+        else json.dumps(error.data)
+    )
     said = ": ".join(part for part in (error.message, data) if part)[:400]
-    return f"{chain.title} refused the transaction, {meaning_of(said, error.number)} (the node said {said!r}, {error.number})"
+    return (
+        f"{chain.title} refused the transaction, {meaning_of(said, error.number)} (the node "
+        f"said {said!r}, {error.number})"
+    )
 
 
 def meaning_of(said: str, number: object = None) -> str:
-    """Return what a node's words mean; for words that are not known, what the number of the error means."""
+    """Return what a node's words mean; for words that are not known, what the number of the error
+    means."""
     words = said.lower()
     if number in (None, 1010, 1011):
         for spellings, meaning in _INVALID:
@@ -121,19 +157,25 @@ class Submission:
         except NodeError as error:
             if error.number == ALREADY_IMPORTED:
                 await self.taken()
-                return (f"{self.client.chain.title} already has it in its pool; it was not sent again",)
+                return (
+                    f"{self.client.chain.title} already has it in its pool; it was not sent again",
+                )
             raise self._refused(explain_node_error(self.client.chain, error)) from None
         except ChainUnreachable as error:
             self._lost(error)
         await self.taken()
         if answer != self.hash:
             return (
-                f"{self.client.endpoint} returned the hash {shorten(answer, 80)}, but the hash of the transaction is {self.hash}",
+                (
+                    f"{self.client.endpoint} returned the hash {shorten(answer, 80)}, but the "
+                    f"hash of the transaction is {self.hash}"
+                ),
             )
         return ()
 
     async def send_and_follow(self, until: str, seconds: float) -> tuple[str, tuple[str, ...]]:
-        """Send it, and return the hash of the block that holds it, and what is to be known besides."""
+        """Send it, and return the hash of the block that holds it, and what is to be known
+        besides."""
         chain = self.client.chain
         deadline = time.monotonic() + seconds
         self.tell(f"sending {self.hash} to {chain.title}")
@@ -151,7 +193,13 @@ class Submission:
                         await self.taken()
                     state, value = _read_state(update)
                     self.tell(_say_state(state, value))
-                    block = str(value) if state in _IN_A_BLOCK else "" if state == "retracted" else block
+                    block = (
+                        str(value)
+                        if state in _IN_A_BLOCK
+                        else ""
+                        if state == "retracted"
+                        else block
+                    )
                     if state in _ENDS or (block and until == IN_BLOCK):
                         break
         except NodeError as error:
@@ -171,12 +219,15 @@ class Submission:
             return block, ()
         if block:
             raise self._unseen(
-                f"is in block {block} of {chain.title}, which was not finalized", seconds, block=block
+                f"is in block {block} of {chain.title}, which was not finalized",
+                seconds,
+                block=block,
             )
         raise self._unseen(f"was sent but was in no block of {chain.title}", seconds)
 
     async def _find(self, until: str, deadline: float, seconds: float) -> str:
-        """Return the hash of the block that holds it, looking through those after the one it was sent at."""
+        """Return the hash of the block that holds it, looking through those after the one it was
+        sent at."""
         final = until == FINALIZED
         name = "FinalizedHeads" if final else "NewHeads"
         following = self.number + 1
@@ -198,7 +249,8 @@ class Submission:
                     following = max(following, last + 1)
         except (ChainUnreachable, ChainRefused) as error:
             raise ChainUnreachable(
-                f"the transaction {self.hash} was sent to {self.client.chain.title}, then the connection was lost "
+                f"the transaction {self.hash} was sent to {self.client.chain.title}, then "
+                "the connection was lost "
                 f"({error}): {self._look()}",
                 details={"hash": self.hash},
             ) from None
@@ -210,18 +262,25 @@ class Submission:
         chain = self.client.chain.title
         if state == "usurped":
             raise self._refused(
-                f"{chain} took {value} instead of the transaction {self.hash}: that one has the same sender and nonce, and a higher tip"
+                f"{chain} took {value} instead of the transaction {self.hash}: that one "
+                "has the same sender and nonce, and a higher tip"
             )
         if state == "dropped":
             raise self._refused(
-                f"{chain} dropped the transaction {self.hash} from its full pool: send it again later, or with a tip"
+                f"{chain} dropped the transaction {self.hash} from its full pool: send it "
+                "again later, or with a tip"
             )
         if state == "invalid":
             words = json.dumps(value)
             said = "" if value is None else f", {meaning_of(words)} (the node said {words})"
-            raise self._refused(f"{chain} found the transaction {self.hash} invalid while it waited{said}")
+            raise self._refused(
+                f"{chain} found the transaction {self.hash} invalid while it waited{said}"
+            )
         raise ChainUnreachable(
-            f"the transaction {self.hash} is in block {value} of {chain}, but the node gave up waiting for its finality",
+            (
+                f"the transaction {self.hash} is in block {value} of {chain}, but the node "
+                "gave up waiting for its finality"
+            ),
             details={"hash": self.hash, "block": value},
         )
 
@@ -236,7 +295,10 @@ class Submission:
 
     def _lost(self, error: ChainUnreachable) -> NoReturn:
         raise ChainUnreachable(
-            f"{self.client.chain.title} did not answer, so the transaction {self.hash} may or may not have been sent ({error}): {self._look()}",
+            (
+                f"{self.client.chain.title} did not answer, so the transaction {self.hash} may "
+                f"or may not have been sent ({error}): {self._look()}"
+            ),
             details={"hash": self.hash},
         ) from None
 
@@ -247,7 +309,8 @@ class Submission:
             who = format_account(signed.account, self.client.chain.ss58_prefix)
             nonce = f", or check whether the nonce of {who} is above {signed.nonce}"
         return (
-            f"look for its hash with tx status or in an explorer{nonce}, before you sign another one; you can broadcast the "
+            f"look for its hash with tx status or in an explorer{nonce}, before you sign "
+            "another one; you can broadcast the "
             "same bytes once more (again), a chain executes them once"
         )
 

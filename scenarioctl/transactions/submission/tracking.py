@@ -1,6 +1,7 @@
 """Find out what became of a sent transaction: which block has it, and what it did there.
 
-The chain is always asked; what it said is remembered with the transaction, so that nothing is searched twice.
+The chain is always asked; what it said is remembered with the transaction, so that nothing is
+searched twice.
 """
 
 import asyncio
@@ -35,7 +36,8 @@ log = logging.getLogger("scenarioctl.chains")
 AT_ONCE = 128
 #: Of the newest blocks, those that are searched for a transaction that the store doesn't know.
 NEWEST = 64
-#: Blocks before the best one that a fork may replace: one of them may have a transaction that was sent after it.
+#: Blocks before the best one that a fork may replace: one of them may have a transaction that was
+#: sent after it.
 FORK = 16
 #: Seconds between two questions whether a block is final by now.
 _PAUSE = 0.5
@@ -58,17 +60,22 @@ async def track(
         if not isinstance(there, str):
             # It has not come that far, so it can't show that a fork has replaced the block.
             raise ChainUnreachable(
-                f"{client.endpoint} is only at block {heads.best}, and the transaction is in block {number}"
+                f"{client.endpoint} is only at block {heads.best}, and the transaction is "
+                f"in block {number}"
             )
         # A fork has replaced the block.
-        transaction = replace(transaction, state=SentState.SENT, block="", block_number=None, effects="")
+        transaction = replace(
+            transaction, state=SentState.SENT, block="", block_number=None, effects=""
+        )
     last = min(heads.best, transaction.searched + AT_ONCE)
     if transaction.valid_until is not None:
         last = min(last, transaction.valid_until)
     found = await find_block(client, transaction.hash, range(transaction.searched + 1, last + 1))
     if found is not None:
         number, block = found
-        return await _describe(client, replace(transaction, block=block, block_number=number), heads, assets)
+        return await _describe(
+            client, replace(transaction, block=block, block_number=number), heads, assets
+        )
     searched = max(transaction.searched, min(last, heads.finalized))
     is_over = transaction.valid_until is not None and searched >= transaction.valid_until
     return replace(
@@ -79,7 +86,8 @@ async def track(
 async def find_unknown(
     client: "Client", chain: str, hash: str, *, assets: "Assets"
 ) -> tuple[SentTransaction | None, tuple[str, ...]]:
-    """Return the transaction with *hash* if one of the chain's newest blocks has it, and warnings."""
+    """Return the transaction with *hash* if one of the chain's newest blocks has it, and
+    warnings."""
     heads = await read_heads(client)
     first = max(heads.best - NEWEST + 1, 0)
     found = await find_block(client, hash, range(heads.best, first - 1, -1))
@@ -119,13 +127,16 @@ async def _describe(
         )
     except (ChainUnreachable, ChainRefused, InvalidRequest) as error:
         return transaction, (f"The effects of the transaction could not be read: {error}",)
-    return replace(transaction, effects=write_effects(inclusion, is_followed=bool(transaction.sent))), ()
+    return replace(
+        transaction, effects=write_effects(inclusion, is_followed=bool(transaction.sent))
+    ), ()
 
 
 async def confirm_final(
     pool_of: "PoolOf", client: "Client", transaction: SentTransaction, *, assets: "Assets"
 ) -> tuple[SentTransaction, tuple[str, ...]]:
-    """Return *transaction*, of which *client* says that it is final, as far as a second endpoint says so too; and warnings.
+    """Return *transaction*, of which *client* says that it is final, as far as a second endpoint
+    says so too; and warnings.
 
     EndpointsDisagree if that one has another block there, or other effects in it.
     """
@@ -139,7 +150,10 @@ async def confirm_final(
         raise EndpointsDisagree(say_difference([client.chain], said))
     if second is None:
         log.debug(
-            "%s: only %s was asked (%s)", client.chain.name, client.endpoint, why or "no other endpoint"
+            "%s: only %s was asked (%s)",
+            client.chain.name,
+            client.endpoint,
+            why or "no other endpoint",
         )
         return replace(transaction, effects=json.dumps({**effects, "asked": 1})), ()
     until = time.monotonic() + client.timeouts.catching_up
@@ -149,12 +163,20 @@ async def confirm_final(
         # One that keeps the state of its newest blocks only tells no effects.
         told = json.loads(there.effects or "{}")
         if there.block != transaction.block or (told and _differ(told, effects)):
-            said = f"{client.endpoint} and {second.endpoint} have different blocks {number}, or different events of the transaction there."
+            said = (
+                f"{client.endpoint} and {second.endpoint} have different blocks {number}, or "
+                "different events of the transaction there."
+            )
             raise EndpointsDisagree(say_difference([client.chain], said))
         if there.state is SentState.FINALIZED:
-            return replace(transaction, effects=json.dumps({**effects, "asked": 2 if told else 1})), ()
+            return replace(
+                transaction, effects=json.dumps({**effects, "asked": 2 if told else 1})
+            ), ()
         if time.monotonic() > until:
-            doubt = f"{client.endpoint} says that block {number} of {client.chain.title} is final, and {second.endpoint} that it isn't yet."
+            doubt = (
+                f"{client.endpoint} says that block {number} of {client.chain.title} is final, "
+                f"and {second.endpoint} that it isn't yet."
+            )
             return replace(transaction, state=SentState.IN_BLOCK), (doubt,)
         await asyncio.sleep(_PAUSE)
 
@@ -162,13 +184,18 @@ async def confirm_final(
 def _differ(told: Mapping[str, Any], effects: Mapping[str, Any]) -> bool:
     """Return whether two endpoints' blocks say something else of a transaction.
 
-    Not compared is what its destinations say, how many endpoints were asked, and what an older version didn't remember.
+    Not compared is what its destinations say, how many endpoints were asked, and what an older
+    version didn't remember.
     """
-    return any(told[name] != effects[name] for name in (told.keys() & effects.keys()) - {"arrivals", "asked"})
+    return any(
+        told[name] != effects[name]
+        for name in (told.keys() & effects.keys()) - {"arrivals", "asked"}
+    )
 
 
 def write_effects(inclusion: Inclusion, *, is_followed: bool = True, asked: int = 1) -> str:
-    """Return what the store remembers of a transaction that is in a block, and that so many endpoints were *asked* about."""
+    """Return what the store remembers of a transaction that is in a block, and that so many
+    endpoints were *asked* about."""
     effects: dict[str, Any] = {
         "asked": asked,
         "extrinsic_index": inclusion.index,

@@ -46,7 +46,8 @@ _ANEW = "make a new payload and sign that"
 
 
 def check_is_signed(chain: "Chain", table: "RuntimeTable | None", data: bytes) -> None:
-    """Refuse what is not framed as a signed extrinsic, saying what it is; *table* names its call where it can."""
+    """Refuse what is not framed as a signed extrinsic, saying what it is; *table* names its call
+    where it can."""
     what = _what_it_is(table, data)
     if what:
         raise InvalidRequest(
@@ -75,7 +76,10 @@ def _what_it_is(table: "RuntimeTable | None", data: bytes) -> str:
     if data[0] == SIGNED_V4:
         return "its length is missing, which every extrinsic begins with"
     if call and len(data) - end >= _PAYLOAD_TAIL:
-        return f"it looks like a signing payload of {call}, which is signed but not sent; tx assemble joins it with the signature"
+        return (
+            f"it looks like a signing payload of {call}, which is signed but not sent; tx "
+            "assemble joins it with the signature"
+        )
     return "it does not begin with a length and a version, as every extrinsic does"
 
 
@@ -126,7 +130,9 @@ class SignerState:
     nonce: int | None
 
 
-async def read_signer_state(client: "Client", table: "RuntimeTable", signed: SignedExtrinsic) -> SignerState:
+async def read_signer_state(
+    client: "Client", table: "RuntimeTable", signed: SignedExtrinsic
+) -> SignerState:
     """Return where the chain and the signer stand, in one round trip."""
     requests: list[tuple[str, tuple[Any, ...]]] = [("chain_getHeader", ())]
     key = None
@@ -146,21 +152,27 @@ async def read_signer_state(client: "Client", table: "RuntimeTable", signed: Sig
             account = table.decode(key.entry.value_type, raw)
     except (KeyError, TypeError, ValueError, InvalidRequest):
         raise ChainUnreachable(
-            f"{client.endpoint} returned an unreadable head or account: {shorten([header, *stored], 200)}"
+            f"{client.endpoint} returned an unreadable head or account: "
+            f"{shorten([header, *stored], 200)}"
         ) from None
     nonce = account.get("nonce") if isinstance(account, dict) else None
     return SignerState(number=number, nonce=nonce)
 
 
 def check_nonce(chain: "Chain", signed: SignedExtrinsic, standing: SignerState) -> str:
-    """Return what is to be known of a nonce that is ahead, "" for the next one; Conflict for a used one."""
+    """Return what is to be known of a nonce that is ahead, "" for the next one; Conflict for a used
+    one."""
     if signed.nonce is None or standing.nonce is None or signed.account is None:
         return ""
     who = format_account(signed.account, chain.ss58_prefix)
     if signed.nonce < standing.nonce:
         raise Conflict(
             field="nonce",
-            problem=f"{signed.nonce} of {who} is already used, the next one is {standing.nonce}: this transaction, or another one with this nonce, is in a block of {chain.title}; nothing was sent",
+            problem=(
+                f"{signed.nonce} of {who} is already used, the next one is {standing.nonce}: "
+                "this transaction, or another one with this nonce, is in a block of "
+                f"{chain.title}; nothing was sent"
+            ),
         )
     if signed.nonce > standing.nonce:
         missing = (
@@ -168,7 +180,10 @@ def check_nonce(chain: "Chain", signed: SignedExtrinsic, standing: SignerState) 
             if signed.nonce == standing.nonce + 1
             else f"nonces {standing.nonce} to {signed.nonce - 1} are used"
         )
-        return f"nonce {signed.nonce} is ahead of the next one of {who}: the transaction waits in the pool until {missing}"
+        return (
+            f"nonce {signed.nonce} is ahead of the next one of {who}: the transaction waits in "
+            f"the pool until {missing}"
+        )
     return ""
 
 
@@ -202,7 +217,9 @@ class _SignatureCheck:
         wanted = [number for number in numbers if 0 <= number <= self.number]
         if not wanted:
             return
-        hashes = await self.client.call_many([("chain_getBlockHash", (number,)) for number in wanted])
+        hashes = await self.client.call_many(
+            [("chain_getBlockHash", (number,)) for number in wanted]
+        )
         read = map(self._read_hash, hashes)
         self.births = [
             (number, found) for number, found in zip(wanted, read, strict=True) if found is not None
@@ -217,12 +234,16 @@ class _SignatureCheck:
         except (TypeError, ValueError):
             data = b""
         if len(data) != 32:
-            raise ChainUnreachable(f"{self.client.endpoint} returned no block hash: {shorten(answer, 80)}")
+            raise ChainUnreachable(
+                f"{self.client.endpoint} returned no block hash: {shorten(answer, 80)}"
+            )
         return data
 
     def fits(self, hashes: tuple[bytes | None, ...]) -> bool:
         """Tell whether it was signed with one of those metadata hashes."""
-        return any(_fits(self.signed, payload) for each in hashes for _, payload in self.payloads(each))
+        return any(
+            _fits(self.signed, payload) for each in hashes for _, payload in self.payloads(each)
+        )
 
     def payloads(self, metadata_hash: bytes | None) -> Iterator[tuple[int, bytes]]:
         for number, block_hash in self.births:
@@ -247,21 +268,35 @@ async def check_signature(
     others: Others,
     aside: Aside,
 ) -> str:
-    """Return "" for a good signature, or why it could not be checked here; InvalidRequest for a bad one.
+    """Return "" for a good signature, or why it could not be checked here; InvalidRequest for a bad
+    one.
 
     What may take long is done by *aside*.
     """
     chain = client.chain
     if signed.account is None or not signed.scheme:
-        return f"the signature was not checked, because its type or its signer is unknown: {chain.title} will check it"
+        return (
+            "the signature was not checked, because its type or its signer is unknown: "
+            f"{chain.title} will check it"
+        )
     check = _SignatureCheck(client=client, table=table, signed=signed, number=standing.number)
     await check.prepare(1)
     hashes: tuple[bytes | None, ...] = (_digest(chain, table) if signed.mode else None,)
     if signed.mode and hashes == (None,):
-        return f"the signature was not checked, because it commits to a metadata hash that cannot be computed: {chain.title} will check it"
+        return (
+            "the signature was not checked, because it commits to a metadata hash that cannot "
+            f"be computed: {chain.title} will check it"
+        )
     era = decode_era(signed.era)
-    if not check.births and era is not None and era_start(signed.era, standing.number + 1) <= standing.number:
-        return f"the signature was not checked, because the node does not know the block that its era starts from: {chain.title} will check it"
+    if (
+        not check.births
+        and era is not None
+        and era_start(signed.era, standing.number + 1) <= standing.number
+    ):
+        return (
+            "the signature was not checked, because the node does not know the block that its "
+            f"era starts from: {chain.title} will check it"
+        )
     try:
         if await aside(check.fits, hashes):
             return ""
@@ -281,20 +316,29 @@ def _fits(signed: SignedExtrinsic, payload: bytes, scheme: str = "") -> bool:
     )
 
 
-def _why_bad(check: _SignatureCheck, hashes: tuple[bytes | None, ...], data: bytes, others: Others) -> str:
+def _why_bad(
+    check: _SignatureCheck, hashes: tuple[bytes | None, ...], data: bytes, others: Others
+) -> str:
     """Return the sentence about a bad signature, with its cause where one is found."""
     signed, chain, table = check.signed, check.client.chain, check.table
     account = signed.account or b""
     for payload in (payload for each in hashes for _, payload in check.payloads(each)):
         for scheme in SCHEMES:
             if scheme != signed.scheme and _fits(signed, payload, scheme):
-                return f"tx declares its signature as {signed.scheme}, but it is {scheme}: assemble it with --scheme {scheme}"
+                return (
+                    f"tx declares its signature as {signed.scheme}, but it is {scheme}: "
+                    f"assemble it with --scheme {scheme}"
+                )
         what = signed_instead(signed.scheme, signed.signature, payload, account)
         if what == "message":
-            return "tx was signed as a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction"
+            return (
+                "tx was signed as a message (<Bytes>…</Bytes>), which no chain accepts: sign "
+                "it as a transaction"
+            )
         if what == "payload":
             return (
-                f"tx has a signature of all {len(payload)} bytes of its payload, which no chain accepts above 256 bytes: "
+                f"tx has a signature of all {len(payload)} bytes of its payload, which no "
+                "chain accepts above 256 bytes: "
                 "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"
             )
     era = decode_era(signed.era)
@@ -302,18 +346,26 @@ def _why_bad(check: _SignatureCheck, hashes: tuple[bytes | None, ...], data: byt
         for birth, payload in (pair for each in hashes for pair in check.payloads(each)):
             if _fits(signed, payload):
                 return (
-                    f"tx has expired: it was signed for the {era[0]} blocks from {birth} to {birth + era[0] - 1}, but "
+                    f"tx has expired: it was signed for the {era[0]} blocks from {birth} "
+                    f"to {birth + era[0] - 1}, but "
                     f"{chain.title} is at {check.number}: {_ANEW}"
                 )
     for other, its_table in others():
         # Its runtime as it is known here, or, where chains share one, the connected chain's.
-        if other.name != chain.name and any(_is_of(other, each, data) for each in (its_table, table)):
+        if other.name != chain.name and any(
+            _is_of(other, each, data) for each in (its_table, table)
+        ):
             return f"tx is signed for {other.title}, not for {chain.title}"
         if other.name == chain.name and _is_of(other, its_table, data):
-            return f"tx is signed for the runtime {its_table}, but {chain.title} runs {table} now: {_ANEW}"
+            return (
+                f"tx is signed for the runtime {its_table}, but {chain.title} runs {table} "
+                f"now: {_ANEW}"
+            )
     return (
-        f"tx has a wrong signature: {format_account(account, chain.ss58_prefix)} did not sign this transaction for "
-        f"{chain.title} with {table} (perhaps another chain, runtime version, nonce, era, tip or call, or another key): {_ANEW}"
+        f"tx has a wrong signature: {format_account(account, chain.ss58_prefix)} did not "
+        "sign this transaction for "
+        f"{chain.title} with {table} (perhaps another chain, runtime version, nonce, era, "
+        f"tip or call, or another key): {_ANEW}"
     )
 
 
@@ -336,7 +388,8 @@ def _is_of(chain: "Chain", table: "RuntimeTable", data: bytes) -> bool:
 
 
 async def _hashes_as_told(client: "Client", table: "RuntimeTable") -> tuple[bytes, ...]:
-    """Return the metadata hash for the native asset as the node names it, which may be otherwise than the registry."""
+    """Return the metadata hash for the native asset as the node names it, which may be otherwise
+    than the registry."""
     try:
         properties = await client.call("system_properties")
     except ChainRefused:
@@ -360,6 +413,8 @@ def _digest(chain: "Chain", table: "RuntimeTable") -> bytes | None:
             return None
         # The runtime's own prefix, which is hashed, and not the registry's, which is printed.
         prefix = table.constant("System", "SS58Prefix")
-        return metadata_digest(table, ss58_prefix=prefix, decimals=chain.decimals, symbol=chain.symbol)
+        return metadata_digest(
+            table, ss58_prefix=prefix, decimals=chain.decimals, symbol=chain.symbol
+        )
     except (ImportError, InvalidRequest):
         return None

@@ -1,8 +1,10 @@
-"""Orders of Hydration's DCA: the chain itself sells the same amount again and again, from a total that it reserves.
+"""Orders of Hydration's DCA: the chain itself sells the same amount again and again, from a total
+that it reserves.
 
-Read from galacticcouncil/hydration-node@5e61c1fa, pallets/dca/src/lib.rs.  Each order has the least that it must bring, and may
-not bring less than the price of the block before, less the slippage.  What comes from the total besides is the order's fee.
-The last order sells the rest (`min(remaining_amount, amount_in)`), for the same minimum.
+Read from galacticcouncil/hydration-node@5e61c1fa, pallets/dca/src/lib.rs.  Each order has the least
+that it must bring, and may not bring less than the price of the block before, less the slippage.
+What comes from the total besides is the order's fee. The last order sells the rest
+(`min(remaining_amount, amount_in)`), for the same minimum.
 """
 
 from collections.abc import Mapping
@@ -65,7 +67,8 @@ class StoredOrders:
 
 
 def build_order(swap: Swap, plan: Plan, table: "RuntimeTable") -> Draft:
-    """Return the call that has the chain make the sale of *swap* by *plan*; InvalidRequest for what it would refuse."""
+    """Return the call that has the chain make the sale of *swap* by *plan*; InvalidRequest for what
+    it would refuse."""
     sale = build_swap(swap, table)
     _check_plan(swap, plan, table)
     hops = swap.route or (
@@ -90,7 +93,10 @@ def _check_plan(swap: Swap, plan: Plan, table: "RuntimeTable") -> None:
     if plan.total <= 2 * swap.amount:
         raise InvalidRequest(
             field="total",
-            problem=f"{sold.amount(plan.total)} doesn't cover two orders of {sold.amount(swap.amount)} and their fees",
+            problem=(
+                f"{sold.amount(plan.total)} doesn't cover two orders of "
+                f"{sold.amount(swap.amount)} and their fees"
+            ),
             expected=f"more than {sold.amount(2 * swap.amount)}",
         )
     smallest = table.constant("DCA", "MinBudgetInNativeCurrency")
@@ -103,7 +109,8 @@ def _check_plan(swap: Swap, plan: Plan, table: "RuntimeTable") -> None:
 
 
 async def read_orders(client: "Client", account: bytes) -> StoredOrders:
-    """Return the orders of *account* at the best block; ChainUnreachable or ChainRefused if the chain can't be read."""
+    """Return the orders of *account* at the best block; ChainUnreachable or ChainRefused if the
+    chain can't be read."""
     from scenarioctl.runtime.storage_keys import read_key, storage_key
     from scenarioctl.transactions.runtime_query import read_entries
 
@@ -129,7 +136,11 @@ async def _read(reader: StorageReader, ids: list[int]) -> tuple[StoredOrder, ...
     rows = zip(ids, *(values[place :: len(names)] for place in range(len(names))), strict=True)
     return tuple(
         StoredOrder(
-            id=id, schedule=schedule, remaining=remaining, next_block=block, retries=int(retries or 0)
+            id=id,
+            schedule=schedule,
+            remaining=remaining,
+            next_block=block,
+            retries=int(retries or 0),
         )
         for id, schedule, remaining, block, retries in rows
         if schedule is not None

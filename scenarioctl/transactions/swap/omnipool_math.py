@@ -1,7 +1,8 @@
 """What the Omnipool gives for an amount: its own integer arithmetic, to the last unit.
 
-What its fees of an asset will be in a block is recalculated from its last trades.  Source: the dynamic fees of Hydration's
-runtime, whose numbers are FixedU128, 18 decimals in an int; every product and quotient is floored, and stops at the largest u128.
+What its fees of an asset will be in a block is recalculated from its last trades.  Source: the
+dynamic fees of Hydration's runtime, whose numbers are FixedU128, 18 decimals in an int; every
+product and quotient is floored, and stops at the largest u128.
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +29,8 @@ class PoolSide:
 
 @dataclass(frozen=True, kw_only=True)
 class Sale:
-    """What a sale in the Omnipool brings, and what becomes of its parts; fees of the hub asset but for `asset_fee`."""
+    """What a sale in the Omnipool brings, and what becomes of its parts; fees of the hub asset but
+    for `asset_fee`."""
 
     amount_out: int
     #: Of the asset bought; kept by the pool.
@@ -43,13 +45,20 @@ class Sale:
 
 
 def sell_to_omnipool(
-    amount: int, *, sold: PoolSide, bought: PoolSide, asset_fee: int, protocol_fee: int, max_slip_fee: int = 0
+    amount: int,
+    *,
+    sold: PoolSide,
+    bought: PoolSide,
+    asset_fee: int,
+    protocol_fee: int,
+    max_slip_fee: int = 0,
 ) -> Sale:
-    """Return what the Omnipool gives of the asset *bought* for *amount* raw units of the one *sold*.
+    """Return what the Omnipool gives of the asset *bought* for *amount* raw units of the one
+    *sold*.
 
-    Fees are in parts per million: the asset fee is the bought asset's, the protocol fee the sold one's.  Every
-    division is floored as on chain; equal to `calculate_sell_state_changes` of Hydration's mathematics, without
-    the slip fee where its maximum is 0.
+    Fees are in parts per million: the asset fee is the bought asset's, the protocol fee the sold
+    one's.  Every division is floored as on chain; equal to `calculate_sell_state_changes` of
+    Hydration's mathematics, without the slip fee where its maximum is 0.
     """
     _check(amount, sold, bought, (asset_fee, protocol_fee, max_slip_fee))
     hub_in = amount * sold.hub_reserve // (sold.reserve + amount)
@@ -59,11 +68,14 @@ def sell_to_omnipool(
     if hub_net <= 0:
         return Sale(amount_out=0, protocol_fee=hub_fee, slip_fee=hub_slip, hub_in=hub_in)
     bought_for = _buy(hub_net, bought, asset_fee, max_slip_fee)
-    return replace(bought_for, protocol_fee=hub_fee, slip_fee=hub_slip + bought_for.slip_fee, hub_in=hub_in)
+    return replace(
+        bought_for, protocol_fee=hub_fee, slip_fee=hub_slip + bought_for.slip_fee, hub_in=hub_in
+    )
 
 
 def sell_hub_asset(amount: int, *, bought: PoolSide, asset_fee: int, max_slip_fee: int = 0) -> Sale:
-    """Return what the Omnipool gives of the asset *bought* for *amount* raw units of its hub asset."""
+    """Return what the Omnipool gives of the asset *bought* for *amount* raw units of its hub
+    asset."""
     _check(amount, bought, bought, (asset_fee, max_slip_fee))
     return _buy(amount, bought, asset_fee, max_slip_fee)
 
@@ -80,11 +92,15 @@ def _buy(hub: int, bought: PoolSide, asset_fee: int, max_slip_fee: int) -> Sale:
 
 
 def minimum_received(quote: int, slippage_percent: Decimal) -> int:
-    """Return the least to accept for *quote* raw units, *slippage_percent* below it, rounded down but never to 0."""
+    """Return the least to accept for *quote* raw units, *slippage_percent* below it, rounded down
+    but never to 0."""
     if not (slippage_percent.is_finite() and 0 <= slippage_percent < 100):
         raise InvalidRequest(
             field="slippage",
-            problem=f"{to_text(slippage_percent) if slippage_percent.is_finite() else slippage_percent} is not a percentage",
+            problem=(
+                f"{to_text(slippage_percent) if slippage_percent.is_finite() else slippage_percent}"
+                " is not a percentage"
+            ),
             expected="from 0 to below 100, like 1",
         )
     numerator, denominator = slippage_percent.as_integer_ratio()
@@ -92,14 +108,18 @@ def minimum_received(quote: int, slippage_percent: Decimal) -> int:
     if minimum < 1:
         raise InvalidRequest(
             field="amount",
-            problem=f"is too small: the pool would give {quote} of the smallest unit, less a slippage of {to_text(slippage_percent)} %",
+            problem=(
+                f"is too small: the pool would give {quote} of the smallest unit, less a "
+                f"slippage of {to_text(slippage_percent)} %"
+            ),
             expected="an amount that gives at least 1",
         )
     return minimum
 
 
 def _slip_fee(side: PoolSide, change: int, amount: int, maximum: int) -> int:
-    """Return floor(min(|all changes of the block| / (hub reserve at its start + these), maximum) * amount)."""
+    """Return floor(min(|all changes of the block| / (hub reserve at its start + these), maximum) *
+    amount)."""
     if not maximum:
         return 0
     changed = side.moved + change
@@ -119,11 +139,15 @@ def _check(amount: int, sold: PoolSide, bought: PoolSide, fees: tuple[int, ...])
         )
     for value in (sold.reserve, sold.hub_reserve, bought.reserve, bought.hub_reserve):
         if not 0 < value <= U128_MAX:
-            raise InvalidRequest(f"the pool's reserve {value} is out of range, expected from 1 to 2^128 - 1")
+            raise InvalidRequest(
+                f"the pool's reserve {value} is out of range, expected from 1 to 2^128 - 1"
+            )
     for fee in fees:
         if not 0 <= fee <= MILLION:
             raise InvalidRequest(
-                field="fee", problem=f"{fee} is not in parts per million", expected=f"from 0 to {MILLION}"
+                field="fee",
+                problem=f"{fee} is not in parts per million",
+                expected=f"from 0 to {MILLION}",
             )
 
 
@@ -131,7 +155,8 @@ def _check(amount: int, sold: PoolSide, bought: PoolSide, fees: tuple[int, ...])
 ONE = 10**18
 #: FixedU128 of one part per million.
 _PART = 10**12
-#: The oracle forgets 4 / (its period) a block; the Short period is 20 blocks, which no metadata tells.
+#: The oracle forgets 4 / (its period) a block; the Short period is 20 blocks, which no metadata
+#: tells.
 DECAY_FACTOR = 4 * ONE // 20
 _KEPT = ONE - DECAY_FACTOR
 #: Beyond so many blocks a closed form takes the place of the sum.
@@ -151,7 +176,8 @@ class FeeParameters:
 
 @dataclass(frozen=True, kw_only=True)
 class TradedVolume:
-    """What the pool's oracle says of an asset, smoothed over the Short period; in the asset's smallest unit."""
+    """What the pool's oracle says of an asset, smoothed over the Short period; in the asset's
+    smallest unit."""
 
     amount_in: int
     amount_out: int
@@ -161,7 +187,8 @@ class TradedVolume:
 def recalculate_asset_fee(
     fee: int, *, volume: TradedVolume, reserve: int, blocks: int, parameters: FeeParameters
 ) -> int:
-    """Return the asset fee, *blocks* after it was *fee*; it rises where more left the pool than came in."""
+    """Return the asset fee, *blocks* after it was *fee*; it rises where more left the pool than
+    came in."""
     return _recalculate(
         fee, volume.amount_out - volume.amount_in, volume.liquidity, reserve, blocks, parameters
     )
@@ -170,7 +197,8 @@ def recalculate_asset_fee(
 def recalculate_protocol_fee(
     fee: int, *, volume: TradedVolume, reserve: int, blocks: int, parameters: FeeParameters
 ) -> int:
-    """Return the protocol fee, *blocks* after it was *fee*; it rises where more came into the pool than left."""
+    """Return the protocol fee, *blocks* after it was *fee*; it rises where more came into the pool
+    than left."""
     return _recalculate(
         fee, volume.amount_in - volume.amount_out, volume.liquidity, reserve, blocks, parameters
     )
@@ -181,7 +209,8 @@ def _recalculate(
 ) -> int:
     """Return *fee*, in parts per million, *blocks* later.
 
-    change = x * sum(w^j / (1 ± w^j * |liquidity - reserve| / reserve), j < min(blocks, 20)) + … - blocks * decay.
+    change = x * sum(w^j / (1 ± w^j * |liquidity - reserve| / reserve), j < min(blocks, 20)) + … -
+    blocks * decay.
     """
     unusable = parameters.min_fee > parameters.max_fee or not (
         reserve and liquidity and parameters.amplification
@@ -222,7 +251,8 @@ def _quotient(one: int, other: int) -> int:
 
 
 def _power(base: int, exponent: int) -> int:
-    """Return base^exponent by squaring from the lowest bit: another order of products floors to another number."""
+    """Return base^exponent by squaring from the lowest bit: another order of products floors to
+    another number."""
     result = ONE
     while exponent:
         if exponent & 1:

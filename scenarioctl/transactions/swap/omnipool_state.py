@@ -1,6 +1,7 @@
 """The Omnipool of one chain at one block: its reserves and fees, and what a trade in it brings.
 
-Its fees are recalculated when a trade runs, from the trades of the blocks before: see `omnipool_math.py`.
+Its fees are recalculated when a trade runs, from the trades of the blocks before: see
+`omnipool_math.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,9 +39,11 @@ if TYPE_CHECKING:
 async def read_entries(
     client: "Client", table: "RuntimeTable", entries: Sequence["StorageAddress"], *, at: str
 ) -> list[Any]:
-    """Return the values stored at the block *at*, in one round trip; None also if the runtime has no such entry."""
+    """Return the values stored at the block *at*, in one round trip; None also if the runtime has
+    no such entry."""
     there = [
-        pallet in table.pallets and entry in table.storage_entries(pallet) for pallet, entry, _ in entries
+        pallet in table.pallets and entry in table.storage_entries(pallet)
+        for pallet, entry, _ in entries
     ]
     wanted = [entry for entry, known in zip(entries, there, strict=True) if known]
     values = iter(await client.storages(wanted, at=at))
@@ -69,14 +72,17 @@ class _PoolAsset:
     protocol_fee: int
     #: Both in the block that was read, which a dry run takes.
     fees_read: tuple[int, int]
-    #: The part of the reserve, as numerator and denominator, that may come in or leave in one block.
+    #: The part of the reserve, as numerator and denominator, that may come in or leave in one
+    #: block.
     volume_limit: tuple[int, int] | None
 
 
 class OmnipoolState:
     """The Omnipool, as the trades of one quote find and leave it."""
 
-    def __init__(self, client: "Client", table: "RuntimeTable", at: str, assets: "Sequence[Asset]") -> None:
+    def __init__(
+        self, client: "Client", table: "RuntimeTable", at: str, assets: "Sequence[Asset]"
+    ) -> None:
         if "Omnipool" not in table.pallets or "Router" not in table.pallets:
             raise InvalidRequest(f"{client.chain.title} runs {table}, which has no Omnipool")
         self._client = client
@@ -91,8 +97,11 @@ class OmnipoolState:
         #: None where the Omnipool does not have the asset.
         self._pool_assets: dict[int, _PoolAsset | None] = {}
 
-    async def open(self, pair: tuple[int, int], route: tuple[RouteHop, ...]) -> tuple[RouteHop, ...]:
-        """Read what a trade of *pair* needs, and return its route: the one given, the chain's, or the Omnipool."""
+    async def open(
+        self, pair: tuple[int, int], route: tuple[RouteHop, ...]
+    ) -> tuple[RouteHop, ...]:
+        """Read what a trade of *pair* needs, and return its route: the one given, the chain's, or
+        the Omnipool."""
         ordered = {"asset_in": min(pair), "asset_out": max(pair)}
         general: list[StorageAddress] = [
             ("System", "Number", ()),
@@ -118,7 +127,11 @@ class OmnipoolState:
         check_omnipool_trade(self._table, hop, amount)
         bought = self._tradable(hop.asset_out, _BUY)
         sold = None if hop.asset_in == self._hub else self._tradable(hop.asset_in, _SELL)
-        sale = self._sell_hub_asset(amount, bought) if sold is None else self._sell(hop, amount, sold, bought)
+        sale = (
+            self._sell_hub_asset(amount, bought)
+            if sold is None
+            else self._sell(hop, amount, sold, bought)
+        )
         self._check_amount_out(hop.asset_out, sale.amount_out, bought)
         impact = _impact(amount, sold.side if sold else None, bought.side, self._max_slip_fee)
         self._apply(hop, amount, sale)
@@ -135,7 +148,8 @@ class OmnipoolState:
         )
 
     def fee_change(self, hops: Iterable[RouteHop]) -> Fraction:
-        """Return the part by which the fees of the next block change what *hops* bring by those of the block read."""
+        """Return the part by which the fees of the next block change what *hops* bring by those of
+        the block read."""
         now = after = Fraction(1)
         for hop in hops:
             if hop.pool != "Omnipool":
@@ -151,12 +165,17 @@ class OmnipoolState:
 
     def amount(self, asset: int, amount: int) -> str:
         """Return a raw amount as a person reads it."""
-        return self._assets[asset].amount(amount) if asset in self._assets else f"{amount} of asset {asset}"
+        return (
+            self._assets[asset].amount(amount)
+            if asset in self._assets
+            else f"{amount} of asset {asset}"
+        )
 
     def _sell_hub_asset(self, amount: int, bought: _PoolAsset) -> Sale:
         if not self._hub_tradable & _SELL:
             raise ChainRefused(
-                f"{self._hub} (LRNA) cannot be sold in the Omnipool of {self._chain} now: HubAssetTradability forbids it"
+                f"{self._hub} (LRNA) cannot be sold in the Omnipool of {self._chain} now: "
+                "HubAssetTradability forbids it"
             )
         self._check_amount_in(self._hub, amount, bought.side.hub_reserve, None)
         return sell_hub_asset(
@@ -203,7 +222,8 @@ class OmnipoolState:
             ("DynamicFees", "AssetFee", (asset,)),
             ("EmaOracle", "Oracles", (_ORACLE, sides, "Short")),
             ("CircuitBreaker", "TradeVolumeLimitPerAsset", (asset,)),
-            # Trades that a chain makes on its own at the end of a block may be left in these for the next.
+            # Trades that a chain makes on its own at the end of a block may be left in these for
+            # the next.
             ("Omnipool", "SlipFeeHubReserveAtBlockStart", (asset,)),
             ("Omnipool", "SlipFeeDelta", (asset,)),
         ]
@@ -226,7 +246,8 @@ class OmnipoolState:
                 reserve = account["data"]["free"] if asset == self._native else account["free"]
             if not reserve or not state["hub_reserve"]:
                 raise ChainRefused(
-                    f"the Omnipool of {self._chain} holds no {self.label(asset)}, so it has no price"
+                    f"the Omnipool of {self._chain} holds no {self.label(asset)}, so it "
+                    "has no price"
                 )
             asset_fee, protocol_fee = self._fees(asset, reserve, *fees, ahead=1)
             self._pool_assets[asset] = _PoolAsset(
@@ -251,7 +272,10 @@ class OmnipoolState:
         if kind == "Fixed":
             return rates["asset_fee"], rates["protocol_fee"]
         asset_parameters = FeeParameters(
-            **(rates.get("asset_fee_params") or self._table.constant("DynamicFees", "AssetFeeParameters"))
+            **(
+                rates.get("asset_fee_params")
+                or self._table.constant("DynamicFees", "AssetFeeParameters")
+            )
         )
         protocol_parameters = FeeParameters(
             **(
@@ -276,7 +300,11 @@ class OmnipoolState:
                 fees[0], volume=volume, reserve=reserve, blocks=blocks, parameters=asset_parameters
             ),
             recalculate_protocol_fee(
-                fees[1], volume=volume, reserve=reserve, blocks=blocks, parameters=protocol_parameters
+                fees[1],
+                volume=volume,
+                reserve=reserve,
+                blocks=blocks,
+                parameters=protocol_parameters,
             ),
         )
 
@@ -292,7 +320,8 @@ class OmnipoolState:
         for asset in pair:
             if asset != self._hub and self._pool_assets[asset] is None:
                 raise InvalidRequest(
-                    f"{self.label(asset)} is not in the Omnipool of {self._chain}, and its router has no route from "
+                    f"{self.label(asset)} is not in the Omnipool of {self._chain}, and its "
+                    "router has no route from "
                     f"{pair[0]} to {pair[1]}",
                     advice=": give one with --route",
                 )
@@ -304,12 +333,16 @@ class OmnipoolState:
         pool_asset = self._pool_assets[asset]
         if pool_asset is None:
             raise InvalidRequest(
-                f"{self.label(asset)} is not in the Omnipool of {self._chain}, expected a route that does not trade it there"
+                f"{self.label(asset)} is not in the Omnipool of {self._chain}, expected a "
+                "route that does not trade it there"
             )
         if not pool_asset.tradable & direction:
+            verb = "sold" if direction == _SELL else "bought"
+            frozen = not pool_asset.tradable
+            reason = "its trading is frozen" if frozen else "only the other direction is tradable"
             raise ChainRefused(
-                f"{self.label(asset)} cannot be {'sold' if direction == _SELL else 'bought'} in the Omnipool of "
-                f"{self._chain} now: {'its trading is frozen' if not pool_asset.tradable else 'only the other direction is tradable'}"
+                f"{self.label(asset)} cannot be {verb} in the Omnipool of "
+                f"{self._chain} now: {reason}"
             )
         return pool_asset
 
@@ -318,24 +351,33 @@ class OmnipoolState:
         most: int = reserve // self._table.constant("Omnipool", ratio)
         return most if limit is None else min(most, reserve * limit[0] // limit[1])
 
-    def _check_amount_in(self, asset: int, amount: int, reserve: int, limit: tuple[int, int] | None) -> None:
+    def _check_amount_in(
+        self, asset: int, amount: int, reserve: int, limit: tuple[int, int] | None
+    ) -> None:
         most = self._most("MaxInRatio", reserve, limit)
         if amount > most:
             raise InvalidRequest(
                 field="amount",
-                problem=f"{self.amount(asset, amount)} is more than the Omnipool accepts in one trade: at most {self.amount(asset, most)}",
+                problem=(
+                    f"{self.amount(asset, amount)} is more than the Omnipool accepts in one "
+                    f"trade: at most {self.amount(asset, most)}"
+                ),
             )
 
     def _check_amount_out(self, asset: int, amount: int, bought: _PoolAsset) -> None:
         if not amount:
             raise InvalidRequest(
-                field="amount", problem=f"is too small: the Omnipool would give no {self.label(asset)} for it"
+                field="amount",
+                problem=f"is too small: the Omnipool would give no {self.label(asset)} for it",
             )
         most = self._most("MaxOutRatio", bought.side.reserve, bought.volume_limit)
         if amount > most:
             raise InvalidRequest(
                 field="amount",
-                problem=f"is too large: it would buy {self.amount(asset, amount)}, and the Omnipool gives at most {self.amount(asset, most)} in one trade",
+                problem=(
+                    f"is too large: it would buy {self.amount(asset, amount)}, and the "
+                    f"Omnipool gives at most {self.amount(asset, most)} in one trade"
+                ),
             )
 
     def _apply(self, hop: RouteHop, amount: int, sale: Sale) -> None:
@@ -364,7 +406,9 @@ class OmnipoolState:
 
 
 def _omnipool_assets(hops: Sequence[RouteHop]) -> set[int]:
-    return {asset for hop in hops if hop.pool == "Omnipool" for asset in (hop.asset_in, hop.asset_out)}
+    return {
+        asset for hop in hops if hop.pool == "Omnipool" for asset in (hop.asset_in, hop.asset_out)
+    }
 
 
 def _turned(hop: RouteHop) -> RouteHop:
@@ -382,7 +426,8 @@ def _signed(balance: Mapping[str, int]) -> int:
 
 
 def _impact(amount: int, sold: PoolSide | None, bought: PoolSide, max_slip_fee: int) -> Fraction:
-    """Return how far a trade of *amount* stays below the price before it, the two fees aside, without rounding."""
+    """Return how far a trade of *amount* stays below the price before it, the two fees aside,
+    without rounding."""
     hub = Fraction(amount)
     spot = Fraction(amount * bought.reserve, bought.hub_reserve)
     if sold is not None:
@@ -398,4 +443,8 @@ def _slip_part(side: PoolSide, change: Fraction, maximum: int) -> Fraction:
         return Fraction(0)
     changed = side.moved + change
     after = (side.hub_at_start or side.hub_reserve) + changed
-    return min(abs(changed) / after, Fraction(maximum, MILLION)) if after > 0 else Fraction(maximum, MILLION)
+    return (
+        min(abs(changed) / after, Fraction(maximum, MILLION))
+        if after > 0
+        else Fraction(maximum, MILLION)
+    )

@@ -1,7 +1,9 @@
-"""What a swap would bring in the next block: the Omnipool by its own arithmetic, other pools by the chain's dry run.
+"""What a swap would bring in the next block: the Omnipool by its own arithmetic, other pools by the
+chain's dry run.
 
-The fees of the Omnipool are recalculated when a trade runs, so a quote is for the block after the head it was read
-at; for the first trade of that block it is exact.  All that is read is read at one block.
+The fees of the Omnipool are recalculated when a trade runs, so a quote is for the block after the
+head it was read at; for the first trade of that block it is exact.  All that is read is read at one
+block.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
 
 
-#: The account that trades if no sender is known: the dry run gives it the amount, and nobody holds its key.
+#: The account that trades if no sender is known: the dry run gives it the amount, and nobody holds
+#: its key.
 STAND_IN = b"scenarioctl quote".ljust(32, b"\0")
 #: Native raw units that the stand-in gets for the deposits that new balances cost.
 _STAND_IN_NATIVE = 10**16
@@ -67,7 +70,9 @@ class RouterDryRun:
         if sender is None:
             balances = {self._native: _STAND_IN_NATIVE}
             balances[sold] = balances.get(sold, 0) + amount
-            issuance = await self._issuance(sold) if any(hop.pool_id == sold for hop in hops) else None
+            issuance = (
+                await self._issuance(sold) if any(hop.pool_id == sold for hop in hops) else None
+            )
             origin, call = {"system": "Root"}, _funded(call, balances, issuance)
         try:
             answer = await self._client.runtime_call(
@@ -97,16 +102,22 @@ def _funded(
 ) -> dict[str, Any]:
     """Return the batch in which root gives the stand-in *balances*, and the stand-in makes *call*.
 
-    The balances are minted. A pool computes what its share is worth from the issuance, so the stored *issuance* of a
-    share is put back.
+    The balances are minted. A pool computes what its share is worth from the issuance, so the
+    stored *issuance* of a share is put back.
     """
     gifts = [
-        {"Currencies": {"update_balance": {"who": STAND_IN, "currency_id": asset, "amount": amount}}}
+        {
+            "Currencies": {
+                "update_balance": {"who": STAND_IN, "currency_id": asset, "amount": amount}
+            }
+        }
         for asset, amount in balances.items()
     ]
     if issuance is not None:
         gifts.append({"System": {"set_storage": {"items": [issuance]}}})
-    acted = {"Utility": {"dispatch_as": {"as_origin": {"system": {"Signed": STAND_IN}}, "call": call}}}
+    acted = {
+        "Utility": {"dispatch_as": {"as_origin": {"system": {"Signed": STAND_IN}}, "call": call}}
+    }
     return {"Utility": {"batch_all": {"calls": [*gifts, acted]}}}
 
 
@@ -127,7 +138,8 @@ def _read_dry_run(table: "RuntimeTable", answer: Any) -> int | str:
     return received if received is not None else "it reports no trade"
 
 
-#: A dry run and what is expected of it may differ by this part, beside what the fees of the Omnipool change.
+#: A dry run and what is expected of it may differ by this part, beside what the fees of the
+#: Omnipool change.
 TOLERANCE = Fraction(3, 1000)
 #: The price of other pools before the trade is read at this part of the amount.
 _SMALL_PART = 1000
@@ -148,9 +160,10 @@ async def fetch_quote(
 ) -> Quote:
     """Return what *amount* raw units of *asset_in* would bring on the exchange chain of *client*.
 
-    Without a *route* it is the one that the chain itself has for the pair, else one hop in the Omnipool.  With a
-    *sender* the quote is held against a dry run by that account.  InvalidRequest where the pool takes no such
-    amount, ChainRefused where the chain lets nobody trade so now.
+    Without a *route* it is the one that the chain itself has for the pair, else one hop in the
+    Omnipool.  With a
+    *sender* the quote is held against a dry run by that account.  InvalidRequest where the pool
+    takes no such amount, ChainRefused where the chain lets nobody trade so now.
     """
     pair = int(asset_in.id), int(asset_out.id)
     if route:
@@ -178,7 +191,8 @@ async def fetch_quote(
 async def fetch_room(
     client: "Client", asset_in: "Asset", asset_out: "Asset", route: tuple[RouteHop, ...]
 ) -> Fraction:
-    """Return by which part the next block may change what a dry run trades over *route*, or the chain's.
+    """Return by which part the next block may change what a dry run trades over *route*, or the
+    chain's.
 
     InvalidRequest or ChainRefused where there is no such way.
     """
@@ -216,14 +230,15 @@ async def _quote_other_pools(
 ) -> list[QuoteLeg]:
     """Return the legs *before* and one more: what the chain's own dry run of *hops* brings.
 
-    A dry run can give a contract's token to nobody.  Hops that begin with one are dry-run from the beginning of the
-    route, or by the *sender*, who has it.
+    A dry run can give a contract's token to nobody.  Hops that begin with one are dry-run from the
+    beginning of the route, or by the *sender*, who has it.
     """
     if await router.is_contract(hops[0].asset_in):
         hops, before = (*(hop for leg in before for hop in leg.hops), *hops), []
         if sender is None and await router.is_contract(hops[0].asset_in):
             raise NotQuotable(
-                f"{omnipool.label(hops[0].asset_in)} is a contract's token, so the route {format_route(hops)} can be quoted only "
+                f"{omnipool.label(hops[0].asset_in)} is a contract's token, so the route "
+                f"{format_route(hops)} can be quoted only "
                 "for an account that holds it (sender)",
                 advice=f": {GIVE_MINIMUM}",
             )
@@ -234,19 +249,26 @@ async def _quote_other_pools(
     if not received:
         raise InvalidRequest(
             field="amount",
-            problem=f"is too small: {format_route(hops)} would give nothing for {omnipool.amount(hops[0].asset_in, given)}",
+            problem=(
+                f"is too small: {format_route(hops)} would give nothing for "
+                f"{omnipool.amount(hops[0].asset_in, given)}"
+            ),
         )
     impact = None
     if small := given // _SMALL_PART:
-        # If this fails, the impact is unknown and the quote is good: some pools take no small amounts.
+        # If this fails, the impact is unknown and the quote is good: some pools take no small
+        # amounts.
         with suppress(ChainRefused):
             few = await router.sell(hops, small, sender)
             impact = max(1 - Fraction(received * small, given * few), Fraction(0)) if few else None
     return [*before, QuoteLeg(hops=hops, amount_in=given, amount_out=received, impact=impact)]
 
 
-async def _compare_with_dry_run(router: RouterDryRun, quote: Quote, room: Fraction, sender: bytes) -> Quote:
-    """Return *quote* if a dry run by *sender* is off by *room* at most; with a warning if there is no dry run.
+async def _compare_with_dry_run(
+    router: RouterDryRun, quote: Quote, room: Fraction, sender: bytes
+) -> Quote:
+    """Return *quote* if a dry run by *sender* is off by *room* at most; with a warning if there is
+    no dry run.
 
     A dry run has the fees of the block that it runs on, not of the next.
     """
@@ -259,8 +281,10 @@ async def _compare_with_dry_run(router: RouterDryRun, quote: Quote, room: Fracti
     if difference > room:
         asset = quote.asset_out
         raise ChainRefused(
-            f"a dry run of the swap gives {asset.amount(received)}, but {asset.amount(quote.amount_out)} "
-            f"was expected, a difference of {percent(difference)} %, more than {percent(room)} %: try again",
+            f"a dry run of the swap gives {asset.amount(received)}, but "
+            f"{asset.amount(quote.amount_out)} "
+            f"was expected, a difference of {percent(difference)} %, more than "
+            f"{percent(room)} %: try again",
             advice=f", or {GIVE_MINIMUM}",
         )
     return quote
@@ -271,17 +295,20 @@ def _warnings(asset_out: "Asset", legs: tuple[QuoteLeg, ...], room: Fraction) ->
     deposit = asset_out.existential_deposit
     if deposit is not None and legs[-1].amount_out < deposit:
         found.append(
-            f"{asset_out.amount(legs[-1].amount_out)} is below the existential deposit of {asset_out.amount(deposit)}: "
+            f"{asset_out.amount(legs[-1].amount_out)} is below the existential deposit of "
+            f"{asset_out.amount(deposit)}: "
             "an account that holds none yet cannot receive it"
         )
     hops = [hop.pool == "Omnipool" for leg in legs for hop in leg.hops]
     if any(one and other for one, other in pairwise(hops)):
         found.append(
-            "the route goes through the Omnipool twice in a row: one trade would do, and cost one fee"
+            "the route goes through the Omnipool twice in a row: one trade would do, and "
+            "cost one fee"
         )
     if any(leg.asset_fee is None and "Omnipool" in {hop.pool for hop in leg.hops} for leg in legs):
         found.append(
-            f"the quote is from a dry run with the fees of the block before, and can be off by {percent(room)} %"
+            "the quote is from a dry run with the fees of the block before, and can be "
+            f"off by {percent(room)} %"
         )
     if any(leg.impact is None for leg in legs):
         found.append("the price impact of the trade is unknown, so it is not limited")

@@ -1,4 +1,5 @@
-"""Routes of swaps, as people write them and as the router takes them; what they bring; and the calls of swaps on the exchange chain.
+"""Routes of swaps, as people write them and as the router takes them; what they bring; and the
+calls of swaps on the exchange chain.
 
 One hop in the Omnipool is Omnipool.sell, everything else Router.sell over a route.
 """
@@ -35,7 +36,8 @@ _POOLS = {
 MAX_HOPS = 9
 _U32 = 2**32 - 1
 _EXPECTED = (
-    'hops like [{"pool": "Omnipool", "asset_in": 5, "asset_out": 102}, {"pool": {"Stableswap": 102}, '
+    'hops like [{"pool": "Omnipool", "asset_in": 5, "asset_out": 102}, {"pool": '
+    '{"Stableswap": 102}, '
     '"asset_in": 102, "asset_out": 10}] or 5>omnipool>102>stableswap:102>10'
 )
 
@@ -63,12 +65,14 @@ class RouteHop:
 
 
 def parse_route(value: object, *, field: str) -> tuple[RouteHop, ...]:
-    """Return the hops that *value* lists: a JSON list of hops, or text like `5>omnipool>102>stableswap:102>10`."""
+    """Return the hops that *value* lists: a JSON list of hops, or text like
+    `5>omnipool>102>stableswap:102>10`."""
     if isinstance(value, str):
         hops = _parse_text(value, field)
     elif isinstance(value, (list, tuple)):
         hops = tuple(
-            _parse_hop(item, f"{field}[{place}]") for place, item in enumerate(value[: MAX_HOPS + 1])
+            _parse_hop(item, f"{field}[{place}]")
+            for place, item in enumerate(value[: MAX_HOPS + 1])
         )
     else:
         raise InvalidRequest(field=field, value=value, problem="is not a route", expected=_EXPECTED)
@@ -76,7 +80,8 @@ def parse_route(value: object, *, field: str) -> tuple[RouteHop, ...]:
         raise InvalidRequest(field=field, problem="is empty", expected=_EXPECTED)
     if len(hops) > MAX_HOPS:
         raise InvalidRequest(
-            field=field, problem=f"has more than {MAX_HOPS} hops, the router accepts no longer route"
+            field=field,
+            problem=f"has more than {MAX_HOPS} hops, the router accepts no longer route",
         )
     for place, (hop, after) in enumerate(pairwise(hops)):
         if hop.asset_out != after.asset_in:
@@ -149,7 +154,9 @@ def _parse_pool(value: object, field: str) -> tuple[str, int | None]:
         )
     if known != "Stableswap":
         if number is not None:
-            raise InvalidRequest(field=field, value=value, problem="has an id", expected=f"{known!r} alone")
+            raise InvalidRequest(
+                field=field, value=value, problem="has an id", expected=f"{known!r} alone"
+            )
         return known, None
     if number is None:
         raise InvalidRequest(
@@ -159,7 +166,9 @@ def _parse_pool(value: object, field: str) -> tuple[str, int | None]:
 
 
 def _parse_id(value: object, field: str) -> int:
-    return read_number(value, field=field, kind="an asset id", expected="a number like 5", most=_U32)
+    return read_number(
+        value, field=field, kind="an asset id", expected="a number like 5", most=_U32
+    )
 
 
 def check_route(hops: tuple[RouteHop, ...], asset_in: int, asset_out: int) -> None:
@@ -167,7 +176,9 @@ def check_route(hops: tuple[RouteHop, ...], asset_in: int, asset_out: int) -> No
     parse_route(list(hops), field="route")
     if hops[0].asset_in != asset_in:
         raise InvalidRequest(
-            field="route", problem=f"begins with {hops[0].asset_in}", expected=f"{asset_in}, the asset sold"
+            field="route",
+            problem=f"begins with {hops[0].asset_in}",
+            expected=f"{asset_in}, the asset sold",
         )
     if hops[-1].asset_out != asset_out:
         raise InvalidRequest(
@@ -227,11 +238,15 @@ def router_sell(hops: tuple[RouteHop, ...], *, amount: int, min_amount_out: int)
 
 
 def check_omnipool_trade(table: "RuntimeTable", hop: RouteHop, amount: int | None = None) -> None:
-    """Refuse a hop that the Omnipool refuses whatever its state: it sells no hub asset, and has a smallest *amount*."""
+    """Refuse a hop that the Omnipool refuses whatever its state: it sells no hub asset, and has a
+    smallest *amount*."""
     if hop.asset_out == table.constant("Omnipool", "HubAssetId"):
         raise InvalidRequest(
             field="asset_out",
-            problem=f"{hop.asset_out} (LRNA) cannot be bought: the Omnipool does not sell its hub asset (NotAllowed)",
+            problem=(
+                f"{hop.asset_out} (LRNA) cannot be bought: the Omnipool does not sell its hub "
+                "asset (NotAllowed)"
+            ),
         )
     smallest = table.constant("Omnipool", "MinimumTradingLimit")
     if amount is not None and amount < smallest:
@@ -249,10 +264,14 @@ def _check_swap(swap: Swap) -> tuple[int, int]:
         raise InvalidRequest(f"{chain.title} has no exchange, expected a chain like hydraDx")
     for name, asset in (("asset_in", swap.asset_in), ("asset_out", swap.asset_out)):
         if asset.chain != chain.name or not asset.id.isdigit():
-            raise InvalidRequest(field=name, problem=f"{asset.label} is not an asset of {chain.title}")
+            raise InvalidRequest(
+                field=name, problem=f"{asset.label} is not an asset of {chain.title}"
+            )
     if swap.asset_in.id == swap.asset_out.id:
         raise InvalidRequest(
-            field="asset_out", problem=f"{swap.asset_out.label} is the asset sold", expected="another one"
+            field="asset_out",
+            problem=f"{swap.asset_out.label} is the asset sold",
+            expected="another one",
         )
     if not 0 < swap.amount <= U128_MAX:
         raise InvalidRequest(
@@ -277,7 +296,9 @@ def _check_swap(swap: Swap) -> tuple[int, int]:
     return int(swap.asset_in.id), int(swap.asset_out.id)
 
 
-def _check_omnipool(swap: Swap, hops: tuple[RouteHop, ...], table: "RuntimeTable") -> tuple[str, ...]:
+def _check_omnipool(
+    swap: Swap, hops: tuple[RouteHop, ...], table: "RuntimeTable"
+) -> tuple[str, ...]:
     """Refuse what the Omnipool is sure to refuse, and return what it may refuse."""
     traded = [hop for hop in hops if hop.pool == "Omnipool"]
     if not traded:
@@ -289,11 +310,14 @@ def _check_omnipool(swap: Swap, hops: tuple[RouteHop, ...], table: "RuntimeTable
     warnings = []
     if any(hop.asset_in == table.constant("Omnipool", "HubAssetId") for hop in traded):
         warnings.append(
-            "LRNA is the Omnipool's hub asset: selling it works only while the pool's HubAssetTradability allows it"
+            "LRNA is the Omnipool's hub asset: selling it works only while the pool's "
+            "HubAssetTradability allows it"
         )
     if swap.route is None:
         warnings.append(
-            f"without a route, the swap goes straight through the Omnipool: if it does not hold both {swap.asset_in.label} and {swap.asset_out.label}, the swap fails and you still pay the fee"
+            "without a route, the swap goes straight through the Omnipool: if it does not "
+            f"hold both {swap.asset_in.label} and {swap.asset_out.label}, the swap fails "
+            "and you still pay the fee"
         )
     return tuple(warnings)
 
@@ -304,14 +328,17 @@ _PRICE_DIGITS = Context(prec=12)
 
 @dataclass(frozen=True, kw_only=True)
 class QuoteLeg:
-    """A part of the way: one hop in the Omnipool, or hops in other pools, which the chain dry-ran together."""
+    """A part of the way: one hop in the Omnipool, or hops in other pools, which the chain dry-ran
+    together."""
 
     hops: tuple[RouteHop, ...]
     amount_in: int
     amount_out: int
-    #: How far below the price before the trade its size takes it, fees aside; None where that is not known.
+    #: How far below the price before the trade its size takes it, fees aside; None where that is
+    #: not known.
     impact: Fraction | None
-    #: Parts per million of the asset received, and its raw amount; None where it is not the Omnipool's.
+    #: Parts per million of the asset received, and its raw amount; None where it is not the
+    #: Omnipool's.
     asset_fee: int | None = None
     asset_fee_amount: int | None = None
     #: Parts per million of the hub asset on its way, and its raw amount.
@@ -351,7 +378,8 @@ class Quote:
 
     @property
     def price(self) -> str | None:
-        """Whole tokens received for one sold, fees and impact included, to 12 digits; None without decimals."""
+        """Whole tokens received for one sold, fees and impact included, to 12 digits; None without
+        decimals."""
         if self.asset_in.decimals is None or self.asset_out.decimals is None:
             return None
         ratio = Fraction(self.amount_out, self.amount_in) * Fraction(
@@ -365,18 +393,25 @@ class Quote:
         return self.legs[0] if len(self.legs) == 1 and self.legs[0].asset_fee is not None else None
 
     def check_impact(self, limit: Decimal) -> None:
-        """Refuse a trade whose size takes its price more than *limit* per cent below the present one."""
+        """Refuse a trade whose size takes its price more than *limit* per cent below the present
+        one."""
         if self.impact is not None and self.impact * 100 > Fraction(limit):
             raise InvalidRequest(
                 field="amount",
-                problem=f"{self.asset_in.amount(self.amount_in)} is so large that it moves the price by {percent(self.impact)} %, more than {to_text(limit)} %: sell less in one trade",
+                problem=(
+                    f"{self.asset_in.amount(self.amount_in)} is so large that it moves the "
+                    f"price by {percent(self.impact)} %, more than {to_text(limit)} %: sell "
+                    "less in one trade"
+                ),
                 advice=", or allow it with --max-impact (max_impact)",
             )
 
     def describe(self) -> str:
         """Return the quote in words."""
         facts = [] if self.price is None else [f"price {self.price}"]
-        facts.append("impact unknown" if self.impact is None else f"impact {percent(self.impact)} %")
+        facts.append(
+            "impact unknown" if self.impact is None else f"impact {percent(self.impact)} %"
+        )
         way = ""
         if self.omnipool is None:
             way = f" over {format_route(self.route)}"
@@ -384,12 +419,14 @@ class Quote:
             facts.append(f"asset fee {percent(self.omnipool.asset_fee)} %")
             facts.append(f"protocol fee {percent(self.omnipool.protocol_fee)} %")
         return (
-            f"{self.asset_in.amount(self.amount_in)} would buy {self.asset_out.amount(self.amount_out)}{way} "
+            f"{self.asset_in.amount(self.amount_in)} would buy "
+            f"{self.asset_out.amount(self.amount_out)}{way} "
             f"in the block after {self.block} ({', '.join(facts)})"
         )
 
 
 def percent(part: Fraction | int | None) -> str:
-    """Return a part of one, or an int of parts per million, in per cent with at most four digits behind the point."""
+    """Return a part of one, or an int of parts per million, in per cent with at most four digits
+    behind the point."""
     ratio = Fraction(part, MILLION) if isinstance(part, int) else part or Fraction(0)
     return to_whole(round(ratio * MILLION), 4)

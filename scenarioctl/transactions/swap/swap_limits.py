@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _WIDE_SLIPPAGE = 50
 #: Per cent below the quote from which a minimum has to be confirmed.
 FAR_BELOW = 50
-#: A minimum in whole tokens below this part of the amount sold is taken for raw units that were meant as tokens.
+#: A minimum in whole tokens below this part of the amount sold is taken for raw units that were
+#: meant as tokens.
 _ABSURD = Fraction(1, 10**6)
 
 
@@ -30,7 +31,8 @@ class SwapLimits:
     minimum: int | None = None
     #: The minimum is taken as it stands, whatever the quote.
     exact: bool = False
-    #: The minimum is of every sale of a series: it is taken as it stands, and a quote has to reach it now.
+    #: The minimum is of every sale of a series: it is taken as it stands, and a quote has to reach
+    #: it now.
     repeated: bool = False
     #: Per cent below the quote.
     slippage: Decimal
@@ -62,16 +64,23 @@ async def price_swap(
     route: "tuple[RouteHop, ...] | None",
     sender: bytes | None = None,
 ) -> PricedSwap:
-    """Return the larger of a fresh quote less the slippage and the minimum given, and the way that was quoted.
+    """Return the larger of a fresh quote less the slippage and the minimum given, and the way that
+    was quoted.
 
-    InvalidRequest if the swap's size worsens its price by more than the limit, or if the quote is below the minimum.
-    An exact minimum stands also above a quote, or where the chain gives none; then that is a warning.
+    InvalidRequest if the swap's size worsens its price by more than the limit, or if the quote is
+    below the minimum. An exact minimum stands also above a quote, or where the chain gives none;
+    then that is a warning.
     """
     from scenarioctl.transactions.swap.route_quote import NotQuotable, fetch_quote
 
     try:
         quote = await fetch_quote(
-            client, asset_in=asset_in, asset_out=asset_out, amount=amount, route=route, sender=sender
+            client,
+            asset_in=asset_in,
+            asset_out=asset_out,
+            amount=amount,
+            route=route,
+            sender=sender,
         )
     except (ChainRefused, NotQuotable) as error:
         # A trade that the pools are sure to refuse is refused here too, whatever the minimum.
@@ -82,7 +91,10 @@ async def price_swap(
             min_amount_out=bounds.minimum,
             route=route,
             warnings=(
-                f"there is no quote ({error}): the exact minimum of {least} is used, and max_impact is not checked",
+                (
+                    f"there is no quote ({error}): the exact minimum of {least} is used, and "
+                    "max_impact is not checked"
+                ),
             ),
         )
     quote.check_impact(bounds.max_impact)
@@ -92,7 +104,12 @@ async def price_swap(
 
 
 def price_swap_offline(
-    *, asset_in: "Asset", asset_out: "Asset", amount: int, minimum: int, route: "tuple[RouteHop, ...] | None"
+    *,
+    asset_in: "Asset",
+    asset_out: "Asset",
+    amount: int,
+    minimum: int,
+    route: "tuple[RouteHop, ...] | None",
 ) -> PricedSwap:
     """Return the terms of a swap that no chain is asked about: the minimum given."""
     least = asset_out.amount(minimum)
@@ -101,8 +118,10 @@ def price_swap_offline(
         tokens = Fraction(minimum, 10**asset_out.decimals)
         if tokens < _ABSURD * Fraction(amount, 10**asset_in.decimals):
             doubts = (
-                f"the minimum of {least} is less than a millionth of the {asset_in.amount(amount)} sold; "
-                f"min_amount_out is in the smallest unit: 1 {asset_out.display_name} is {10**asset_out.decimals}",
+                f"the minimum of {least} is less than a millionth of the "
+                f"{asset_in.amount(amount)} sold; "
+                f"min_amount_out is in the smallest unit: 1 {asset_out.display_name} is "
+                f"{10**asset_out.decimals}",
             )
     return PricedSwap(
         min_amount_out=minimum,
@@ -122,11 +141,16 @@ def warn_of_slippage(slippage: Decimal, least: str) -> tuple[str, ...]:
 
 def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
     floor = bounds.minimum or 0
-    as_it_is = "" if bounds.repeated else ", or use it as it is with --exact-minimum (exact_minimum)"
+    as_it_is = (
+        "" if bounds.repeated else ", or use it as it is with --exact-minimum (exact_minimum)"
+    )
     if quote.amount_out < floor:
         raise InvalidRequest(
             field="min_amount_out",
-            problem=f"{quote.asset_out.amount(floor)} is more than the swap would buy now, {quote.asset_out.amount(quote.amount_out)}: the swap would fail on chain",
+            problem=(
+                f"{quote.asset_out.amount(floor)} is more than the swap would buy now, "
+                f"{quote.asset_out.amount(quote.amount_out)}: the swap would fail on chain"
+            ),
             advice=f"; lower the minimum{as_it_is}",
         )
     computed = 0 if bounds.repeated else minimum_received(quote.amount_out, bounds.slippage)
@@ -148,7 +172,9 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
         route=quote.route,
         warnings=(*quote.warnings, *warn_of_slippage(bounds.slippage, least)),
         # As a floor it does no harm, but it is hardly what was meant.
-        doubts=_doubt(quote, floor, f"the minimum of {quote.asset_out.amount(floor)}") if floor else (),
+        doubts=_doubt(quote, floor, f"the minimum of {quote.asset_out.amount(floor)}")
+        if floor
+        else (),
         notes=(note,),
     )
 
@@ -160,12 +186,16 @@ def _exact_terms(quote: "Quote", bounds: SwapLimits, minimum: int) -> PricedSwap
     doubts = _doubt(quote, minimum, f"the exact minimum of {least}")
     if quote.amount_out < minimum:
         warnings += (
-            f"the swap would buy {quote.asset_out.amount(quote.amount_out)} now, less than the exact minimum of "
+            f"the swap would buy {quote.asset_out.amount(quote.amount_out)} now, less than "
+            "the exact minimum of "
             f"{least}: until the price is better, it fails and you still pay the fee",
         )
     elif minimum < minimum_received(quote.amount_out, bounds.slippage):
         warnings += (
-            f"the exact minimum of {least} is {percent_below(minimum, quote.amount_out)} % below the quote",
+            (
+                f"the exact minimum of {least} is {percent_below(minimum, quote.amount_out)} % "
+                "below the quote"
+            ),
         )
     else:
         note += f", {percent_below(minimum, quote.amount_out)} % below the quote"
@@ -187,6 +217,7 @@ def is_far_below(least: int, price: int) -> bool:
 
 
 def percent_below(minimum: int, quoted: int) -> str:
-    """Return how far *minimum* is below what is *quoted*, in per cent, rounded down such that 100 is never said of more than 0."""
+    """Return how far *minimum* is below what is *quoted*, in per cent, rounded down such that 100
+    is never said of more than 0."""
     part = 1 - Fraction(minimum, quoted)
     return to_whole(part.numerator * 10**6 // part.denominator, 4)

@@ -1,5 +1,5 @@
-"""From a transfer to the call that makes it: within a chain at once, between chains through the gate to a plan, and from that to
-its call and warnings."""
+"""From a transfer to the call that makes it: within a chain at once, between chains through the
+gate to a plan, and from that to its call and warnings."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
-#: An asset's kind -> the call that moves it without killing the sender's account, and the names of its arguments:
-#: (pallet, method, id, receiver, amount).
+#: An asset's kind -> the call that moves it without killing the sender's account, and the names of
+#: its arguments: (pallet, method, id, receiver, amount).
 _CALLS: Mapping[str, tuple[str, str, str, str, str]] = {
     "native": ("Balances", "transfer_keep_alive", "", "dest", "value"),
     "assets": ("Assets", "transfer_keep_alive", "id", "target", "amount"),
@@ -46,33 +46,44 @@ def build_transfer(
     beside: "tuple[Asset, int] | None" = None,
     fee_accepted: bool = False,
 ) -> Draft:
-    """Return the call that makes *transfer*, on the runtime *table* of its source, without asking a chain.
+    """Return the call that makes *transfer*, on the runtime *table* of its source, without asking a
+    chain.
 
-    XCM is written in the highest version that both runtimes know, unless the transfer names one; without
-    *destination_table* in the highest that the source knows.  *last_hop_fee* and *beside* are those of a `Plan`, and
-    *fee_accepted* says that the destination takes its fee in the asset.  InvalidRequest says why a transfer cannot be made
-    safely.  A transfer from a parachain to Ethereum needs its sender and what goes along.
+    XCM is written in the highest version that both runtimes know, unless the transfer names one;
+    without
+    *destination_table* in the highest that the source knows.  *last_hop_fee* and *beside* are those
+    of a `Plan`, and
+    *fee_accepted* says that the destination takes its fee in the asset.  InvalidRequest says why a
+    transfer cannot be made safely.  A transfer from a parachain to Ethereum needs its sender and
+    what goes along.
     """
     check_request(transfer)
     if transfer.is_local:
         if transfer.xcm_version is not None:
             raise InvalidRequest(
                 field="xcm_version",
-                problem=f"{transfer.xcm_version} is only for transfers between two chains: leave it out within {transfer.source.title}",
+                problem=(
+                    f"{transfer.xcm_version} is only for transfers between two chains: leave "
+                    f"it out within {transfer.source.title}"
+                ),
             )
         return _build_local(transfer, table)
     if transfer.remote_fee_asset is not None and beside is None:
         raise InvalidRequest(
-            f"how much of remote_fee_asset {transfer.remote_fee_asset.label} pays on {transfer.destination.title} is not known, expected an amount"
+            f"how much of remote_fee_asset {transfer.remote_fee_asset.label} pays on "
+            f"{transfer.destination.title} is not known, expected an amount"
         )
     settled = beside is not None or fee_accepted
     route = find_route(transfer, assets, fee_settled=settled)
     plan = make_plan(transfer, route, table, destination_table)
-    return draft_plan(replace(plan, last_hop_fee=last_hop_fee, beside=beside, fee_settled=settled), assets)
+    return draft_plan(
+        replace(plan, last_hop_fee=last_hop_fee, beside=beside, fee_settled=settled), assets
+    )
 
 
 def draft_plan(plan: Plan, assets: "Assets") -> Draft:
-    """Return the call of *plan*; if no chain was asked for the fee of its last hop, half of the amount is set aside for it."""
+    """Return the call of *plan*; if no chain was asked for the fee of its last hop, half of the
+    amount is set aside for it."""
     said: tuple[str, ...] = ()
     aside = plan.last_hop_fee
     if plan.route.needs_last_hop_fee and aside is None:
@@ -83,18 +94,28 @@ def draft_plan(plan: Plan, assets: "Assets") -> Draft:
 
 
 def _half_of_amount(transfer: Transfer) -> tuple[int, tuple[str, ...]]:
-    """Return what the last hop may cost.  Too little is TooExpensive there, more than arrives NotHoldingFees."""
-    decimals = transfer.source.decimals if transfer.asset.decimals is None else transfer.asset.decimals
+    """Return what the last hop may cost.  Too little is TooExpensive there, more than arrives
+    NotHoldingFees."""
+    decimals = (
+        transfer.source.decimals if transfer.asset.decimals is None else transfer.asset.decimals
+    )
     symbol = transfer.asset.display_name
     ends = f"{transfer.source.title} to {transfer.destination.title}"
     if transfer.amount < 10**decimals:
         raise InvalidRequest(
             field="amount",
-            problem=f"{to_whole(transfer.amount, decimals)} {symbol} is too small: {ends} needs at least 1 {symbol} if no chain is asked for the fee of the last hop",
+            problem=(
+                f"{to_whole(transfer.amount, decimals)} {symbol} is too small: {ends} needs at "
+                f"least 1 {symbol} if no chain is asked for the fee of the last hop"
+            ),
         )
     fee = transfer.amount // 2
     return fee, (
-        f"The transfer goes from {ends} through Asset Hub. Offline, half of the amount ({to_whole(fee, decimals)} {symbol}) is set aside for the fee of the last hop; what is left of it arrives too.",
+        (
+            f"The transfer goes from {ends} through Asset Hub. Offline, half of the amount "
+            f"({to_whole(fee, decimals)} {symbol}) is set aside for the fee of the last hop; "
+            "what is left of it arrives too."
+        ),
     )
 
 
@@ -107,7 +128,8 @@ def _build_local(transfer: Transfer, table: "RuntimeTable") -> Draft:
 def build_payments(
     chain: "Chain", payments: Iterable[tuple["Asset", bytes, int]], table: "RuntimeTable"
 ) -> list[Call]:
-    """Return the call of each payment within *chain*: so much of an asset, raw, to an account. What is too little to arrive isn't refused."""
+    """Return the call of each payment within *chain*: so much of an asset, raw, to an account. What
+    is too little to arrive isn't refused."""
     forms: dict[Asset, Callable[[bytes, int], Call]] = {}
     calls = []
     for asset, account, amount in payments:
@@ -127,19 +149,24 @@ def build_payments(
 
 
 def _local_form(transfer: Transfer, table: "RuntimeTable") -> Callable[[bytes, int], Call]:
-    """Return what makes the call of a transfer like this one, from the account that receives it and the raw amount."""
+    """Return what makes the call of a transfer like this one, from the account that receives it and
+    the raw amount."""
     asset, chain = transfer.asset, transfer.source
     if asset.kind == UNLISTED:
         raise InvalidRequest(
             field="assetid",
-            problem=f"{asset.id} is not listed for {chain.title}, so no call within {chain.title} can name it. Set it in [[chains.{asset.chain}.assets]]",
+            problem=(
+                f"{asset.id} is not listed for {chain.title}, so no call within {chain.title} "
+                f"can name it. Set it in [[chains.{asset.chain}.assets]]"
+            ),
         )
     pallet, method, id_name, receiver_name, amount_name = _CALLS[asset.kind]
     if transfer.allow_death:
         method = _CLOSING.get(asset.kind, "transfer")
     if not table.has_call(pallet, method):
         raise InvalidRequest(
-            f"{asset.display_name} cannot be sent within {chain.title}: the runtime {table.spec_name} {table.spec_version} has no {pallet}.{method}"
+            f"{asset.display_name} cannot be sent within {chain.title}: the runtime "
+            f"{table.spec_name} {table.spec_version} has no {pallet}.{method}"
         )
     named: dict[str, Any] = {}
     if asset.kind == "foreign":
@@ -149,16 +176,22 @@ def _local_form(transfer: Transfer, table: "RuntimeTable") -> Callable[[bytes, i
         named[id_name] = int(asset.id)
     wrap = _account_wrapper(table, pallet, method, receiver_name)
     return lambda account, amount: Call(
-        pallet=pallet, method=method, args={receiver_name: wrap(account), amount_name: amount, **named}
+        pallet=pallet,
+        method=method,
+        args={receiver_name: wrap(account), amount_name: amount, **named},
     )
 
 
-def account_argument(table: "RuntimeTable", pallet: str, method: str, name: str, account: bytes) -> Any:
+def account_argument(
+    table: "RuntimeTable", pallet: str, method: str, name: str, account: bytes
+) -> Any:
     """Return *account* as the call wants it: a MultiAddress, or (on Hydration) the bare account."""
     return _account_wrapper(table, pallet, method, name)(account)
 
 
-def _account_wrapper(table: "RuntimeTable", pallet: str, method: str, name: str) -> Callable[[bytes], Any]:
+def _account_wrapper(
+    table: "RuntimeTable", pallet: str, method: str, name: str
+) -> Callable[[bytes], Any]:
     variants = table.variants(_argument_type(table, pallet, method, name))
     return (lambda account: {"Id": account}) if "Id" in variants else (lambda account: account)
 
@@ -177,15 +210,20 @@ def _local_warnings(transfer: Transfer, table: "RuntimeTable") -> tuple[str, ...
     warnings = [f"{chain.title} may be closing: {chain.doubt}."] if chain.doubt else []
     if asset.kind == "erc20":
         warnings.append(
-            f"Currencies.transfer sends {asset.display_name}, and can close the sender's account. Keep some {chain.symbol} for fees."
+            f"Currencies.transfer sends {asset.display_name}, and can close the sender's "
+            f"account. Keep some {chain.symbol} for fees."
         )
     deposit = known_deposit(asset, table)
     if deposit is not None and transfer.amount < deposit and not transfer.receiver_holds:
         # A contract may hold any amount.
         if not transfer.accept_loss and asset.kind != "erc20":
-            why = f"an account on {chain.title} that holds less than the existential deposit of {asset.amount(deposit)} can't receive it"
+            why = (
+                f"an account on {chain.title} that holds less than the existential deposit of "
+                f"{asset.amount(deposit)} can't receive it"
+            )
             raise below_least(transfer, deposit, why)
         warnings.append(
-            f"The amount is below the existential deposit of {asset.amount(deposit)} on {chain.title}. An account that holds none yet can't receive it."
+            f"The amount is below the existential deposit of {asset.amount(deposit)} on "
+            f"{chain.title}. An account that holds none yet can't receive it."
         )
     return tuple(warnings)

@@ -1,4 +1,5 @@
-"""The plan of a transfer between two chains: its way, its version of XCM, and who pays on it with what.
+"""The plan of a transfer between two chains: its way, its version of XCM, and who pays on it with
+what.
 
 Its call is built from nothing else.
 """
@@ -33,7 +34,8 @@ def choose_xcm_version(
         known &= known_xcm_versions(destination_table)
     if not known:
         raise refusal(
-            transfer, "the runtimes of both chains have none of the XCM versions 3, 4 and 5 in common"
+            transfer,
+            "the runtimes of both chains have none of the XCM versions 3, 4 and 5 in common",
         )
     wanted = transfer.xcm_version
     if wanted is None:
@@ -41,14 +43,18 @@ def choose_xcm_version(
     if wanted not in known:
         raise InvalidRequest(
             field="xcm_version",
-            problem=f"{wanted} is not supported by both {transfer.source.title} and {transfer.destination.title}",
+            problem=(
+                f"{wanted} is not supported by both {transfer.source.title} and "
+                f"{transfer.destination.title}"
+            ),
             expected=f"one of: {', '.join(map(str, sorted(known)))}",
         )
     return wanted
 
 
 def known_xcm_versions(table: "RuntimeTable") -> frozenset[int]:
-    """Return the versions of VersionedLocation, which `limited_teleport_assets` takes on every chain with XCM."""
+    """Return the versions of VersionedLocation, which `limited_teleport_assets` takes on every
+    chain with XCM."""
     for pallet in XCM_PALLETS:
         if table.has_call(pallet, "limited_teleport_assets"):
             fields = table.call_fields(pallet, "limited_teleport_assets")
@@ -67,7 +73,8 @@ def shape_location(location: dict[str, Any], version: int) -> dict[str, Any]:
 
 
 def location_of_type(table: "RuntimeTable", type_id: int, text: str) -> dict[str, Any]:
-    """Return the location that *text* writes, shaped for a Location type of the runtime: of V3, or a later one."""
+    """Return the location that *text* writes, shaped for a Location type of the runtime: of V3, or
+    a later one."""
     version = 3 if "::v3::" in table.types[type_id][0] else XCM_VERSIONS[0]
     return shape_location(read_location(text), version)
 
@@ -97,15 +104,18 @@ class Plan:
     version: int
     #: The runtime that reads the message, if it is known.
     destination_table: "RuntimeTable | None" = None
-    #: Set aside for the last hop of a route over another chain, raw; None if no chain was asked for it.
+    #: Set aside for the last hop of a route over another chain, raw; None if no chain was asked for
+    #: it.
     last_hop_fee: int | None = None
-    #: Sent beside the asset to pay on the way, an asset of the source and the raw amount; None if the asset itself pays.
+    #: Sent beside the asset to pay on the way, an asset of the source and the raw amount; None if
+    #: the asset itself pays.
     beside: "tuple[Asset, int] | None" = None
     #: Whether it is known that the destination takes its fee in what pays.
     fee_settled: bool = False
     #: Whether the asset is known to keep an account on the destination alive by itself.
     sufficient: bool = False
-    #: What a program of the sender's own may spend on the source, raw, and weigh; None for a transfer without one.
+    #: What a program of the sender's own may spend on the source, raw, and weigh; None for a
+    #: transfer without one.
     limits: "tuple[int, Mapping[str, int]] | None" = None
     #: What the way costs, one sentence each.
     notes: tuple[str, ...] = ()
@@ -118,7 +128,8 @@ class Plan:
         if transfer.remote_fee_asset is not None:
             transfer_type = self.route.first
         else:
-            # The Asset Hub is the reserve of the relay chain's asset: for every parachain, and for the Asset Hub beyond the bridge.
+            # The Asset Hub is the reserve of the relay chain's asset: for every parachain, and for
+            # the Asset Hub beyond the bridge.
             is_crossed = is_bridged(transfer) and not self.route.paid_beside
             transfer_type = "LocalReserve" if is_crossed else "DestinationReserve"
         return RemoteFee(
@@ -138,7 +149,9 @@ class Plan:
         return {"id": self.asset_id(location), "fun": {"Fungible": amount}}
 
     def asset_id(self, location: str) -> Any:
-        return {"Concrete": self.location(location)} if self.version == 3 else self.location(location)
+        return (
+            {"Concrete": self.location(location)} if self.version == 3 else self.location(location)
+        )
 
     def asset_on(self, chain: "Chain") -> str:
         """Return the location of the asset as *chain* sees it."""
@@ -164,10 +177,18 @@ class Plan:
 
 
 def make_plan(
-    transfer: Transfer, route: Route, table: "RuntimeTable", destination_table: "RuntimeTable | None" = None
+    transfer: Transfer,
+    route: Route,
+    table: "RuntimeTable",
+    destination_table: "RuntimeTable | None" = None,
 ) -> Plan:
-    """Return the plan of *transfer* by *route*, in the highest version of XCM that both runtimes know; nothing in it is priced."""
+    """Return the plan of *transfer* by *route*, in the highest version of XCM that both runtimes
+    know; nothing in it is priced."""
     version = choose_xcm_version(transfer, table, destination_table)
     return Plan(
-        transfer=transfer, route=route, table=table, version=version, destination_table=destination_table
+        transfer=transfer,
+        route=route,
+        table=table,
+        version=version,
+        destination_table=destination_table,
     )

@@ -27,7 +27,8 @@ class Transfer:
     beneficiary: bytes
     #: Of XCM; None: the highest that both runtimes know.
     xcm_version: int | None = None
-    #: As the source holds it: a little of it goes along, and pays for execution on the destination.  None: the asset itself pays.
+    #: As the source holds it: a little of it goes along, and pays for execution on the destination.
+    #: None: the asset itself pays.
     remote_fee_asset: "Asset | None" = None
     #: Within a chain, the sender's account may be closed by it.  Between chains, XCM asks nobody.
     allow_death: bool = False
@@ -37,10 +38,11 @@ class Transfer:
     accept_loss: bool = False
     #: The beneficiary is known to hold the asset on the destination: any amount can arrive.
     receiver_holds: bool = False
-    #: Only to Ethereum: the Ether, in wei, that goes along for whoever relays the message; it needs the sender, to whom fees come
-    #: back.  None: the transfer goes by Snowbridge's first protocol.
+    #: Only to Ethereum: the Ether, in wei, that goes along for whoever relays the message; it needs
+    #: the sender, to whom fees come back.  None: the transfer goes by Snowbridge's first protocol.
     relayer_fee: int | None = None
-    #: The account that signs it on the source, if that is known: what stays on a chain on the way becomes theirs.
+    #: The account that signs it on the source, if that is known: what stays on a chain on the way
+    #: becomes theirs.
     sender: bytes | None = None
 
     @property
@@ -82,7 +84,10 @@ def _check_remote_fee_asset(transfer: Transfer) -> None:
     if transfer.is_local:
         raise InvalidRequest(
             field="remote_fee_asset",
-            problem=f"{asset.label} is only for transfers between two chains: leave it out within {transfer.source.title}",
+            problem=(
+                f"{asset.label} is only for transfers between two chains: leave it out within "
+                f"{transfer.source.title}"
+            ),
         )
     if asset.chain != transfer.source.name:
         raise InvalidRequest(
@@ -115,7 +120,10 @@ def below_least(transfer: Transfer, least: int, why: str) -> BelowLeast:
     raw = "" if asset.decimals is None else f" ({least}raw)"
     return BelowLeast(
         field="amount",
-        problem=f"{asset.amount(transfer.amount)} is too small: {why}. Send at least {asset.amount(least)}{raw}",
+        problem=(
+            f"{asset.amount(transfer.amount)} is too small: {why}. Send at least "
+            f"{asset.amount(least)}{raw}"
+        ),
         advice="; with --accept-loss (accept_loss) it is built nevertheless",
     )
 
@@ -129,8 +137,12 @@ class OnlyChecked(InvalidRequest):
 
 
 def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequest:
-    """Return the error for a transfer that cannot be made, with its *reason*, and *advice* about options."""
-    sentence = f"{transfer.asset.display_name} cannot be sent from {transfer.source.title} to {transfer.destination.title}: {reason}"
+    """Return the error for a transfer that cannot be made, with its *reason*, and *advice* about
+    options."""
+    sentence = (
+        f"{transfer.asset.display_name} cannot be sent from {transfer.source.title} to "
+        f"{transfer.destination.title}: {reason}"
+    )
     if advice == BY_CHECK:
         return OnlyChecked(sentence, advice=f"{BY_CHECK}: {_command(transfer)}")
     return InvalidRequest(sentence, advice=advice)
@@ -148,8 +160,12 @@ def _command(transfer: Transfer) -> str:
         "from": source.name,
         "to": destination.name,
         "asset": transfer.asset.id,
-        "amount": f"{transfer.amount}raw" if decimals is None else to_whole(transfer.amount, decimals),
-        "to-address": destination.account_format.format(transfer.beneficiary, destination.ss58_prefix),
+        "amount": f"{transfer.amount}raw"
+        if decimals is None
+        else to_whole(transfer.amount, decimals),
+        "to-address": destination.account_format.format(
+            transfer.beneficiary, destination.ss58_prefix
+        ),
         "sender": sender,
     }
     given = [part for name, value in options.items() for part in (f"--{name}", value)]
@@ -164,7 +180,8 @@ class OnlyConnected(InvalidRequest):
 
 
 def only_connected(transfer: Transfer, reason: str, *, advice: str = "") -> OnlyConnected:
-    """Return the error for a transfer that can't be made without a connection, with the *reason*, and *advice* about options."""
+    """Return the error for a transfer that can't be made without a connection, with the *reason*,
+    and *advice* about options."""
     error = OnlyConnected(refusal(transfer, reason).statement, advice=advice)
     error.reason = reason
     return error

@@ -1,14 +1,16 @@
 """The reserve gate: which way a transfer takes from chain to chain, and whether it may.
 
-A transfer over the wrong reserve is accepted by the runtimes, and the tokens or their backing are gone.  So a transfer is
-built only if all of these hold (`find_route`):
+A transfer over the wrong reserve is accepted by the runtimes, and the tokens or their backing are
+gone.  So a transfer is built only if all of these hold (`find_route`):
 
-1. The trust facts of both runtimes (`chains/trust.py`) allow a way from the source to the destination, directly or over
-   the asset's reserve (`resolve`).
-2. The table of routes (`route_rows.py`) has a row for this source, destination and asset, and it names the same way.
+1. The trust facts of both runtimes (`chains/trust.py`) allow a way from the source to the
+   destination, directly or over the asset's reserve (`resolve`).
+2. The table of routes (`route_rows.py`) has a row for this source, destination and asset, and it
+   names the same way.
 3. The destination is known to hold the asset.
 4. The row opens `always`, not only by a check.
-5. What goes along to pay on the destination has such a route of its own, and goes the same way (`_check_remote_fee`).
+5. What goes along to pay on the destination has such a route of its own, and goes the same way
+   (`_check_remote_fee`).
 
 To add a route, add its facts and its proof to `tools/curate_routes.py`, and run it.
 """
@@ -64,8 +66,9 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
 
-#: Kinds of two chains -> forms in which the native asset of one might go from the first to the second, none known to arrive.  A
-#: check may open them: a dry run of every hop that ends in the beneficiary's credit.
+#: Kinds of two chains -> forms in which the native asset of one might go from the first to the
+#: second, none known to arrive.  A check may open them: a dry run of every hop that ends in the
+#: beneficiary's credit.
 CANDIDATES: Mapping[tuple[str, str], tuple[TransferType, ...]] = {
     ("hydration", "asset_hub"): ("Teleport", "LocalReserve"),
     ("asset_hub", "hydration"): ("Teleport", "DestinationReserve"),
@@ -97,14 +100,19 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     _check_remote_fee(transfer, route, assets)
     by_kind = _find_row_by_kind(transfer, hub)
     over_bridge = route.crosses and not transfer.destination.is_ethereum
-    row = _find_crossing_row(transfer, route, assets) if over_bridge else _find_row(transfer, by_kind)
+    row = (
+        _find_crossing_row(transfer, route, assets) if over_bridge else _find_row(transfer, by_kind)
+    )
     route = replace(route, row=row, fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     if not over_bridge:
         _check_row(transfer, route, arriving)
     told_by_state = row is not None and row.opens == "state"
     if not fee_settled and (route.crosses or told_by_state or transfer.destination.is_ethereum):
-        reason = f"only a connection to {(route.via or transfer.source).title} tells what it takes for delivery to {transfer.destination.title}"
+        reason = (
+            f"only a connection to {(route.via or transfer.source).title} tells what it takes "
+            f"for delivery to {transfer.destination.title}"
+        )
         if route.via is not None:
             # What doesn't go on becomes the sender's, whom no scenario names.
             raise refusal(transfer, reason, advice="; use tx transfer without --offline")
@@ -114,19 +122,26 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
     if is_bridged(transfer) and pays_with_itself(transfer):
         raise only_connected(
             transfer,
-            f"only a connection to {transfer.destination.title} tells what it takes for executing the message in {transfer.asset.display_name}",
+            (
+                f"only a connection to {transfer.destination.title} tells what it takes for "
+                f"executing the message in {transfer.asset.display_name}"
+            ),
         )
     if arriving is not None and arriving.pays_fees is False:
         raise refusal(
             transfer,
-            f"{transfer.destination.title} is not known to accept fees in {arriving.label}, and would trap the whole transfer if it doesn't",
+            (
+                f"{transfer.destination.title} is not known to accept fees in "
+                f"{arriving.label}, and would trap the whole transfer if it doesn't"
+            ),
             advice=advise_remote_fee(transfer, assets),
         )
     return route
 
 
 def _check_remote_fee(transfer: Transfer, route: Route, assets: "Assets") -> None:
-    """Refuse an asset that goes along to pay, unless it has a route of its own and goes the same way as what it pays for."""
+    """Refuse an asset that goes along to pay, unless it has a route of its own and goes the same
+    way as what it pays for."""
     fee_asset, destination = transfer.remote_fee_asset, transfer.destination
     if fee_asset is None:
         return
@@ -143,13 +158,18 @@ def _check_remote_fee(transfer: Transfer, route: Route, assets: "Assets") -> Non
     if route.via is not None or fee_route.way != route.way:
         raise InvalidRequest(
             field=named,
-            problem=f"can't go along with {transfer.asset.display_name}: from {transfer.source.title} to {destination.title} it goes by {fee_route.way}, and {transfer.asset.display_name} by {route.way}",
+            problem=(
+                f"can't go along with {transfer.asset.display_name}: from "
+                f"{transfer.source.title} to {destination.title} it goes by {fee_route.way}, "
+                f"and {transfer.asset.display_name} by {route.way}"
+            ),
             expected="one hop of the same type",
         )
 
 
 def _may_go_along(transfer: Transfer, assets: "Assets") -> bool:
-    """Tell whether what goes along to pay has its route, which no check opens; nothing goes along with most."""
+    """Tell whether what goes along to pay has its route, which no check opens; nothing goes along
+    with most."""
     if transfer.remote_fee_asset is None:
         return True
     route = resolve(transfer, assets.registry)
@@ -163,7 +183,8 @@ def _may_go_along(transfer: Transfer, assets: "Assets") -> bool:
 
 
 def advise_remote_fee(transfer: Transfer, assets: "Assets") -> str:
-    """Return the option by which the relay chain's asset goes along and pays; nothing if it can't."""
+    """Return the option by which the relay chain's asset goes along and pays; nothing if it
+    can't."""
     native = assets.at(transfer.source, "1/Here")
     if native is None or native.id == transfer.asset.id:
         return ""
@@ -171,11 +192,15 @@ def advise_remote_fee(transfer: Transfer, assets: "Assets") -> str:
         find_route(replace(transfer, remote_fee_asset=native), assets, fee_settled=True)
     except InvalidRequest:
         return ""
-    return f"; with --remote-fee-asset {native.symbol} (remote_fee_asset) a little {native.symbol} goes along and pays the fee there"
+    return (
+        f"; with --remote-fee-asset {native.symbol} (remote_fee_asset) a little "
+        f"{native.symbol} goes along and pays the fee there"
+    )
 
 
 def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
-    """Return the Asset Hub of two chains between which some assets go; InvalidRequest if none do."""
+    """Return the Asset Hub of two chains between which some assets go; InvalidRequest if none
+    do."""
     source, destination = transfer.source, transfer.destination
     hub = registry.asset_hub(source)
     pays = transfer.remote_fee_asset
@@ -200,19 +225,25 @@ def check_chains(transfer: Transfer, registry: "Registry") -> "Chain":
         if pays is not None:
             raise InvalidRequest(
                 field="remote_fee_asset",
-                problem=f"{pays.label} is not for transfers over a bridge, where the chains tell what pays: leave it out",
+                problem=(
+                    f"{pays.label} is not for transfers over a bridge, where the chains tell "
+                    "what pays: leave it out"
+                ),
             )
     if hub is None:
         raise refusal(transfer, f"the registry has no Asset Hub of {source.relay}")
     for chain in (source, destination):
         # Two of them under one relay chain: the messages would go to the first.
         if chain.role == "asset_hub" and chain != registry.asset_hub(chain):
-            raise refusal(transfer, f"the Asset Hub of {chain.relay} is {hub.title}, not {chain.title}")
+            raise refusal(
+                transfer, f"the Asset Hub of {chain.relay} is {hub.title}, not {chain.title}"
+            )
     return hub
 
 
 def can_send(asset: "Asset", destination: "Chain", assets: "Assets") -> bool:
-    """Tell whether *destination* holds *asset* too, and it can be sent there from its own chain, another one."""
+    """Tell whether *destination* holds *asset* too, and it can be sent there from its own chain,
+    another one."""
     source = assets.registry.find(asset.chain)
     if destination == source or assets.counterpart(asset, destination) is None:
         return False
@@ -245,13 +276,18 @@ def _candidates(transfer: Transfer, hub: "Chain", assets: "Assets") -> tuple[Rou
     """Return the ways in CANDIDATES of the native asset of a chain."""
     source, destination = transfer.source, transfer.destination
     types = CANDIDATES.get((_kind(source), _kind(destination)), ())
-    held = assets.counterpart(transfer.asset, destination if source == hub else source) if types else None
+    held = (
+        assets.counterpart(transfer.asset, destination if source == hub else source)
+        if types
+        else None
+    )
     is_native = held is not None and held.kind == "native"
     return tuple(Route(first=first) for first in types) if is_native else ()
 
 
 def teleport_asked_for(transfer: Transfer, assets: "Assets") -> "tuple[Chain, Chain] | None":
-    """Return the Asset Hub that alone knows whether it takes the asset of a parachain by teleport, and the parachain.
+    """Return the Asset Hub that alone knows whether it takes the asset of a parachain by teleport,
+    and the parachain.
 
     None if that is nothing to ask for.
     """
@@ -281,36 +317,47 @@ def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
 
 
 def _say_unread(transfer: Transfer, asked: tuple[Route, ...]) -> str:
-    """Return that the facts don't say whether runtimes accept the ways *asked*; "" if they say so, or there is none."""
+    """Return that the facts don't say whether runtimes accept the ways *asked*; "" if they say so,
+    or there is none."""
     ends = (transfer.source, transfer.destination, *(route.via for route in asked[:1] if route.via))
     unread = [chain.title for chain in ends if is_judged_by_runtime(chain)]
     if not asked or not unread:
         return ""
     several = len(unread) > 1
-    return f"not all that {' and '.join(unread)} accept{'' if several else 's'} from other chains is known{_say_over(asked)}"
+    return (
+        f"not all that {' and '.join(unread)} accept{'' if several else 's'} from other chains "
+        f"is known{_say_over(asked)}"
+    )
 
 
 def _say_over(routes: tuple[Route, ...]) -> str:
     """Return over which chain the only way goes; "" if it goes over none."""
-    return f", and it goes there only over {routes[0].via.title}" if routes and routes[0].via else ""
+    return (
+        f", and it goes there only over {routes[0].via.title}" if routes and routes[0].via else ""
+    )
 
 
 def _say_unknown_facts(chain: "Chain") -> str:
     reason = f"the assets that {chain.title} accepts from other chains are not known"
     if chain.role == "dex":
-        return f'{reason} (role = "dex" tells them of Hydration only: para_id {HYDRATION_PARA_ID} under Polkadot, or spec_name = "{HYDRATION_SPEC_NAME}")'
+        return (
+            f'{reason} (role = "dex" tells them of Hydration only: para_id {HYDRATION_PARA_ID} '
+            f'under Polkadot, or spec_name = "{HYDRATION_SPEC_NAME}")'
+        )
     return reason
 
 
 def _say_untold(transfer: Transfer, chain: "Chain") -> str:
-    """Return what has to be known before a check can open a transfer of a chain without trust facts; "" if nothing helps."""
+    """Return what has to be known before a check can open a transfer of a chain without trust
+    facts; "" if nothing helps."""
     if chain.role not in JUDGED_ROLES:
         return ""
     if not chain.genesis:
         return f"; set genesis in [chains.{chain.name}], so that a check can ask its runtime"
     if not transfer.asset.location:
         return (
-            f"; set location in [[chains.{transfer.source.name}.assets]], so that a check can ask its runtime"
+            f"; set location in [[chains.{transfer.source.name}.assets]], so that a check can "
+            "ask its runtime"
         )
     return ""
 
@@ -319,29 +366,41 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     """Refuse a way that the table of routes does not have, or that only a check opens."""
     row = route.row
     if row is not None and not _same_way(row, route):
-        raise refusal(transfer, f"its route is {row.way}, but what the runtimes accept is {route.way}")
+        raise refusal(
+            transfer, f"its route is {row.way}, but what the runtimes accept is {route.way}"
+        )
     if row is not None and row.opens in ("always", "state"):
         # What a state decides is asked where the call is built.
         return
     if is_bridged(transfer):
         raise refusal(transfer, _say_unlisted(transfer))
     if arriving is None:
-        reason = f"{transfer.destination.title} is not known to list it, and would trap it if it doesn't"
+        reason = (
+            f"{transfer.destination.title} is not known to list it, and would trap it if it doesn't"
+        )
     elif row is not None and row.proof != "none":
-        reason = f"only {' and '.join(row.sources)} lists it on both chains, and two sources have to agree"
+        reason = (
+            f"only {' and '.join(row.sources)} lists it on both chains, and two sources have "
+            "to agree"
+        )
     else:
         reason = "no such transfer has been proven to arrive"
     raise refusal(transfer, reason, advice=BY_CHECK)
 
 
 def _find_crossing_row(transfer: Transfer, route: Route, assets: "Assets") -> AssetRoute:
-    """Return the row of the hop over the bridge, on a way over an Asset Hub and that; refuse it unless each hop has its row.
+    """Return the row of the hop over the bridge, on a way over an Asset Hub and that; refuse it
+    unless each hop has its row.
 
     All that the chains on the way can tell is asked for where the call is built.
     """
     hub = route.via
     held = None if hub is None else assets.counterpart(transfer.asset, hub)
-    if hub is None or held is None or assets.counterpart(transfer.asset, transfer.destination) is None:
+    if (
+        hub is None
+        or held is None
+        or assets.counterpart(transfer.asset, transfer.destination) is None
+    ):
         raise refusal(transfer, _say_separately(transfer, assets.registry))
     found = None
     for hop, way in (
@@ -352,7 +411,8 @@ def _find_crossing_row(transfer: Transfer, route: Route, assets: "Assets") -> As
         row = _find_row(hop, None if crosses else _find_row_by_kind(hop, hub))
         if row is None or row.way != way or (crosses and row.opens == "check"):
             raise refusal(
-                transfer, _say_unlisted(hop) if crosses else _say_separately(transfer, assets.registry)
+                transfer,
+                _say_unlisted(hop) if crosses else _say_separately(transfer, assets.registry),
             )
         found = row if crosses else found
     if found is None:
@@ -362,16 +422,25 @@ def _find_crossing_row(transfer: Transfer, route: Route, assets: "Assets") -> As
 
 def _say_unlisted(transfer: Transfer) -> str:
     """Return that nothing shows that an asset is registered at both ends of a bridge."""
-    return f"fewer than two of the registries of ParaSpell, Parity and Snowbridge have it going from {transfer.source.title} to {transfer.destination.title}, so it isn't known to be registered on both"
+    return (
+        "fewer than two of the registries of ParaSpell, Parity and Snowbridge have it going "
+        f"from {transfer.source.title} to {transfer.destination.title}, so it isn't known to "
+        "be registered on both"
+    )
 
 
 def _say_separately(transfer: Transfer, registry: "Registry") -> str:
-    """Return that what goes over a bridge and an Asset Hub has no listed route between that and a chain beside it."""
+    """Return that what goes over a bridge and an Asset Hub has no listed route between that and a
+    chain beside it."""
     hub = hub_on_way(transfer, registry)
     if hub is None:
         raise RuntimeError(f"no Asset Hub is on the way of {transfer.asset.label}")
     beside = transfer.source if hub.relay == transfer.source.relay else transfer.destination
-    return f"the bridge joins only the Asset Hubs, and one signature takes it over {hub.title} only if its route between {hub.title} and {beside.title} is listed. Make it separate transfers by way of {hub.title}"
+    return (
+        f"the bridge joins only the Asset Hubs, and one signature takes it over {hub.title} "
+        f"only if its route between {hub.title} and {beside.title} is listed. Make it separate "
+        f"transfers by way of {hub.title}"
+    )
 
 
 def _opens_by_check(transfer: Transfer, route: Route, hub: "Chain") -> bool:
@@ -388,9 +457,11 @@ def _same_way(row: AssetRoute, route: Route) -> bool:
 
 
 def _find_row(transfer: Transfer, by_kind: AssetRoute | None) -> AssetRoute | None:
-    """Return the row of the chains, if both are built in; with a chain of config.toml, the one *by_kind*."""
+    """Return the row of the chains, if both are built in; with a chain of config.toml, the one
+    *by_kind*."""
     if is_bridged(transfer) and transfer.source.role == "asset_hub":
-        # An Asset Hub of config.toml in one of the networks has the rows of the one that is built in.
+        # An Asset Hub of config.toml in one of the networks has the rows of the one that is built
+        # in.
         ends = (ENDS[transfer.source.consensus], ENDS[transfer.destination.consensus])
         return find_row(*ends, transfer.asset.location)
     source, destination = transfer.source.name, transfer.destination.name
@@ -427,7 +498,8 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
         facts = trust_of(chain)
         if facts is not None and facts.partial and not chain.genesis:
             return (
-                f"not all that {chain.title} accepts from other chains is known{_say_untold(transfer, chain)}"
+                f"not all that {chain.title} accepts from other chains is "
+                f"known{_say_untold(transfer, chain)}"
             )
     sending, receiving = trust_of(source), trust_of(destination)
     holds_only_its_own = (
@@ -441,7 +513,11 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     undecided = teleport_decided_by(destination, identity_of(transfer), source, registry)
     if undecided is not None:
         chain, item = undecided
-        return f"it goes there only by teleport, and {chain.title} allows that only if its {item} has an entry for {asset.display_name} with teleportable = true, which is not known here"
+        return (
+            f"it goes there only by teleport, and {chain.title} allows that only if its {item} "
+            f"has an entry for {asset.display_name} with teleportable = true, which is not "
+            "known here"
+        )
     if reserve is None:
         issuer = identity_of(transfer).partition("/")[0]
         if issuer.startswith("Parachain("):
@@ -449,7 +525,10 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
             closed = closed_parachain(source.relay, para_id)
             if closed is not None:
                 return f"its reserve is {closed}. Nothing can be sent over it any more"
-            return f"its reserve, the parachain {para_id}, is not in the registry. If it still runs, declare it in [chains.NAME] with genesis, so that a check can ask it"
+            return (
+                f"its reserve, the parachain {para_id}, is not in the registry. If it still "
+                "runs, declare it in [chains.NAME] with genesis, so that a check can ask it"
+            )
         return "its reserve is not known, and over a wrong one it would be lost"
     if reserve == source:
         teleport = (
@@ -457,12 +536,22 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
             if sending is None or sending.sends_teleports
             else f", and {source.title} allows no teleport of it"
         )
-        return f"{destination.title} does not accept {source.title} as its reserve, so it would be lost on arrival (UntrustedReserveLocation){teleport}"
+        return (
+            f"{destination.title} does not accept {source.title} as its reserve, so it would "
+            f"be lost on arrival (UntrustedReserveLocation){teleport}"
+        )
     if reserve == destination:
-        return f"its reserve is {destination.title}, and {source.title} does not accept it from there"
-    known = is_judged_by_runtime(source) or accepts_reserve(source, identity_of(transfer), reserve, registry)
+        return (
+            f"its reserve is {destination.title}, and {source.title} does not accept it from there"
+        )
+    known = is_judged_by_runtime(source) or accepts_reserve(
+        source, identity_of(transfer), reserve, registry
+    )
     end = destination if known else source
-    return f"its reserve is {reserve.title}, and {reserve.title} and {end.title} are not known to take it from each other"
+    return (
+        f"its reserve is {reserve.title}, and {reserve.title} and {end.title} are not known to "
+        "take it from each other"
+    )
 
 
 def _explain_bridged(transfer: Transfer, registry: "Registry") -> str:
@@ -470,7 +559,10 @@ def _explain_bridged(transfer: Transfer, registry: "Registry") -> str:
     source, destination = transfer.source, transfer.destination
     over_hub = hub_on_way(transfer, registry) is not None
     if destination.is_ethereum and over_hub:
-        return f"only assets of Ethereum go from {source.title} to Ethereum{send_first(transfer, registry)}"
+        return (
+            f"only assets of Ethereum go from {source.title} to "
+            f"Ethereum{send_first(transfer, registry)}"
+        )
     if destination.is_ethereum:
         return f"{source.title} and Ethereum have no reserve for it that the other one accepts"
     if over_hub:

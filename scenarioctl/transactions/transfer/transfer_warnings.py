@@ -1,7 +1,7 @@
 """What the signer of a transfer to another chain should know.
 
-`fees.json` has roughly what the chains on a route take out of the amount, for a transfer that is built offline, and says where
-the figures are from; `tools/measure_fees.py` measures them anew.
+`fees.json` has roughly what the chains on a route take out of the amount, for a transfer that is
+built offline, and says where the figures are from; `tools/measure_fees.py` measures them anew.
 """
 
 from functools import cache
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
 
 FEES = Path(__file__).with_name("fees.json")
-#: From this number on, Hydration registers what anybody brings (`SequentialIdOffset` in its runtime).  Such an asset may keep
-#: no account alive, and then Hydration takes a deposit of whoever gets it first.
+#: From this number on, Hydration registers what anybody brings (`SequentialIdOffset` in its
+#: runtime).  Such an asset may keep no account alive, and then Hydration takes a deposit of whoever
+#: gets it first.
 _BROUGHT_BY_ANYBODY = 1_000_000
 
 
@@ -32,24 +33,35 @@ def transfer_warnings(plan: Plan, assets: "Assets") -> tuple[str, ...]:
     warnings = []
     if arriving is None:
         warnings.append(
-            f"{transfer.destination.title} is not known to list asset {transfer.asset.label} of {transfer.source.title}. If it doesn't, the transfer is trapped there."
+            f"{transfer.destination.title} is not known to list asset "
+            f"{transfer.asset.label} of {transfer.source.title}. If it doesn't, the "
+            "transfer is trapped there."
         )
     else:
         warnings += _small_amount(plan, assets, arriving)
-        # The native asset beside it lets the receiver's account live; over the bridge that is a foreign one too.
+        # The native asset beside it lets the receiver's account live; over the bridge that is a
+        # foreign one too.
         needs_native = arriving.kind == "foreign" or (
             arriving.kind == "assets" and transfer.remote_fee_asset is not None
         )
-        if needs_native and not plan.sufficient and (not _brings_native(plan) or is_bridged(transfer)):
+        if (
+            needs_native
+            and not plan.sufficient
+            and (not _brings_native(plan) or is_bridged(transfer))
+        ):
             destination = transfer.destination
             warnings.append(
-                f"An account that holds no {destination.symbol} on {destination.title} may be unable to receive {transfer.asset.display_name}. The transfer is trapped there then."
+                f"An account that holds no {destination.symbol} on {destination.title} may "
+                f"be unable to receive {transfer.asset.display_name}. The transfer is "
+                "trapped there then."
             )
         # What another asset pays for was asked for its deposit.
         if plan.beside is None and _may_take_deposit(transfer, arriving):
             destination = transfer.destination
             warnings.append(
-                f"A receiver who holds no {arriving.display_name} on {destination.title} yet may have to pay a deposit of 1.1 {destination.symbol} there. If they can't, the transfer is trapped there."
+                f"A receiver who holds no {arriving.display_name} on {destination.title} "
+                f"yet may have to pay a deposit of 1.1 {destination.symbol} there. If they "
+                "can't, the transfer is trapped there."
             )
     return (*warnings, *_fee_warnings(transfer, fee_settled=plan.fee_settled))
 
@@ -71,7 +83,8 @@ def _may_take_deposit(transfer: Transfer, arriving: "Asset") -> bool:
 
 
 def _small_amount(plan: Plan, assets: "Assets", arriving: "Asset") -> list[str]:
-    """Warn of an amount that may not reach the existential deposit, less fees that only a chain can tell exactly.
+    """Warn of an amount that may not reach the existential deposit, less fees that only a chain can
+    tell exactly.
 
     BelowLeast if it doesn't reach it, less fees that were measured.
     """
@@ -110,34 +123,40 @@ def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
     warnings = []
     if is_bridged(transfer):
         warnings.append(
-            f"The message crosses the bridge from {source.network} to {destination.network}. It arrives after minutes to hours."
+            f"The message crosses the bridge from {source.network} to "
+            f"{destination.network}. It arrives after minutes to hours."
         )
         if not fee_settled:
             warnings.append(
-                f"What {destination.title} takes of the amount for executing the message was not asked for. If the amount is less, the transfer is trapped there."
+                f"What {destination.title} takes of the amount for executing the message "
+                "was not asked for. If the amount is less, the transfer is trapped there."
             )
     if source.role in ("asset_hub", "system") and not (is_bridged(transfer) and fee_settled):
         much = "about 0.1 DOT" if source.symbol == "DOT" else f"a little {source.symbol}"
         warnings.append(
-            f"{source.title} charges for delivery in {source.symbol}. Keep {much} there in addition to the amount, or the transfer fails (FeesNotMet)."
+            f"{source.title} charges for delivery in {source.symbol}. Keep {much} there in "
+            "addition to the amount, or the transfer fails (FeesNotMet)."
         )
     if not fee_settled and pays_with_itself(transfer):
         name = transfer.asset.display_name
         warnings.append(
-            f"{destination.title} takes its fee in {name}. If it doesn't accept {name} for fees any more, the transfer is trapped there."
+            f"{destination.title} takes its fee in {name}. If it doesn't accept {name} for "
+            "fees any more, the transfer is trapped there."
         )
     facts = trust_of(destination)
     priced = facts is not None and facts.execution_fees is ExecutionFees.PRICED
     if priced and not fee_settled and not transfer.is_local and came_over_bridge(transfer):
         name = transfer.asset.display_name
         warnings.append(
-            f"{destination.title} takes its fee in {name}. If it has no price for {name} now, the transfer is trapped there."
+            f"{destination.title} takes its fee in {name}. If it has no price for {name} "
+            "now, the transfer is trapped there."
         )
     return warnings
 
 
 def expected_fees(symbol: str, route: str) -> tuple[int, int] | None:
-    """Return what the chain between and the last chain take, raw, under the relay chain of *symbol*.
+    """Return what the chain between and the last chain take, raw, under the relay chain of
+    *symbol*.
 
     *route* is `Route.fees_as`.  None if the fees were not measured.
     """

@@ -1,4 +1,5 @@
-"""The ways of an asset from chain to chain, by what the runtimes on them accept: the trust facts, or the runtimes themselves.
+"""The ways of an asset from chain to chain, by what the runtimes on them accept: the trust facts,
+or the runtimes themselves.
 
 A way is no permission: the reserve gate (`routes.py`) decides which ways are taken.
 """
@@ -25,8 +26,9 @@ from scenarioctl.transactions.transfer.route_rows import AssetRoute
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
-#: How an asset goes from one chain to the next, by the names that XCM has for it.  With LocalReserve the source is the
-#: reserve, and the asset moves into the destination's account there; DestinationReserve is the reverse.
+#: How an asset goes from one chain to the next, by the names that XCM has for it.  With
+#: LocalReserve the source is the reserve, and the asset moves into the destination's account there;
+#: DestinationReserve is the reverse.
 TransferType = Literal["Teleport", "LocalReserve", "DestinationReserve"]
 
 
@@ -39,9 +41,11 @@ class Route:
     #: The chain between, if there is one, and how the asset goes on from there.
     via: "Chain | None" = None
     onward: TransferType | None = None
-    #: Whether one of its two hops crosses a bridge: then what doesn't go on from *via* is the sender's there.
+    #: Whether one of its two hops crosses a bridge: then what doesn't go on from *via* is the
+    #: sender's there.
     crosses: bool = False
-    #: Whether the native asset of *via* goes along and pays there, so that all of the amount goes on.
+    #: Whether the native asset of *via* goes along and pays there, so that all of the amount goes
+    #: on.
     paid_beside: bool = False
     #: The row that allows it; None for a candidate.
     row: AssetRoute | None = None
@@ -65,7 +69,8 @@ class Route:
 
 
 def pays_with_itself(transfer: Transfer) -> bool:
-    """Tell whether the destination takes its fee in the asset that arrives, if it takes fees in that asset at all."""
+    """Tell whether the destination takes its fee in the asset that arrives, if it takes fees in
+    that asset at all."""
     facts = trust_of(transfer.destination)
     if facts is None or facts.execution_fees is not ExecutionFees.POOLED:
         return False
@@ -73,7 +78,8 @@ def pays_with_itself(transfer: Transfer) -> bool:
 
 
 def identity_of(transfer: Transfer) -> str:
-    """Return the location of the asset seen from the relay chain, `` for the relay chain's own asset."""
+    """Return the location of the asset seen from the relay chain, `` for the relay chain's own
+    asset."""
     return absolute(transfer.asset.location, transfer.source.para_id)
 
 
@@ -93,7 +99,9 @@ def resolve(transfer: Transfer, registry: "Registry") -> Route | None:
     source, destination = transfer.source, transfer.destination
     if transfer.asset.location and is_bridged(transfer):
         crossing = bridge_type(source, destination, identity_of(transfer), registry)
-        return Route(first=crossing) if crossing is not None else _resolve_over_hub(transfer, registry)
+        return (
+            Route(first=crossing) if crossing is not None else _resolve_over_hub(transfer, registry)
+        )
     reserve = reserve_of(transfer, registry)
     return None if reserve is None else _resolve_over(reserve, transfer, registry)
 
@@ -101,7 +109,8 @@ def resolve(transfer: Transfer, registry: "Registry") -> Route | None:
 def _resolve_over(
     reserve: "Chain", transfer: Transfer, registry: "Registry", *, asking: bool = False
 ) -> Route | None:
-    """Return the way over *reserve*, which backs the asset; with *asking*, one that runtimes may accept too."""
+    """Return the way over *reserve*, which backs the asset; with *asking*, one that runtimes may
+    accept too."""
     source, destination = transfer.source, transfer.destination
     identity = identity_of(transfer)
     direct = _transfer_type(identity, reserve, source, destination, registry, asking=asking)
@@ -119,7 +128,8 @@ def _resolve_over(
 def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
     """Return the way over a bridge and an Asset Hub at one end of it; None if the facts allow none.
 
-    One of the two chains is the Asset Hub at the other end, or Ethereum, whose assets alone go there so.
+    One of the two chains is the Asset Hub at the other end, or Ethereum, whose assets alone go
+    there so.
     """
     hub = hub_on_way(transfer, registry)
     if hub is None:
@@ -135,7 +145,11 @@ def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
         there = across(here, source.consensus, hub.consensus)
         first = bridge_type(source, hub, here, registry)
         onward = _transfer_type(there, hub, hub, destination, registry)
-    if first is None or onward is None or (destination.is_ethereum and onward != "DestinationReserve"):
+    if (
+        first is None
+        or onward is None
+        or (destination.is_ethereum and onward != "DestinationReserve")
+    ):
         return None
     facts = trust_of(hub)
     is_native = facts is not None and location_on(transfer, hub) == facts.native
@@ -143,7 +157,8 @@ def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
 
 
 def reserve_of(transfer: Transfer, registry: "Registry") -> "Chain | None":
-    """Return the chain that backs the asset for the chains under its relay chain; None if that is not known."""
+    """Return the chain that backs the asset for the chains under its relay chain; None if that is
+    not known."""
     if not transfer.asset.location:
         return None
     if transfer.asset.reserve:
@@ -165,7 +180,9 @@ def _transfer_type(
     """Return how an asset goes from *sender* straight to *receiver*; None if it doesn't."""
 
     def accepts(chain: "Chain", keeper: "Chain") -> bool:
-        return (asking and is_judged_by_runtime(chain)) or accepts_reserve(chain, identity, keeper, registry)
+        return (asking and is_judged_by_runtime(chain)) or accepts_reserve(
+            chain, identity, keeper, registry
+        )
 
     def refuses(*, teleported: bool) -> bool:
         return refused_because(receiver, identity, sender, registry, teleported=teleported) != ""
@@ -182,20 +199,31 @@ def _transfer_type(
 
 
 def routes_asked_for(transfer: Transfer, hub: "Chain", registry: "Registry") -> tuple[Route, ...]:
-    """Return the ways of which only runtimes know whether they accept them; none if the facts say all of it.
+    """Return the ways of which only runtimes know whether they accept them; none if the facts say
+    all of it.
 
     They go over the chain that backs the asset, never over another one that a runtime accepts too.
     """
     source, destination = transfer.source, transfer.destination
     reserve = reserve_of(transfer, registry)
-    if reserve is None or is_bridged(transfer) or not all(map(_can_answer, (source, destination, reserve))):
+    if (
+        reserve is None
+        or is_bridged(transfer)
+        or not all(map(_can_answer, (source, destination, reserve)))
+    ):
         return ()
     identity = identity_of(transfer)
     if hub in (source, destination) and reserve != hub:
-        stops = (source, destination) if reserve in (source, destination) else (source, reserve, destination)
+        stops = (
+            (source, destination)
+            if reserve in (source, destination)
+            else (source, reserve, destination)
+        )
         legs = [_forms_asked_for(identity, reserve, *ends, registry) for ends in pairwise(stops)]
         return tuple(
-            Route(first=way[0], via=reserve if way[1:] else None, onward=way[-1] if way[1:] else None)
+            Route(
+                first=way[0], via=reserve if way[1:] else None, onward=way[-1] if way[1:] else None
+            )
             for way in product(*legs)
         )
     route = _resolve_over(reserve, transfer, registry, asking=True)
@@ -205,7 +233,8 @@ def routes_asked_for(transfer: Transfer, hub: "Chain", registry: "Registry") -> 
 def _forms_asked_for(
     identity: str, reserve: "Chain", sender: "Chain", receiver: "Chain", registry: "Registry"
 ) -> tuple[TransferType, ...]:
-    """Return the forms in which a parachain's own asset may go between it and another chain; the Asset Hub accepts only one of two."""
+    """Return the forms in which a parachain's own asset may go between it and another chain; the
+    Asset Hub accepts only one of two."""
     if registry.asset_hub(sender) not in (sender, receiver):
         form = _transfer_type(identity, reserve, sender, receiver, registry, asking=True)
         return () if form is None else (form,)

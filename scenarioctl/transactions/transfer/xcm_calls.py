@@ -1,8 +1,11 @@
-"""The calls that send an asset to another chain, one form for each way, and the messages that they cause.
+"""The calls that send an asset to another chain, one form for each way, and the messages that they
+cause.
 
-By Snowbridge's second protocol, which brings Ether for a relayer, the call is a program of the sender's own: it pays on the
-Asset Hub in the native asset, and sends the rest to Ethereum.  Its forms are those of Snowbridge's own SDK (Snowfork/snowbridge
-7f9f3f078, web/packages/api/src/xcmbuilders/toEthereum), and of the converter of its Bridge Hub, which reads no other.
+By Snowbridge's second protocol, which brings Ether for a relayer, the call is a program of the
+sender's own: it pays on the Asset Hub in the native asset, and sends the rest to Ethereum.  Its
+forms are those of Snowbridge's own SDK (Snowfork/snowbridge 7f9f3f078,
+web/packages/api/src/xcmbuilders/toEthereum), and of the converter of its Bridge Hub, which reads no
+other.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -75,7 +78,8 @@ def build_candidate(plan: Plan) -> Call:
 
 
 def arriving_message(plan: Plan) -> dict[str, Any]:
-    """Return the message in which the asset arrives on the destination, and what goes along with it, as a VersionedXcm.
+    """Return the message in which the asset arrives on the destination, and what goes along with
+    it, as a VersionedXcm.
 
     It is weighed, and it is what the source sends over a bridge.
     """
@@ -96,7 +100,8 @@ def arriving_message(plan: Plan) -> dict[str, Any]:
 
 
 def hub_message(plan: Plan, via: "Chain") -> dict[str, Any]:
-    """Return the message with which *via*, the Asset Hub, is asked to send the asset on, as a VersionedXcm."""
+    """Return the message with which *via*, the Asset Hub, is asked to send the asset on, as a
+    VersionedXcm."""
     location, amount = plan.asset_on(via), plan.transfer.amount
     pays = ("", location, amount)
     if plan.route.paid_beside:
@@ -111,7 +116,8 @@ _Item = tuple[str, str, int]
 
 
 def _begin(plan: Plan, sent: _Item, pays: _Item) -> list[Any]:
-    """Return how a message begins that brings *sent*, and *pays* for its execution out of that or with something beside it."""
+    """Return how a message begins that brings *sent*, and *pays* for its execution out of that or
+    with something beside it."""
     arrives_by, fee_arrives_by = sent[0], pays[0]
     buy = {"BuyExecution": {"fees": plan.asset(*pays[1:]), "weight_limit": "Unlimited"}}
     if fee_arrives_by in ("", arrives_by):
@@ -124,7 +130,9 @@ def _begin(plan: Plan, sent: _Item, pays: _Item) -> list[Any]:
 def _teleport(plan: Plan) -> Call:
     transfer = plan.transfer
     if plan.remote_fee is not None:
-        raise RuntimeError(f"{plan.remote_fee.location} can't go along with a teleport by this call")
+        raise RuntimeError(
+            f"{plan.remote_fee.location} can't go along with a teleport by this call"
+        )
     method = "limited_teleport_assets"
     arguments = {
         "dest": plan.versioned(plan.chain(transfer.destination, transfer.source)),
@@ -173,7 +181,10 @@ def _send_onward(plan: Plan, via: "Chain") -> list[dict[str, Any]]:
     if route.paid_beside:
         _required_fee(plan)
         assets = {"Wild": {"AllOf": {"id": plan.asset_id(plan.asset_on(via)), "fun": "Fungible"}}}
-    fees = {"fees": plan.asset(plan.asset_on(destination), _onward_fee(plan)), "weight_limit": "Unlimited"}
+    fees = {
+        "fees": plan.asset(plan.asset_on(destination), _onward_fee(plan)),
+        "weight_limit": "Unlimited",
+    }
     program = [{"BuyExecution": fees}, _deposit(plan)]
     onward = {name: {"assets": assets, to: plan.chain(destination, via), "xcm": program}}
     if not route.crosses:
@@ -223,11 +234,14 @@ def xcm_pallet(plan: Plan, method: str) -> str:
     for pallet in XCM_PALLETS:
         if table.has_call(pallet, method):
             return pallet
-    raise refusal(plan.transfer, f"the runtime {table.spec_name} {table.spec_version} has no call {method}")
+    raise refusal(
+        plan.transfer, f"the runtime {table.spec_name} {table.spec_version} has no call {method}"
+    )
 
 
 def relayed_call(plan: Plan, fees: int, max_weight: "Mapping[str, int]") -> Call:
-    """Return the call of the program that spends up to *fees* on the source, in its native asset."""
+    """Return the call of the program that spends up to *fees* on the source, in its native
+    asset."""
     arguments = {
         "message": {f"V{RELAYED_XCM_VERSION}": relayed_program(plan, fees)},
         "max_weight": dict(max_weight),
@@ -236,7 +250,8 @@ def relayed_call(plan: Plan, fees: int, max_weight: "Mapping[str, int]") -> Call
 
 
 def relayed_program(plan: Plan, fees: int) -> list[Any]:
-    """Return what the sender's account executes on the source, and gets back what it leaves of *fees*."""
+    """Return what the sender's account executes on the source, and gets back what it leaves of
+    *fees*."""
     transfer = plan.transfer
     relayer_fee, account = _relayed(plan)
     ether = write_location(plan.chain(transfer.destination, transfer.source))
@@ -248,13 +263,20 @@ def relayed_program(plan: Plan, fees: int) -> list[Any]:
     return [
         {"WithdrawAsset": [plan.asset(*item) for item in ordered]},
         {"PayFees": {"asset": plan.asset(_NATIVE, fees)}},
-        {"SetAppendix": ["RefundSurplus", {"DepositAsset": {"assets": _EVERYTHING, "beneficiary": back}}]},
+        {
+            "SetAppendix": [
+                "RefundSurplus",
+                {"DepositAsset": {"assets": _EVERYTHING, "beneficiary": back}},
+            ]
+        },
         {
             "InitiateTransfer": {
                 "destination": plan.location(ether),
                 "remote_fees": {"ReserveWithdraw": {"Definite": [plan.asset(ether, relayer_fee)]}},
                 "preserve_origin": True,
-                "assets": [{way: {"Definite": [plan.asset(transfer.asset.location, transfer.amount)]}}],
+                "assets": [
+                    {way: {"Definite": [plan.asset(transfer.asset.location, transfer.amount)]}}
+                ],
                 "remote_xcm": [_deposit_relayed(plan)],
             }
         },
@@ -297,9 +319,11 @@ def _relayed(plan: Plan) -> tuple[int, bytes]:
 
 
 def build_claim(chain: "Chain", pallet: str, assets: Any, beneficiary: bytes) -> Call:
-    """Return the call of the XCM *pallet* of *chain* that claims *assets*, a VersionedAssets, for *beneficiary*.
+    """Return the call of the XCM *pallet* of *chain* that claims *assets*, a VersionedAssets, for
+    *beneficiary*.
 
-    The trap keeps a hash of the assets in one version of XCM, so the call names them in that version.
+    The trap keeps a hash of the assets in one version of XCM, so the call names them in that
+    version.
     """
     version = next(iter(assets))
     account = {"parents": 0, "interior": {"X1": [chain.account_format.junction(beneficiary)]}}

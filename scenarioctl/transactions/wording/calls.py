@@ -1,7 +1,8 @@
 """A call in words, for the person who is about to sign it.
 
-Only what is understood whole is worded; a call that is not is named, and the sentence says so.  Rights come first, then
-what moves money; neither is ever left out.  To word another call, add a row to `../calls.json`.
+Only what is understood whole is worded; a call that is not is named, and the sentence says so.
+Rights come first, then what moves money; neither is ever left out.  To word another call, add a row
+to `../calls.json`.
 """
 
 import re
@@ -14,7 +15,12 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.call_kinds import Danger, call_kinds, kind_of_call
-from scenarioctl.transactions.inner_calls import DISPATCH_PRECOMPILE, decoded_call, held_values, read_call
+from scenarioctl.transactions.inner_calls import (
+    DISPATCH_PRECOMPILE,
+    decoded_call,
+    held_values,
+    read_call,
+)
 from scenarioctl.transactions.wording.phrases import (
     MISFITS,
     CallStory,
@@ -55,7 +61,8 @@ _EVERYTHING = ({"Wild": "All"}, {"Wild": {"AllCounted": 1}})
 
 
 def tell_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> CallStory:
-    """Return what *call* does on *chain*: `sells 2 DOT for at least 900 HDX on hydraDx`, and what else there is to know.
+    """Return what *call* does on *chain*: `sells 2 DOT for at least 900 HDX on hydraDx`, and what
+    else there is to know.
 
     *tables* finds the runtimes by which encoded calls inside it are read.
     """
@@ -64,22 +71,33 @@ def tell_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> C
     return phrases.story
 
 
-def tell_extrinsic(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tables: Tables) -> CallStory:
-    """Return what *extrinsic* does; its sentence says too what its signer pays beside the plain fee."""
+def tell_extrinsic(
+    extrinsic: "Extrinsic", chain: "Chain", assets: "Assets", tables: Tables
+) -> CallStory:
+    """Return what *extrinsic* does; its sentence says too what its signer pays beside the plain
+    fee."""
     story = tell_call(extrinsic.call, chain, assets, tables)
-    story.sentence = ", with ".join((story.sentence, *say_payments(extrinsic.extensions, chain, assets)))
+    story.sentence = ", with ".join(
+        (story.sentence, *say_payments(extrinsic.extensions, chain, assets))
+    )
     return story
 
 
-def say_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets") -> tuple[str, ...]:
-    """Return what *extensions* have the signer pay beside the plain fee: a tip, or the fee in another asset."""
+def say_payments(
+    extensions: Mapping[str, Any], chain: "Chain", assets: "Assets"
+) -> tuple[str, ...]:
+    """Return what *extensions* have the signer pay beside the plain fee: a tip, or the fee in
+    another asset."""
     tip, paid_in = read_payments(extensions, chain, assets)
     said = (tip and f"a tip of {tip}", paid_in and f"its fee paid in {paid_in}")
     return tuple(filter(None, said))
 
 
-def read_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets") -> tuple[str, str]:
-    """Return the tip in *extensions*, and the asset that pays the fee in place of the native one; each empty for none."""
+def read_payments(
+    extensions: Mapping[str, Any], chain: "Chain", assets: "Assets"
+) -> tuple[str, str]:
+    """Return the tip in *extensions*, and the asset that pays the fee in place of the native one;
+    each empty for none."""
     phrases = _phrases(chain, assets, lambda _: None)
     tip_said = asset_said = ""
     for identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
@@ -94,13 +112,18 @@ def read_payments(extensions: Mapping[str, Any], chain: "Chain", assets: "Assets
 
 
 def _phrases(chain: "Chain", assets: "Assets", tables: Tables) -> Phrases:
-    return Phrases(chain=chain, place=chain, here=chain.title, assets=assets, tables=tables, parts=_PARTS)
+    return Phrases(
+        chain=chain, place=chain, here=chain.title, assets=assets, tables=tables, parts=_PARTS
+    )
 
 
 def _say(phrases: Phrases, call: Call) -> str:
     story, kind = phrases.story, kind_of_call(call)
     if phrases.too_deep:
-        return f"calls {call.pallet}.{call.method} on {phrases.here}, with more inside that is not read"
+        return (
+            f"calls {call.pallet}.{call.method} on {phrases.here}, with more inside that is "
+            "not read"
+        )
     said = []
     try:
         if kind.right and (given := given_to(kind.right, call.args)) is not None:
@@ -128,7 +151,8 @@ def _accounts_in(value: Any) -> list[bytes]:
 
 
 def _say_named(phrases: Phrases, call: Call) -> str:
-    """Return the name of a call without words of its own, and what the calls and programs in its arguments do."""
+    """Return the name of a call without words of its own, and what the calls and programs in its
+    arguments do."""
     name = f"{call.pallet}.{call.method}"
     phrases.story.misses(f"what {name} does is not known here")
     said: list[str] = []
@@ -140,7 +164,9 @@ def _say_named(phrases: Phrases, call: Call) -> str:
             around = replace(phrases, place=None, here="another place") if elsewhere else phrases
             said.append(_HELD[held.kind](around, {"value": held.value}))
             read.add(held.field)
-    unread = f": its {'other ' if read else ''}arguments are not shown" if set(call.args) - read else ""
+    unread = (
+        f": its {'other ' if read else ''}arguments are not shown" if set(call.args) - read else ""
+    )
     named = f"calls {name} on {phrases.here} (not understood{unread})"
     return f"{named} with {' and '.join(said)}" if said else named
 
@@ -159,12 +185,16 @@ def _call(phrases: Phrases, value: Any) -> str:
 
 
 def _encoded(phrases: Phrases, value: Any) -> str:
-    """Return what an encoded call does here, in brackets; on another chain, by which runtime it was read."""
+    """Return what an encoded call does here, in brackets; on another chain, by which runtime it was
+    read."""
     data = value["encoded"] if isinstance(value, Mapping) else value
     chain = phrases.place
     table = phrases.tables(chain) if chain else None
     if chain is None or table is None:
-        return f"[{len(data)} bytes that are not decoded, as the runtime of {phrases.here} is not known]"
+        return (
+            f"[{len(data)} bytes that are not decoded, as the runtime of {phrases.here} is not "
+            "known]"
+        )
     inside = phrases.within(chain)
     if inside.too_deep:
         return f"[{len(data)} bytes that are not read]"
@@ -188,7 +218,8 @@ class _SaidCall:
 
 
 def _say_calls(phrases: Phrases, values: Sequence[Any]) -> str:
-    """Return what the calls of a batch do, in the order of danger; in which they run, if all are said in it."""
+    """Return what the calls of a batch do, in the order of danger; in which they run, if all are
+    said in it."""
     inside = phrases.within(phrases.chain)
     found = [_say_one(inside, read_call(value)) for value in values]
     said = [text for danger in Danger for text in _section(inside, danger, found)]
@@ -197,16 +228,24 @@ def _say_calls(phrases: Phrases, values: Sequence[Any]) -> str:
 
 
 def _section(phrases: Phrases, danger: Danger, found: Sequence[_SaidCall]) -> list[str]:
-    """Return what those calls do that are as dangerous as *danger*; harmless ones of many are counted."""
+    """Return what those calls do that are as dangerous as *danger*; harmless ones of many are
+    counted."""
     alike = [each for each in found if each.danger is danger]
     if danger is Danger.REMARK and len(alike) > 1:
-        return [f"and {len(alike)} remarks" if len(found) > len(alike) else f"writes {len(alike)} remarks"]
+        return [
+            f"and {len(alike)} remarks"
+            if len(found) > len(alike)
+            else f"writes {len(alike)} remarks"
+        ]
     if danger is Danger.OTHER and len(alike) > _SHOWN:
         return counted(sorted(f"calls {each.name}" for each in alike))
     payments = [each.payment for each in alike if each.payment is not None]
     if len(payments) > _SHOWN:
         phrases.story.payments += payments
-        return [_sum_up(phrases, payments), *counted(each.text for each in alike if each.payment is None)]
+        return [
+            _sum_up(phrases, payments),
+            *counted(each.text for each in alike if each.payment is None),
+        ]
     return counted(each.text for each in alike)
 
 
@@ -238,13 +277,23 @@ def _read_payment(phrases: Phrases, call: Call) -> Payment:
 
 
 def _sum_up(phrases: Phrases, payments: Sequence[Payment]) -> str:
-    """Return how much is paid of each asset, and the largest payments, those of each asset first."""
+    """Return how much is paid of each asset, and the largest payments, those of each asset
+    first."""
     by_asset: dict[str, list[Payment]] = {}
     for payment in sorted(payments, key=lambda each: -each.value):
         by_asset.setdefault(payment.amount(0), []).append(payment)
-    total = " and ".join(alike[0].amount(sum(each.value for each in alike)) for alike in by_asset.values())
-    ranked = [payment for rank in zip_longest(*by_asset.values()) for payment in rank if payment is not None]
-    largest = ", ".join(f"{each.amount(each.value)} to {each.receiver}" for each in ranked[:_LARGEST])
+    total = " and ".join(
+        alike[0].amount(sum(each.value for each in alike)) for alike in by_asset.values()
+    )
+    ranked = [
+        payment
+        for rank in zip_longest(*by_asset.values())
+        for payment in rank
+        if payment is not None
+    ]
+    largest = ", ".join(
+        f"{each.amount(each.value)} to {each.receiver}" for each in ranked[:_LARGEST]
+    )
     accounts = len({each.receiver for each in payments})
     paid = f"pays {accounts} account{'s' * (accounts != 1)} {total} in total"
     often = f" in {len(payments)} transfers" if len(payments) != accounts else ""
@@ -267,14 +316,22 @@ def _dispatched(phrases: Phrases, args: Mapping[str, Any]) -> str:
 def _erc20(phrases: Phrases, args: Mapping[str, Any]) -> str:
     """Return what a call of an asset's own contract does."""
     target, data = args["target"], args["input"]
-    if not (_is_plain(args) and target[:16] == _ASSET and len(data) == _ERC20 and not any(data[4:16])):
+    if not (
+        _is_plain(args) and target[:16] == _ASSET and len(data) == _ERC20 and not any(data[4:16])
+    ):
         raise NoPhrase
-    who, amount = data[16:36], phrases.amount(int.from_bytes(data[36:]), int.from_bytes(target[16:]))
+    who, amount = (
+        data[16:36],
+        phrases.amount(int.from_bytes(data[36:]), int.from_bytes(target[16:])),
+    )
     if data[:4] == _TRANSFER:
         phrases.story.note(Danger.MONEY)
         return f"transfers {amount} to 0x{who.hex()} on {phrases.here}, through the EVM"
     if data[:4] == _APPROVE:
-        right = f"lets 0x{who.hex()} transfer up to {amount} of the signer to anyone from now on, on {phrases.here}"
+        right = (
+            f"lets 0x{who.hex()} transfer up to {amount} of the signer to anyone from now on, "
+            f"on {phrases.here}"
+        )
         phrases.story.grants(GrantedRight(sentence=right, accounts=frozenset((who,))))
         return right
     raise NoPhrase
@@ -288,14 +345,22 @@ def _sent_by_type(phrases: Phrases, args: Mapping[str, Any]) -> str:
     alike = args["assets_transfer_type"] == args["fees_transfer_type"]
     is_plain = alike and len(items) == 1 and items[0]["id"] == fees
     apart = "" if is_plain else "; fees in {asset:remote_fees_id}, {way:fees_transfer_type,dest}"
-    over = " over the bridge" if there.place is not None and there.place.relay != phrases.chain.relay else ""
-    sent = f"sends {{assets:assets}} from {{here}}{over} to {{place:dest}} ({{way:assets_transfer_type,dest}}{apart})"
+    over = (
+        " over the bridge"
+        if there.place is not None and there.place.relay != phrases.chain.relay
+        else ""
+    )
+    sent = (
+        f"sends {{assets:assets}} from {{here}}{over} to {{place:dest}} "
+        f"({{way:assets_transfer_type,dest}}{apart})"
+    )
     onward = _onward(there, program) if is_plain else ""
     return fill(phrases, sent, args) + (onward or f", which does {say_program(there, program)}")
 
 
 def _onward(phrases: Phrases, program: Any) -> str:
-    """Return whom a program gives everything, here or further on; nothing for one that does anything else."""
+    """Return whom a program gives everything, here or further on; nothing for one that does
+    anything else."""
     if len(program) != 1:
         return ""
     name, fields = read_instruction(program[0])
@@ -308,7 +373,9 @@ def _onward(phrases: Phrases, program: Any) -> str:
         case "ReceiveTeleportedAsset" | "ReserveAssetDeposited", [{"BuyExecution": _}, *rest]:
             last = phrases.at(fields[kind.onward])
             way = (
-                "by teleport" if kind.arrives_as == "ReceiveTeleportedAsset" else f"reserve on {phrases.here}"
+                "by teleport"
+                if kind.arrives_as == "ReceiveTeleportedAsset"
+                else f"reserve on {phrases.here}"
             )
             then = _onward(last, rest)
             return f" and on to {last.here} ({way}){then}" if then else ""

@@ -142,13 +142,17 @@ class Phrases:
         return ACCOUNT_FORMATS[len(value)].format(value, (self.place or self.chain).ss58_prefix)
 
     def receiver(self, location: Any, seen_from: Any = None) -> str:
-        """Return the account that a location names, seen from here or from the place *seen_from*."""
+        """Return the account that a location names, seen from here or from the place
+        *seen_from*."""
         if seen_from is not None:
             return self.at(seen_from).receiver(location)
         *around, last = junctions_of(location) or [None]
         for form in ACCOUNT_FORMATS.values():
             if isinstance(last, Mapping) and set(last) == {form.junction_name}:
-                there, inner = self.at({**location, "interior": interior(around)}), last[form.junction_name]
+                there, inner = (
+                    self.at({**location, "interior": interior(around)}),
+                    last[form.junction_name],
+                )
                 network = read_instruction(inner.get("network"))[0]
                 beside = "" if inner.get("network") is None else f" (of the network {network})"
                 where = f" on {there.here}" if around or location["parents"] else ""

@@ -1,4 +1,5 @@
-"""Sentences with parts of a call's arguments, or of an XCM instruction's fields, in them: `stakes {native:value}`.
+"""Sentences with parts of a call's arguments, or of an XCM instruction's fields, in them: `stakes
+{native:value}`.
 
 To write another kind of part, add a row to PARTS; one that only calls have, to that of `calls.py`.
 """
@@ -45,22 +46,29 @@ def sentence(*templates: str) -> Words:
 def fill(phrases: Phrases, template: str, args: Any) -> str:
     """Return *template* with its parts.
 
-    `{how:field,field}` writes fields, `{how}` all that is there.  `<field?text|else>` is *text* if the field has a value,
-    `<field+text|else>` if that isn't 0 or empty either.  `a.b.0` is a value in the field `a`, and `a.*` the only one in it.
+    `{how:field,field}` writes fields, `{how}` all that is there.  `<field?text|else>` is *text* if
+    the field has a value, `<field+text|else>` if that isn't 0 or empty either.  `a.b.0` is a value
+    in the field `a`, and `a.*` the only one in it.
     """
 
     def part(found: "re.Match[str]") -> str:
         how, fields = found.groups()
-        return phrases.parts[how](phrases, *(find_value(args, field) for field in fields.split(",")))
+        return phrases.parts[how](
+            phrases, *(find_value(args, field) for field in fields.split(","))
+        )
 
     return _PART.sub(part, _choose(template, args))
 
 
 def given_to(template: str, args: Mapping[str, Any]) -> list[Any] | None:
-    """Return whom the right that *template* tells of is given to; None if its fields name nobody."""
+    """Return whom the right that *template* tells of is given to; None if its fields name
+    nobody."""
     parts = _PART.findall(_choose(template, args))
     named = [
-        find_value(args, field) for how, fields in parts if how in GIVEN_TO for field in fields.split(",")
+        find_value(args, field)
+        for how, fields in parts
+        if how in GIVEN_TO
+        for field in fields.split(",")
     ]
     given = [value for value in named if value not in _NOBODY]
     return None if named and not given else given
@@ -127,7 +135,8 @@ def _plain(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are ali
 
 
 def _span(phrases: Phrases, pallet: str, name: str, times: int = 1) -> str:
-    """Return how long so many of a period of governance take, like `28 days`; empty if that is unknown."""
+    """Return how long so many of a period of governance take, like `28 days`; empty if that is
+    unknown."""
     table = phrases.tables(phrases.chain)
     seconds = governed_seconds(phrases.assets.registry, phrases.chain, table)
     if table is None or seconds is None:
@@ -146,7 +155,9 @@ def _window(phrases: Phrases, start: int | None) -> str:
 def _conviction(phrases: Phrases, value: Any, pallet: str = "ConvictionVoting") -> str:
     """Say how long a conviction locks: the byte of a vote, or a name like `Locked3x`."""
     number = (
-        value & 0x7F if isinstance(value, int) else int(value.removeprefix("Locked")[0].replace("N", "0"))
+        value & 0x7F
+        if isinstance(value, int)
+        else int(value.removeprefix("Locked")[0].replace("N", "0"))
     )
     if number >= len(LOCK_PERIODS):
         raise NoPhrase
@@ -185,7 +196,9 @@ def _set(phrases: Phrases, *values: Any) -> str:
 
 
 def _least(phrases: Phrases, value: int, identity: Any) -> str:
-    return "at any price" if value in ANY_LEAST else f"for at least {phrases.amount(value, identity)}"
+    return (
+        "at any price" if value in ANY_LEAST else f"for at least {phrases.amount(value, identity)}"
+    )
 
 
 def _most(phrases: Phrases, value: int, identity: Any) -> str:
@@ -204,7 +217,8 @@ def _contract(phrases: Phrases, target: Any) -> str:
 
 
 def _deposit(phrases: Phrases, _: Any) -> str:
-    """Note a deposit that is held by a ticket (`HoldConsideration` of polkadot-sdk), of which there is no event."""
+    """Note a deposit that is held by a ticket (`HoldConsideration` of polkadot-sdk), of which there
+    is no event."""
     phrases.story.deposits.append(
         f"a deposit of the signer is taken on {phrases.here}, and no event tells how much"
     )
@@ -217,11 +231,14 @@ def _number(noun: str) -> Callable[[Phrases, int], str]:
 
 def _each(template: str, nothing: str) -> Words:
     """Return how a list is written of which each item is written by *template*."""
-    return lambda phrases, items: " and ".join(fill(phrases, template, item) for item in items) or nothing
+    return lambda phrases, items: (
+        " and ".join(fill(phrases, template, item) for item in items) or nothing
+    )
 
 
 def _by_kind(**templates: str) -> Callable[..., str]:
-    """Return how a variant is written: by the template of its name, from what it holds and any other values."""
+    """Return how a variant is written: by the template of its name, from what it holds and any
+    other values."""
 
     def say(phrases: Phrases, value: Any, *others: Any) -> str:
         kind, inner = read_instruction(value)
@@ -253,16 +270,25 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "subs": _each("{account:0}", "nobody"),
     "set": _set,
     "payee": _by_kind(
-        Staked="the stake itself", Stash="the staking account", Account="{account}", **{"None": "nobody"}
+        Staked="the stake itself",
+        Stash="the staking account",
+        Account="{account}",
+        **{"None": "nobody"},
     ),
     "signatories": lambda _, others: f"{len(others) + 1} signatories",
     "origin": sentence("{system:system}", "the origin {kind}.{plain:*}"),
     "system": _by_kind(Root="root", Signed="{account}"),
-    "power": lambda _, kind: _POWERS.get(kind, f"act for this account as its proxy of the type {kind}"),
+    "power": lambda _, kind: _POWERS.get(
+        kind, f"act for this account as its proxy of the type {kind}"
+    ),
     "vote": _by_kind(
-        Standard="{side:vote} with {native:balance}, {conviction:vote} after it ends, if that side wins",
+        Standard=(
+            "{side:vote} with {native:balance}, {conviction:vote} after it ends, if that side wins"
+        ),
         Split="aye with {native:aye} and nay with {native:nay}",
-        SplitAbstain="aye with {native:aye} and nay with {native:nay} and abstain with {native:abstain}",
+        SplitAbstain=(
+            "aye with {native:aye} and nay with {native:nay} and abstain with {native:abstain}"
+        ),
     ),
     "side": lambda _, vote: "aye" if vote & 128 else "nay",
     "conviction": _conviction,
@@ -281,7 +307,9 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "contract": _contract,
     "created": lambda phrases, _: _contract(phrases, None),
     "gas": sentence("{plain:ref_time} picoseconds", "{plain} gas"),
-    "item": sentence("{amount:fun.Fungible,id}", "<fun.NonFungible+a non-fungible item of {asset:id}>"),
+    "item": sentence(
+        "{amount:fun.Fungible,id}", "<fun.NonFungible+a non-fungible item of {asset:id}>"
+    ),
     "assets": _each("{item}", "no assets"),
     "filter": _by_kind(Definite="{assets}", Wild="{wild}"),
     "wild": _by_kind(
@@ -296,7 +324,9 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "fees": sentence("{filter:*} for fees ({kind})"),
     "receiver": Phrases.receiver,
     "claimers": _each("{receiver:AssetClaimer.location}", "nobody"),
-    "inside": lambda _, junctions: write_location({"parents": 0, "interior": junctions}) or "an account",
+    "inside": lambda _, junctions: (
+        write_location({"parents": 0, "interior": junctions}) or "an account"
+    ),
     "program": say_program,
     "way": _by_kind(
         Teleport="by teleport",
