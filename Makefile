@@ -12,24 +12,20 @@ unexport PYTHONDONTWRITEBYTECODE
 # The interpreters that scenarioctl.pyz runs on.
 PYTHONS ?= $(PYTHON)
 
-.PHONY: dist deb demo test messages acceptance check soak live bench bench-live bench-postgres generate clean
+.PHONY: dist deb demo test acceptance check soak live bench bench-live bench-postgres generate clean
 
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
 # What is live is replayed here, see CONTRIBUTING.md.
 test: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" $(TESTS)
-
-# Write the sentences that the tests see to tests/data/messages.toml; read its diff as prose.
-messages: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not soak and not acceptance" --update-messages
+	$(BIN)/python -m pytest -p tests.second_run -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" $(TESTS)
 
 # Processes and servers that are started and killed; then a browser, other people's clients (npm), fuzzed requests, load and
 # fleets of daemons: about six minutes more.
 acceptance: $(VENV)/.developed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "processes and not acceptance and not soak"
-	tests/clients/run $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "acceptance and not soak"
+	$(BIN)/python -m pytest -p tests.second_run -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "processes and not acceptance and not soak"
+	tests/clients/run $(BIN)/python -m pytest -p tests.second_run -n $(JOBS) --dist loadfile -m "acceptance and not soak"
 
 check: $(VENV)/.developed
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.messages import PATH, Key, Says, find_unused, key_of, merge, read, recorder, write
+from tests.messages import Says
 from tests.new_stores import copy_new_stores
 
 if TYPE_CHECKING:
@@ -184,9 +184,9 @@ def scenarioctl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-messages",
+        "--update-transcripts",
         action="store_true",
-        help=f"write the sentences that the tests see to {PATH.name}",
+        help="write what the commands of the transcripts print now",
     )
 
 
@@ -194,8 +194,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # What tests start must hear it, also under nohup and in the background of a script.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    recorder.updating = config.getoption("--update-messages")
-    config.pluginmanager.register(Messages(), "messages")
+    from tests import transcripts
+
+    transcripts.updating = config.getoption("--update-transcripts")
     validate_answers()
     copy_new_stores()
     trust_nodes()
@@ -244,65 +245,3 @@ def pytest_collection_finish() -> None:
 
 def pytest_make_parametrize_id(val: object) -> str | None:
     return val.name if isinstance(val, Says) else None
-
-
-class Messages:
-    """Tell the recorder which test runs; update the snapshot of the messages, or fail where it has
-    more than is seen."""
-
-    def __init__(self) -> None:
-        self.passed: set[Key] = set()
-        self.collected: set[Key] = set()
-        self.unused: list[str] = []
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        # A file of which the command line picks single tests says nothing about the others.
-        picked = {key_of(argument)[0] for argument in config.args if "::" in argument}
-        keys = {key_of(item.nodeid) for item in items}
-        self.collected = {key for key in keys if key[0] not in picked}
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        recorder.test = key_of(item.nodeid)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.passed:
-            self.passed.add(key_of(report.nodeid))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker of xdist saw."""
-        output = getattr(node, "workeroutput", {})
-        for key, sentences in output.get("messages", ()):
-            recorder.seen.setdefault(tuple(key), set()).update(sentences)
-        self.collected |= {tuple(key) for key in output.get("collected", ())}
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        output = getattr(session.config, "workeroutput", None)
-        if output is not None:
-            output["messages"] = [
-                (key, sorted(sentences)) for key, sentences in recorder.seen.items()
-            ]
-            output["collected"] = sorted(self.collected)
-        elif recorder.updating and session.exitstatus in (
-            pytest.ExitCode.OK,
-            pytest.ExitCode.TESTS_FAILED,
-        ):
-            # Not of a run that was interrupted: it did not see the rest.
-            write(PATH, merge(read(PATH), recorder.seen, self.passed, self.collected))
-        else:
-            self.unused = find_unused(recorder.expected, recorder.seen, self.passed, self.collected)
-            if self.unused and session.exitstatus == 0:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if self.unused:
-            terminalreporter.section(
-                f"{PATH.name} has what no test sees; see --update-messages", red=True
-            )
-            for line in self.unused:
-                terminalreporter.line(line)

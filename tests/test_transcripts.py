@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import transcripts
 from tests.conftest import Ended, Run
-from tests.messages import recorder
 from tests.test_story import WEBHOOK
 from tests.transcripts import FOLDER, Command, Entry, play, read, titles, write
 
@@ -29,7 +29,7 @@ def find(path: Path, title: str) -> Entry:
 
 
 def compare(path: Path, recorded: Entry, played: Entry) -> None:
-    if recorder.updating:
+    if transcripts.updating:
         write(path, played)
     else:
         assert str(played) == str(recorded)

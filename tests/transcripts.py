@@ -15,7 +15,7 @@ A file in `tests/data/transcripts` has entries. An entry is a title, remarks, an
 the next one of its entry. What differs between runs has a name: `<id 1>` is the first id that the
 entry shows, also in a later command. A line of output that ends without a line break ends with `⏎`.
 
-`pytest --update-messages` writes what the commands print now; read the diff as prose.
+`pytest --update-transcripts` writes what the commands print now; read the diff as prose.
 """
 
 import fcntl
@@ -30,6 +30,8 @@ from scenarioctl.files import atomic_write
 from tests.conftest import DATA, Ended
 
 FOLDER = DATA / "transcripts"
+#: Whether what the commands print is written, in place of compared.
+updating = False
 
 #: Where an id stands that was not shown before.
 _IDS = (
