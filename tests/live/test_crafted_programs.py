@@ -11,7 +11,7 @@ from tests.live.crafted import open_stage, play_case
 from tests.live.stage import Stage
 from tests.live.truth_cases import programs
 
-pytestmark = [pytest.mark.live, pytest.mark.acceptance]
+pytestmark = [pytest.mark.live, pytest.mark.one_python]
 CASES = programs()
 
 
