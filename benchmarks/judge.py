@@ -82,6 +82,13 @@ class Trial:
         return " ".join((*self.check.reasons, *self.check.warnings))
 
     @cached_property
+    def says_line(self) -> bool:
+        """Tell whether the check says what the case expects of it."""
+        return self.case.line in " ".join(
+            (self.words, *(str(step.amount) for step in self.check.steps))
+        )
+
+    @cached_property
     def stated(self) -> dict[Place, int]:
         return _stated(self.check, self.world)
 
@@ -130,9 +137,7 @@ def _judge_ok(trial: Trial) -> Judgement:
         wrong.append("must be " + " or ".join(sorted(case.verdicts)))
     if wrong:
         return Judgement(kind="false ok", details=wrong)
-    if case.line and case.line not in " ".join(
-        (words, *(str(step.amount) for step in trial.check.steps))
-    ):
+    if not trial.says_line:
         return Judgement(kind="not said", details=[f"nothing says {case.line}"])
     holders = " ".join(holding.account for holding in trial.check.credits)
     if case.names is not None and not trial.world.is_named(case.names(trial.cast), words + holders):
@@ -199,7 +204,9 @@ def _harmless(trial: Trial) -> bool:
 def _judge_unknown(trial: Trial) -> Judgement:
     verdicts = trial.case.verdicts
     if "unknown" in verdicts:
-        return Judgement()
+        if trial.says_line:
+            return Judgement()
+        return Judgement(kind="not said", details=[f"nothing says {trial.case.line}"])
     kind = "false unknown" if verdicts == {"ok"} else "wrong verdict"
     details = ["must be " + " or ".join(sorted(verdicts)), *trial.check.reasons[:2]]
     return Judgement(kind=kind, details=details)

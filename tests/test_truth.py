@@ -118,6 +118,7 @@ def tried(world: World) -> Tried:
         verdicts: frozenset[str] = OK,
         real: str = "arrives",
         more: dict[Any, Balance] | None = None,
+        line: str = "",
         **said: Any,
     ) -> Trial:
         def holding(who: bytes) -> Holding:
@@ -136,7 +137,7 @@ def tried(world: World) -> Tried:
             (H, cast.a, "KSM"): Balance(free=KSM + arrived),
             **(more or {}),
         }
-        case = Case(name="1 KSM", mode="xcm", chain=H, call=call, verdicts=verdicts)
+        case = Case(name="1 KSM", mode="xcm", chain=H, call=call, verdicts=verdicts, line=line)
         return Trial(
             case=case,
             cast=cast,
@@ -189,6 +190,18 @@ def test_an_ok_is_false_if_somebody_has_less_or_somebody_else_more(
 
 def test_a_destroyed_amount_that_is_said_is_fine(tried: Tried) -> None:
     assert judge(tried(lost=2 * KSM, warnings=("destroys 1 KSM",))).kind == "fine"
+
+
+@pytest.mark.parametrize("verdict", ["ok", "unknown"])
+def test_what_a_case_expects_is_said_whether_it_is_ok_or_unknown(
+    tried: Tried, verdict: str
+) -> None:
+    def judged(warning: str) -> str:
+        trial = tried(verdict=verdict, verdicts=ANY, line="fallback", warnings=(warning,))
+        return judge(trial).kind
+
+    assert judged("the fallback runs") == "fine"
+    assert judged("the main call runs") == "not said"
 
 
 def test_a_right_that_is_given_without_a_word_is_a_false_ok(tried: Tried) -> None:

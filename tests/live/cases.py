@@ -50,7 +50,7 @@ class Case:
     call: Callable[[Cast], Call]
     #: What a right check may answer.
     verdicts: Verdicts
-    #: Of a reason or warning, if the answer is ok.
+    #: Of a reason, warning or step, unless the answer is refused.
     line: str = ""
     #: Of one of the reasons, whatever the answer.
     reason: str = ""

@@ -191,7 +191,7 @@ BURNS = (
                 method="burn",
                 args={"id": 77_000_001, "who": {"Id": x.sender}, "amount": 900},
             ),
-            "destroys 900",
+            "900 of the smallest unit",
         ),
         prepare=lambda world, cast: create_asset(world, cast.alice),
     ),

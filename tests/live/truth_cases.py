@@ -15,9 +15,12 @@ RIGHT: dict[str, tuple[Verdicts, str]] = {
     # Whoever a branch that isn't run could pay.
     "an error handler that does not run": (UNKNOWN, ""),
     "an error handler that runs": (OK | UNKNOWN, ""),
-    "a main call that passes": (UNKNOWN, ""),
-    "a fallback that runs": (OK | UNKNOWN, ""),
+    "a main call that passes": (UNKNOWN, "the main call of Utility.if_else succeeds"),
+    "a fallback that runs": (OK | UNKNOWN, "so its fallback runs"),
     "a reserve transfer with an appendix": (UNKNOWN, ""),
+    # Those who pay don't sign.
+    "somebody else's money": (OK, "which is not the sender"),
+    "a proxy that pays": (OK, "which is not the sender"),
     # Nobody holds its key.
     "a teleport to the account of a parachain": (CAREFUL, ""),
 }
