@@ -72,6 +72,18 @@ CHAINS: dict[str, tuple[str, dict[str, Any]]] = {
         )
         for variable, name, para_id in SYSTEM_CHAINS
     },
+    # An Asset Hub beyond the bridge; a built-in chain has its place, see test_beyond_bridge.py.
+    "SCENARIOCTL_LIVE_BEYOND": (
+        "liveBeyond",
+        {
+            "role": "asset_hub",
+            "relay": "polkadot",
+            "para_id": 1000,
+            "ss58_prefix": 0,
+            "symbol": "DOT",
+            "decimals": 10,
+        },
+    ),
     # Hydration once more, of which the tests know no asset.
     "SCENARIOCTL_LIVE_PARACHAIN": (
         "liveParachain",
@@ -260,6 +272,11 @@ def dex(wire: Wire) -> Live:
 @pytest.fixture(scope="module")
 def system_chains(wire: Wire) -> list[Live]:
     return [_live(wire, f"SCENARIOCTL_LIVE_{variable}") for variable, *_ in SYSTEM_CHAINS]
+
+
+@pytest.fixture(scope="module")
+def beyond(wire: Wire) -> Live:
+    return _live(wire, "SCENARIOCTL_LIVE_BEYOND")
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from tests.live.recorded_metadata import FOLDER
 CHAINS = {
     "test_balances": ("xcm", "omnipool"),
     "test_between_parachains": ("parachains",),
+    "test_beyond_bridge": ("system", "beyond"),
     "test_bridges": ("system",),
     "test_contracts": ("xcm", "pop"),
     "test_dca": ("omnipool",),
