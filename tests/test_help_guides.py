@@ -83,4 +83,4 @@ def test_no_guide_hides_a_command() -> None:
     assert isinstance(cli, click.Group)
     commands = set(cli.list_commands(click.Context(cli)))
 
-    assert commands & set(guides()) == {"daemon", "flow", "registry"}
+    assert commands & set(guides()) == {"daemon", "flow"}

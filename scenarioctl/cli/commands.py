@@ -20,6 +20,7 @@ from scenarioctl.cli.options import (
     spell,
 )
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, closest, either, question, shorten
+from scenarioctl.removed import removed_command
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -261,8 +262,11 @@ class Group(_OfOperation, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             path = ctx.command_path.split()[1:]
-            alias = ALIASES.get(" ".join((*path, args[0])))
+            words = " ".join((*path, args[0]))
+            alias = ALIASES.get(words)
             if alias is None:
+                if instead := removed_command(words):
+                    raise click.UsageError(instead, ctx)
                 raise click.UsageError(
                     f"there is no command {shorten(args[0])}, {self._suggest(ctx, args[0])}", ctx
                 )

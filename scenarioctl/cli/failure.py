@@ -12,6 +12,7 @@ import click
 from scenarioctl.cli.options import SpelledOption
 from scenarioctl.cli.output import discard_output, dump_json, printable, say
 from scenarioctl.errors import ScenarioctlError, closest, either, shorten
+from scenarioctl.removed import removed_command
 
 #: Options that take a protection away.
 _NEVER_SUGGESTED = frozenset(
@@ -79,6 +80,9 @@ def _flag(operation: str) -> dict[str, bool]:
 def usage_sentence(error: click.ClickException) -> str:
     """Return click's own complaints about a line in the words of all others."""
     if isinstance(error, click.NoSuchOption):
+        command = error.ctx.command_path.partition(" ")[2] if error.ctx is not None else ""
+        if instead := removed_command(command, error.option_name):
+            return instead
         # A slip of the finger must not become a confirmation.
         possible = [name for name in error.possibilities or () if name not in _NEVER_SUGGESTED]
         hyphens = error.option_name.replace("_", "-")

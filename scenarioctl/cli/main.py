@@ -61,7 +61,6 @@ MORE = {
     ),
     "notify": ("job", "notify", "Test the delivery of job notifications."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
-    "registry": ("registry", "registry", "Show and update the facts about chains."),
     "staking": (
         "staking",
         "staking",

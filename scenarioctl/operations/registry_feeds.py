@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.fact_changes import FactChange
     from scenarioctl.chains.fact_rows import FeedHeader, Rows
 
-__all__ = ["show_facts"]
 
 log = logging.getLogger("scenarioctl.registry")
 

@@ -113,7 +113,6 @@ ENDPOINTS = (
     _row("POST", "/api/contracts/contract_info", "queries.contract_info", flag="sucess"),
     _row("GET", "/api/scenarios", "scenarios.list_scenarios"),
     _row("GET", "/api/status", "status.show_status"),
-    _row("GET", "/api/registry", "registry_feeds.show_facts"),
     _row("GET", "/api/chains", "chains.list_chains"),
     _row("GET", "/api/chains/{chain}", "chains.show_chain"),
     _row("GET", "/api/chains/{chain}/pallets", "chains.list_pallets"),

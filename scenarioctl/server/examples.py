@@ -138,7 +138,6 @@ EXAMPLES: Mapping[str, Example] = {
         {"relay": "polkadot", "paraid": 2034},
         {"open_hrmp_channels": [1000, 2000, 2004], "sourcechain": 2034},
     ),
-    "registry_feeds.show_facts": Example({}),
     "chains.list_chains": Example({"role": "relay"}),
     "chains.show_chain": Example({"chain": "hydraDx"}),
     "chains.list_pallets": Example({"chain": "polkadot", "item": "Balances.transfer_keep_alive"}),

@@ -34,7 +34,6 @@ _TAGS = {
     "transaction_status": "Transactions",
     "transaction_history": "Transactions",
     "chains": "Chains",
-    "registry_feeds": "Chains",
     "assets": "Chains",
     "asset_traps": "Chains",
     "balances": "Chains",

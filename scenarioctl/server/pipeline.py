@@ -25,6 +25,7 @@ from scenarioctl.errors import (
     closest,
     shorten,
 )
+from scenarioctl.removed import removed_path
 from scenarioctl.server.access import address_of
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.handlers import CLIENT, Handler, ServerContext
@@ -62,6 +63,8 @@ class Paths:
         """Return the error for a path that this server does not have, with a hint where one
         helps."""
         path = request.rel_url.raw_path
+        if instead := removed_path(path):
+            return NotFound(instead)
         if await _find(self._elsewhere, request):
             return NotFound(f"there is no path {_shown(path)} here; the scenario API has it")
         close = _closest(path, _paths_of(self._here))

@@ -1,0 +1,31 @@
+"""What was removed, and what to do instead.  For each thing that is removed, add its rows here."""
+
+from collections.abc import Mapping
+
+_FACTS = "The facts about chains come with each release: upgrade scenarioctl for newer ones"
+
+#: The words of a command, of a command and its option, or of an option of all commands -> a
+#: sentence; it holds for all commands below it, too.
+COMMANDS: Mapping[str, str] = {
+    "registry": _FACTS,
+}
+
+#: A path -> a sentence; it holds for all paths below it, too.
+PATHS: Mapping[str, str] = {
+    "/api/registry": _FACTS,
+}
+
+
+def removed_command(words: str, option: str = "") -> str:
+    """Return what to do instead of the command *words*, or of its *option*; empty if there was
+    none."""
+    return COMMANDS.get(f"{words} {option}".strip(), COMMANDS.get(option, ""))
+
+
+def removed_path(path: str) -> str:
+    """Return what to do instead of a request to *path*; empty if it was never there."""
+    while path:
+        if path in PATHS:
+            return PATHS[path]
+        path = path.rpartition("/")[0]
+    return ""
