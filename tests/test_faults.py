@@ -1157,94 +1157,44 @@ def test_a_file_that_may_not_grow_fails_writes_and_jobs_catch_up_once_it_may(war
     assert lines["Starting worker"] == 1
 
 
-@pytest.mark.parametrize("fate", ["moved away", "replaced by another"])
-def test_a_store_that_is_not_there_any_more_takes_nothing_that_would_be_lost(
+FATES: dict[str, Callable[[Path, Path], object]] = {
+    "moved away": lambda store, away: store.rename(away),
+    "replaced": lambda store, away: (store.rename(away), store.write_bytes(b"")),
+    "cut off": lambda store, away: os.truncate(store, 20_000),
+    "log removed": lambda store, away: store.with_name(f"{store.name}-wal").unlink(),
+}
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_a_store_whose_file_was_replaced_or_whose_log_is_gone_takes_no_more_writes(
     tmp_path: Path, fate: str
 ) -> None:
-    with warded(tmp_path / "home") as ward:
-        id = ward.create()
-        ward.ask("/job/start", {"id": id, "every": "1s"})
-        wait_until(lambda: ward.drafts_of(id))
-        with dial(ward.port, get("/job/events?after=now")) as stream:
-            stream.recv(65536)
-            away = move(ward.store, tmp_path / "away")
-            if fate == "replaced by another":
-                ward.store.write_bytes(b"")
-            told = [
-                ward.ask("/api/create/remark", {"chain": "polkadot", "text": "gm"}),
-                ward.ask("/api/scenario/info", {"id": id}),
-                ward.ask("/api/scenarios?search=gm"),
-                ward.ask("/job/stop", {"id": id}),
-            ]
-            ready = ward.ask("/readyz")
-            time.sleep(0.5)
-            left = [
-                path.name for path in ward.store.parent.iterdir() if path.name == ward.store.name
-            ]
-            ward.store.unlink(missing_ok=True)
-            move(away, ward.store.parent, back=True)
-        wait_until(lambda: ward.ask("/readyz")[0] == 200)
-        ward.ask("/job/stop", {"id": id})
-        ward.check()
-
-    sentence = says("moved", store=ward.store)
-    assert [(status, answer["code"], answer["error"]) for status, answer in told] == [
-        (503, "store_failed", sentence)
-    ] * 4
-    assert ready == (
-        503,
-        {
-            "error": sentence.within("the store does not answer: {}"),
-            "code": "not_ready",
-            "field": "store",
-        },
-    )
-    # No long read has made a new one there.
-    assert left == ([] if fate == "moved away" else [ward.store.name])
-
-
-@pytest.mark.parametrize(
-    "fate", ["log removed", "log replaced", "index removed", "log cut off", "file cut off"]
-)
-def test_a_store_whose_files_change_under_it_takes_no_more_writes_and_loses_none(
-    tmp_path: Path, fate: str
-) -> None:
-    home = tmp_path / "home"
+    home, away = tmp_path / "home", tmp_path / "away"
     with warded(home) as ward:
-        made = [ward.create(f"before {number}") for number in range(20)]
-        log, index = (ward.store.with_name(ward.store.name + end) for end in ("-wal", "-shm"))
-        if fate == "log removed":
-            log.unlink()
-        elif fate == "log replaced":
-            log.rename(tmp_path / "away")
-            log.write_bytes(b"")
-        elif fate == "index removed":
-            index.unlink()
-        elif fate == "log cut off":
-            os.truncate(log, 5000)
-        else:
-            with closing(sqlite3.connect(ward.store)) as database:
-                database.execute("PRAGMA wal_checkpoint(FULL)")
-            # The daemon sees how long the file is whenever it writes, or is asked.
-            ward.ask("/readyz")
-            os.truncate(ward.store, 20_000)
+        made = {ward.create(f"before {number}") for number in range(20)}
+        with closing(sqlite3.connect(ward.store)) as database:
+            database.execute("PRAGMA wal_checkpoint(FULL)")
+        made.add(ward.create())
+        FATES[fate](ward.store, away)
+        there = ward.store.read_bytes() if ward.store.exists() else None
+        told = [
+            ward.ask("/api/create/remark", {"chain": "polkadot", "text": "gm"}) for _ in range(2)
+        ]
         ready = ward.ask("/readyz")
-        refused = ward.ask("/api/create/remark", {"chain": "polkadot", "text": "gm"})
-        still = ward.ask("/readyz")
-        wait_until(lambda: "takes no more writes" in ward.running.log)
-        ward.running.process.kill()
+        time.sleep(0.5)
+        assert (ward.store.read_bytes() if ward.store.exists() else None) == there
+        ward.running.process.terminate()
         ward.running.process.wait()
 
-    assert ready[0] == still[0] == 503, ready
-    assert "takes no more writes" in ready[1]["error"]
-    assert (refused[0], refused[1]["code"]) == (503, "store_failed")
-    if fate in ("log removed", "log replaced", "index removed"):
-        # All that was acknowledged is in the file, whatever becomes of the process.
-        index.unlink(missing_ok=True)
-        log.unlink(missing_ok=True)
+    sentence = says("takes no more writes", "restart the daemon", store=ward.store)
+    assert [(status, answer["code"], answer["error"]) for status, answer in told] == [
+        (503, "store_failed", sentence)
+    ] * 2
+    assert (ready[0], ready[1]["error"]) == (503, sentence.within("the store does not answer: {}"))
+    assert "takes no more writes" in ward.running.log
+    if fate == "log removed":
         with closing(sqlite3.connect(ward.store)) as database:
-            kept = {id for (id,) in database.execute("SELECT id FROM scenarios")}
-        assert set(made) <= kept
+            assert made <= {id for (id,) in database.execute("SELECT id FROM scenarios")}
 
 
 def test_a_store_that_is_vacuumed_or_checkpointed_goes_on(ward: Ward) -> None:
@@ -1261,18 +1211,6 @@ def test_a_store_that_is_vacuumed_or_checkpointed_goes_on(ward: Ward) -> None:
 
     with closing(sqlite3.connect(ward.store)) as database:
         assert set(kept) <= {id for (id,) in database.execute("SELECT id FROM scenarios")}
-
-
-def move(store: Path, folder: Path, *, back: bool = False) -> Path:
-    """Move a store with the files beside it, and return where it is then.
-
-    Its file goes first and comes *back* last: a store without its log takes no more writes.
-    """
-    folder.mkdir(exist_ok=True)
-    for file in sorted(store.parent.glob(f"{store.name}*"), reverse=back):
-        if not file.name.endswith("-worker"):
-            file.rename(folder / file.name)
-    return folder / store.name
 
 
 # -- damage

@@ -4,13 +4,10 @@ written."""
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -21,7 +18,7 @@ from scenarioctl.errors import InvalidRequest, StoreBusy, StoreFailed
 from scenarioctl.model.jobs import NO_TRANSACTION, JobState, LogLine
 from scenarioctl.operations.scenarios import ListScenarios, list_scenarios
 from scenarioctl.stores import ScenarioPage, open_store
-from scenarioctl.stores.sqlite import database_file, file_guard
+from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.store import Store
 from scenarioctl.stores.validation import SORTS
 from tests.messages import says
@@ -492,64 +489,3 @@ def test_a_value_that_sqlite_cannot_hold_is_said(store: Store, tmp_path: Path) -
     assert message(
         InvalidRequest, store.put_scenario(replace(FIRST, id="big", blob=bytes(200_000)))
     ) == says("store", tmp_path=tmp_path)
-
-
-def test_nothing_is_left_open_where_a_store_was_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[str] = []
-
-    def refuse(self: Any, file: Any, database: Any) -> None:
-        made.append("guard")
-        raise StoreFailed("no room for another connection")
-
-    monkeypatch.setattr("scenarioctl.stores.sqlite.store.FileGuard.__init__", refuse)
-    with pytest.raises(StoreFailed, match="no room for another connection"):
-        open_store(tmp_path / "scenarios.db")
-
-    assert made == ["guard"]
-    # With a connection left open, the log beside the file would still be there.
-    assert [entry.name for entry in tmp_path.iterdir()] == ["scenarios.db"]
-
-
-def test_a_log_that_somebody_else_moves_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SQLite answers at once that it is busy: for a daemon that meant that the log had been
-    truncated."""
-    path = tmp_path / "log.db"
-    connect = partial(
-        sqlite3.connect, path, isolation_level=None, check_same_thread=False, timeout=30
-    )
-    with closing(connect()) as writer, closing(connect()) as reader, closing(connect()) as mover:
-        writer.execute("PRAGMA journal_mode=WAL")
-        writer.execute("CREATE TABLE t (n)")
-        reader.execute("BEGIN")
-        reader.execute("SELECT * FROM t").fetchall()
-        writer.execute("INSERT INTO t VALUES (1)")
-
-        def move() -> None:
-            # While it waits for the reader, it keeps others from moving the log.
-            while mover.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]:
-                pass
-
-        moving = Thread(target=move, daemon=True)
-        moving.start()
-        end = time.monotonic() + 30
-        while not writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[0]:
-            assert time.monotonic() < end
-            Event().wait(0.01)
-
-        def pause(seconds: float) -> None:
-            reader.execute("COMMIT")
-            moving.join()
-
-        monkeypatch.setattr(time, "sleep", pause)
-
-        moved = file_guard._checkpoint(writer)
-
-        was_waited_for = not moving.is_alive()
-        reader.rollback()
-        moving.join()
-        assert moved
-        assert was_waited_for

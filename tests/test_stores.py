@@ -827,7 +827,6 @@ class TestSqlite:
             "scenarios.db": 0o600,
             "scenarios.db-wal": 0o600,
             "scenarios.db-shm": 0o600,
-            "scenarios.db.lock": 0o600,
         }
         assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
 

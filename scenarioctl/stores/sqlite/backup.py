@@ -4,28 +4,28 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scenarioctl.errors import Conflict, InvalidRequest, StoreFailed
+from scenarioctl.errors import Conflict, InvalidRequest, StoreBusy, StoreFailed, shorten
 from scenarioctl.files import keep_access, reason_of, replacing
 from scenarioctl.stores.sqlite.database_file import (
     APPLICATION_ID,
     BUSY_SECONDS,
     DatabaseFile,
-    check_neighbors,
-    files_of,
-    holding_alone,
+    is_busy,
     primary_code,
 )
 from scenarioctl.stores.validation import no_tables
 
 #: Errors that the disk of the copy causes.
 _OF_TARGET = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
-#: What SQLite and the lock of a store keep beside its file.
-_BESIDE = ("-wal", "-shm", ".lock")
+#: What SQLite keeps beside the file of a store.
+_BESIDE = ("-wal", "-shm")
+#: Seconds to wait for a process that is just ending.
+_PATIENCE = 1.0
 #: What the time of a backup replaces in its name, and how that time looks.
 DATE = "{date}"
 _DATED = r"\d{4}-\d\d-\d\dT\d{6}Z"
@@ -124,13 +124,17 @@ async def restore(source: DatabaseFile, store: Path, *, now: int) -> Restored:
             size = copy.stat().st_size
             keep_access(real, descriptor)
             # Held until the copy has the name.
-            held.enter_context(holding_alone(real))
-            kept = (
-                real.with_name(f"{real.name}.{_name_moment(now)}")
-                if os.path.lexists(real)
-                else None
-            )
-            _set_aside(real, kept)
+            held.enter_context(_alone(real))
+            kept = None
+            if os.path.lexists(real):
+                kept = real.with_name(f"{real.name}.{_name_moment(now)}")
+                os.link(real, kept)
+            for end in _BESIDE:
+                left = Path(f"{real}{end}")
+                # SQLite would apply it to the file that comes.
+                if kept is not None and left.exists():
+                    left.rename(f"{kept}{end}")
+                left.unlink(missing_ok=True)
     return Restored(bytes=size, kept=kept, stopped=stopped)
 
 
@@ -151,17 +155,28 @@ async def _stop_jobs(copy: Path, now: int) -> tuple[str, ...]:
             Path(f"{copy}{end}").unlink(missing_ok=True)
 
 
-def _set_aside(store: Path, kept: Path | None) -> None:
-    """Give the file of a store that nobody has open a second name, *kept*, and its log that one
-    only."""
-    _, log, index = map(Path, files_of(store))
-    if kept is not None:
-        os.link(store, kept)
-        with suppress(FileNotFoundError):
-            # SQLite would apply it to the file that comes.
-            log.rename(f"{kept}-wal")
-    for left in (log, index):
-        left.unlink(missing_ok=True)
+@contextmanager
+def _alone(store: Path) -> Iterator[None]:
+    """Move the log into the file *store*, and let nobody else use it; StoreBusy if a process has it
+    open."""
+    if not store.exists():
+        yield
+        return
+    with closing(sqlite3.connect(store, isolation_level=None, timeout=_PATIENCE)) as database:
+        try:
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            database.execute("PRAGMA journal_mode = DELETE")
+            database.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            if is_busy(error):
+                raise StoreBusy(
+                    f"store {shorten(str(store), limit=200)} is in use: stop its daemons and "
+                    "other commands, then try again"
+                ) from error
+            # What is no store, or a damaged one, nobody has open.
+            if primary_code(error) not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                raise
+        yield
 
 
 def _name_moment(now: int) -> str:
@@ -184,7 +199,6 @@ def _writing(source: DatabaseFile, target: Path, field: str) -> Iterator[None]:
 
 
 def _copy(source: DatabaseFile, target: Path) -> None:
-    check_neighbors(source.path)
     with (
         closing(sqlite3.connect(source.path, timeout=BUSY_SECONDS)) as database,
         closing(sqlite3.connect(target, isolation_level=None)) as copy,

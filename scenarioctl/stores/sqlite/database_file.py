@@ -1,11 +1,5 @@
-"""The file of the embedded store: opening, its tables (`schema.sql`), who has it open, and what its
-errors mean to a user.
-
-SQLite finds the log and its index by their names.  If one of them is removed or replaced while a
-process has it open, the next process gets another one, both write, and what one of them wrote is
-lost.  So each process holds a shared lock on a file that names those it has open, and none opens a
-store while a process has other files of it.
-"""
+"""The file of the embedded store: opening, its tables (`schema.sql`), the lock of its workers, and
+what its errors mean to a user."""
 
 import fcntl
 import json
@@ -14,7 +8,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -73,155 +67,10 @@ MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = tuple(
 
 #: Seconds to wait for a process that is just ending.
 _PATIENCE = 1.0
-Identity = tuple[int, int] | None
 
 
 class FilesChanged(StoreFailed):
     """The files of a store were changed while it was open."""
-
-
-class FilesLock:
-    """The lock of a process that has the files at *store* open, held until it is closed or the
-    process ends."""
-
-    def __init__(self, store: Path) -> None:
-        """Lock the files as they are, which SQLite has open; raise FilesChanged, or OSError if
-        there can be no lock."""
-        self._path = _beside(store)
-        self._file = _join(store, create=True)
-        self._identity = identify(self._file)
-
-    def is_there(self) -> bool:
-        """Return whether other processes can see the lock."""
-        return identify(self._path) == self._identity
-
-    def keep_out(self) -> None:
-        """Let nobody open the files until this process ends."""
-        os.ftruncate(self._file, 0)
-
-    def close(self) -> None:
-        """Let other processes have other files; the last one removes the file."""
-        with suppress(OSError):
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if self.is_there():
-                self._path.unlink()
-        os.close(self._file)
-
-
-@contextmanager
-def holding_alone(store: Path) -> Iterator[None]:
-    """Let nobody open the files at *store* meanwhile; StoreBusy if a process has them open."""
-    path, deadline = _beside(store), time.monotonic() + _PATIENCE
-    while True:
-        file = _open(path, store)
-        with suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The last process may have removed it meanwhile.
-            if identify(path) == identify(file):
-                break
-        os.close(file)
-        if time.monotonic() > deadline:
-            raise StoreBusy(
-                f"store {shorten(str(store), limit=200)} is in use: stop its daemons and "
-                "other commands, then try again"
-            )
-        time.sleep(0.002)
-    try:
-        os.ftruncate(file, 0)
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(file)
-
-
-def check_neighbors(store: Path) -> None:
-    """Raise FilesChanged if a process has files of *store* open that are not at their paths any
-    more."""
-    with suppress(FileNotFoundError):
-        os.close(_join(store, create=False))
-
-
-def files_of(store: Path) -> tuple[str, str, str]:
-    """Return the paths of the file, its log, and the index of the log."""
-    # SQLite follows links.
-    real = os.path.realpath(store)
-    return str(store), f"{real}-wal", f"{real}-shm"
-
-
-def _join(store: Path, *, create: bool) -> int:
-    """Return the lock file, locked, once it names the files at the paths of *store*;
-    FileNotFoundError without *create*."""
-    path = _beside(store)
-    deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline:
-        file = _open(path, store) if create else os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        names = _name_files(store)
-        # The last process may have removed it meanwhile.
-        if _lock(file, names, write=create) and identify(path) == identify(file):
-            return file
-        os.close(file)
-        time.sleep(0.002)
-    raise FilesChanged(
-        f"store {shorten(str(store), limit=200)} is in use, and its files were moved, "
-        "deleted, replaced or damaged since it was"
-        " opened: restart the daemon, then try again"
-    )
-
-
-def _name_files(store: Path) -> bytes:
-    # An empty file is no store; opening it, SQLite would remove the log.
-    is_empty = store.exists() and not store.stat().st_size
-    return repr([is_empty, *map(identify, files_of(store))]).encode()
-
-
-def _lock(file: int, names: bytes, *, write: bool) -> bool:
-    """Share the lock with those who have the files *names*; False if somebody has others, or is
-    about to tell which."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return os.pread(file, 200, 0) == names
-    if write:
-        # Nobody has files open.
-        os.ftruncate(file, 0)
-        os.pwrite(file, names, 0)
-        fcntl.flock(file, fcntl.LOCK_SH)
-    return True
-
-
-def _open(path: Path, store: Path) -> int:
-    """Open or create the lock file, for all who may open the store."""
-    # Without a store, whoever created its folder will create it.
-    owner = (store if store.exists() else store.parent).stat()
-    while True:
-        with suppress(FileExistsError):
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            break
-        with suppress(FileNotFoundError):
-            return os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    # As SQLite does with the log: root may have come first.
-    with suppress(PermissionError):
-        os.fchmod(file, owner.st_mode & 0o666)
-        os.fchown(file, owner.st_uid, owner.st_gid)
-    return file
-
-
-def identify(path: str | Path | int) -> Identity:
-    """Return what tells a file from one that replaces it; None if there is none."""
-    try:
-        found = os.stat(path)  # noqa: PTH116 - on every request, and three times as fast
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _beside(store: Path) -> Path:
-    # Not -lock: who removes the log and its index by scenarios.db-* must not remove this.
-    return Path(f"{os.path.realpath(store)}.lock")
 
 
 class WorkerLock:
@@ -287,12 +136,8 @@ class DatabaseFile:
 
     def open(self) -> sqlite3.Connection:
         """Return a connection to the file, created and migrated if need be; threads may share it,
-        one at a time.
-
-        Raise FilesChanged if a process, this one included, has other files of this store open.
-        """
+        one at a time."""
         with self.reporting():
-            check_neighbors(self.path)
             self._create()
             # `all_or_nothing` and `one_moment` begin and end the transactions.
             database = sqlite3.connect(
@@ -406,10 +251,11 @@ class DatabaseFile:
         there is no file."""
         if self.is_absent():
             return None
-        with self.reporting():
-            check_neighbors(self.path)
-            with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database:
-                return self._version(database) or None
+        with (
+            self.reporting(),
+            closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database,
+        ):
+            return self._version(database) or None
 
     def check_version(self, database: sqlite3.Connection) -> None:
         """Raise FilesChanged if the tables are not those any more that this program opened."""
@@ -459,8 +305,7 @@ class DatabaseFile:
         database.execute("PRAGMA synchronous = FULL")
         # Whenever the log begins anew, it is cut to this.
         database.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
-        # `FileGuard.empty_log` does it.
-        database.execute("PRAGMA wal_autocheckpoint = 0")
+        database.execute(f"PRAGMA wal_autocheckpoint = {LOG_BYTES // 4096}")
         _use_wal(database)
         if version != len(MIGRATIONS):
             self._migrate(database)

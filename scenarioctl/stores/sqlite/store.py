@@ -20,6 +20,7 @@ which transaction.
 import asyncio
 import json
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -48,8 +49,9 @@ from scenarioctl.stores.sqlite.database_file import (
     is_locked,
     one_moment,
 )
-from scenarioctl.stores.sqlite.file_guard import FileGuard
 from scenarioctl.stores.store import Store
+
+log = logging.getLogger("scenarioctl.store")
 
 T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]
@@ -71,12 +73,70 @@ class _Request:
     answer: "asyncio.Future[Any]"
 
 
+class OpenFiles:
+    """The file of an open store and its log, as they were after the last write."""
+
+    def __init__(self, file: DatabaseFile) -> None:
+        # SQLite follows links.
+        self._paths = (str(file.path), f"{os.path.realpath(file.path)}-wal")
+        self._name = file.name
+        #: Why the store is not used any more; empty at first.
+        self._changed = ""
+        self.remember()
+
+    def remember(self) -> None:
+        self._found = [*map(_look, self._paths)]
+
+    def check(self, database: sqlite3.Connection | None = None) -> None:
+        """Raise FilesChanged, from then on, if another file is in the place of one of them.
+
+        With *database*, which is to write, also if one was cut off.
+        """
+        now = [*map(_look, self._paths)]
+        if not self._changed and (
+            any(one[:2] != found[:2] for one, found in zip(now, self._found, strict=True))
+            or (database is not None and self._is_cut_off(database, *(size for *_, size in now)))
+        ):
+            self._changed = (
+                f"store {self._name} takes no more writes, its file or its log was moved, deleted, "
+                "replaced or cut off while it was open: restart the daemon"
+            )
+            log.error("%s", self._changed)
+        if self._changed:
+            raise FilesChanged(self._changed)
+
+    def _is_cut_off(self, database: sqlite3.Connection, file: int, log: int) -> bool:
+        """Return whether the file or the log is shorter, and SQLite hasn't made it so: by VACUUM,
+        or as it moves the log into the file."""
+        (*_, file_before), (*_, log_before) = self._found
+        try:
+            if file < file_before and (file,) != database.execute(_COUNT_BYTES).fetchone():
+                return True
+            if log < log_before:
+                database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.Error:
+            return True
+        return False
+
+
+_COUNT_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+
+
+def _look(path: str) -> tuple[int, int, int]:
+    """Return what tells the file at *path* from others, and its size; zeros if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - on every request, and three times as fast
+    except OSError:
+        return 0, 0, 0
+    return found.st_dev, found.st_ino, found.st_size
+
+
 class Writer:
     """One connection, used by one thread."""
 
-    def __init__(self, file: DatabaseFile, guard: FileGuard) -> None:
+    def __init__(self, file: DatabaseFile, files: OpenFiles) -> None:
         self._file = file
-        self._guard = guard
+        self._files = files
         self._database = file.open()
         #: The writes of each turn of the loop. None is the end.
         self._queue: SimpleQueue[list[_Request | None]] = SimpleQueue()
@@ -142,11 +202,9 @@ class Writer:
 
     def _perform(self, batch: list[_Request]) -> list[_Outcome]:
         try:
-            self._guard.check_for_writing(self._database)
+            self._files.check(self._database)
             outcomes = self._commit(batch)
-            # If the files were cut off or replaced meanwhile, this write may be lost with them.
-            self._guard.check_for_writing(self._database)
-            self._guard.empty_log(self._database)
+            self._files.remember()
         except FilesChanged as changed:
             return [(None, FilesChanged(str(changed))) for _ in batch]
         return outcomes
@@ -235,8 +293,6 @@ def _resolve(answers: "list[tuple[asyncio.Future[Any], _Outcome]]") -> None:
             answer.set_exception(error)
 
 
-log = logging.getLogger("scenarioctl.store")
-
 #: Threads for long reads.
 _READERS = 2
 
@@ -281,7 +337,8 @@ class SqliteStore(Store):
         self._file = DatabaseFile(path.absolute())
         self._clock = clock
         self._wall: Callable[[], int] = SteadyClock(wall, clock)
-        self._guard: FileGuard | None = None
+        #: None as long as there is no file.
+        self._files: OpenFiles | None = None
         if create or not self._file.is_absent():
             self._open()
         else:
@@ -304,7 +361,9 @@ class SqliteStore(Store):
             with self._file.reporting():
                 # The event loop waits for nobody.
                 database.execute("PRAGMA busy_timeout = 0")
-            self._guard = FileGuard(self._file, database)
+                # From then on there is a log.
+                database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            self._files = OpenFiles(self._file)
         except BaseException:
             database.close()
             raise
@@ -312,7 +371,7 @@ class SqliteStore(Store):
 
     def _open_if_created(self) -> None:
         """Go on with the file, if somebody has created it since it was found absent."""
-        if self._guard is None and not self._file.is_absent():
+        if self._files is None and not self._file.is_absent():
             self._replace_empty()
 
     def _replace_empty(self) -> None:
@@ -324,9 +383,9 @@ class SqliteStore(Store):
         """Return what *action* reads; *long* is one that may take more than a millisecond."""
         try:
             self._open_if_created()
-            if self._guard is None:
+            if self._files is None:
                 return action(self._database)
-            self._guard.check()
+            self._files.check()
             begun = time.monotonic()
             answer = await self._read_file(action, long=long)
             self._seconds.add(time.monotonic() - begun)
@@ -359,11 +418,11 @@ class SqliteStore(Store):
         disk."""
         if self._closed:
             raise RuntimeError("the store is closed")
-        if self._guard is None:
+        if self._files is None:
             self._replace_empty()
         if self._writer is None:
-            assert self._guard is not None  # noqa: S101 - opened above
-            self._writer = Writer(self._file, self._guard)
+            assert self._files is not None  # noqa: S101 - opened above
+            self._writer = Writer(self._file, self._files)
         self._writes += 1
         begun = time.monotonic()
         try:
@@ -398,7 +457,7 @@ class SqliteStore(Store):
         return await super().renew_lease(owner, lease=lease, version=version, offset=offset)
 
     def announce(self, owner: str) -> None:
-        if owner in self._locks or self._guard is None:
+        if owner in self._locks or self._files is None:
             return
         try:
             self._locks[owner] = WorkerLock(self._file.path)
@@ -436,13 +495,9 @@ class SqliteStore(Store):
         return await self._read(_inspect)
 
     async def health(self) -> str:
-        if self._guard is None:
+        if self._files is None:
             return ""
-        self._guard.check()
-        if not self._guard.is_whole():
-            # The writer finds out why, and whether it matters.
-            with suppress(StoreFailed):
-                await self._write(lambda _: None)
+        self._files.check()
         trouble = self._writer.trouble() if self._writer is not None else ""
         if not trouble:
             try:
@@ -454,7 +509,7 @@ class SqliteStore(Store):
 
     async def change_token(self) -> str:
         self._open_if_created()
-        if self._guard is None:
+        if self._files is None:
             return "absent"
         return str(await self._read(_data_version))
 
@@ -477,8 +532,7 @@ class SqliteStore(Store):
             lock.close()
         if self._writer is not None or self._of_threads:
             await asyncio.to_thread(self._end_threads)
-        if self._guard is None or self._guard.let_go(self._database):
-            self._database.close()
+        self._database.close()
 
     def _end_threads(self) -> None:
         if self._writer is not None:
