@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 
 _FACTS = "The facts about chains come with each release: upgrade scenarioctl for newer ones"
+_CALLS = "Build the call with `tx call` (POST /api/tx/call); docs/recipes.md shows how"
 
 #: The words of a command, of a command and its option, or of an option of all commands -> a
 #: sentence; it holds for all commands below it, too.
 COMMANDS: Mapping[str, str] = {
     "registry": _FACTS,
+    "staking": _CALLS,
 }
 
 #: A path -> a sentence; it holds for all paths below it, too.
 PATHS: Mapping[str, str] = {
     "/api/registry": _FACTS,
+    "/api/staking": _CALLS,
 }
 
 

@@ -8,13 +8,9 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import CHAINS
-from scenarioctl.config import load_settings
-from scenarioctl.operations.lock_answers import describe_locks
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions import locks
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import says
 from tests.network import HEAD, FakeNetwork
@@ -121,136 +117,6 @@ def test_what_can_be_sent_of_the_native_asset_is_what_the_runtime_lets_go(
 
 
 # Assets and foreign assets
-
-
-#: 2026-11-27 at noon, in milliseconds.
-NOON = 1_795_780_800_000
-LOCKED = {"reasons": "All"}
-
-
-def kept(row: dict[str, Any]) -> Any:
-    """Return the locks of a row: id, amount, end and date."""
-    return [
-        (each["id"], int(each["amount"]["value"]), each["until"], each["estimated"])
-        for each in row["locks"]
-    ]
-
-
-def test_what_is_vesting_on_the_relay_chain_ends_with_its_last_schedule(ask: Ask) -> None:
-    chain = ask.network.chains["polkadot"]
-    chain.store("System", "Account", WHO, value=account(9 * DOT, frozen=5 * DOT))
-    chain.store("Balances", "Locks", WHO, value=[{"id": b"vesting ", "amount": 5 * DOT, **LOCKED}])
-    schedules = [
-        {"locked": 5 * DOT, "per_block": DOT, "starting_block": 50},
-        # The last block releases what is left: 3 blocks.
-        {"locked": 5 * DOT, "per_block": 2 * DOT, "starting_block": 697},
-    ]
-    chain.store("Vesting", "Vesting", WHO, value=schedules)
-    chain.store("Timestamp", "Now", value=NOON)
-
-    (row,) = ask.answer("polkadot")["balances"]
-    shown = ask.run("--config", str(ask.network.config), "-v", "balance", BOB, "polkadot")
-
-    # 600 blocks of 6 seconds.
-    assert kept(row) == [("vesting", 5 * DOT, 700, "2026-11-27T13:00:00.000000000Z")]
-    assert "polkadot: 5 DOT by the lock of vesting until about 2026-11-27T13:00:00Z\n" in shown.err
-
-
-def test_vesting_without_an_end_has_none(ask: Ask) -> None:
-    chain = ask.network.chains["polkadot"]
-    chain.store("System", "Account", WHO, value=account(9 * DOT, frozen=5 * DOT))
-    chain.store("Balances", "Locks", WHO, value=[{"id": b"vesting ", "amount": 5 * DOT, **LOCKED}])
-    chain.store(
-        "Vesting", "Vesting", WHO, value=[{"locked": 5, "per_block": 0, "starting_block": 50}]
-    )
-
-    (row,) = ask.answer("polkadot")["balances"]
-
-    assert kept(row) == [("vesting", 5 * DOT, None, None)]
-
-
-def test_hydration_counts_vesting_by_the_relay_chain_and_votes_by_itself(ask: Ask) -> None:
-    chain = ask.network.chains["hydraDx"]
-    chain.store("System", "Account", WHO, value=account(9 * DOT, reserved=7, frozen=5))
-    both = [{"id": b"ormlvest", "amount": 5, **LOCKED}, {"id": b"pyconvot", "amount": 4, **LOCKED}]
-    chain.store("Balances", "Locks", WHO, value=both)
-    chain.store("Balances", "Reserves", WHO, value=[{"id": b"dcaorder", "amount": 7}])
-    schedule = {"start": 1_000_000, "period": 100, "period_count": 7, "per_period": 1}
-    chain.store("Vesting", "VestingSchedules", WHO, value=[schedule])
-    chain.store("ConvictionVoting", "ClassLocksFor", WHO, value=[(0, 4)])
-    voting = {"votes": [], "delegations": {"votes": 0, "capital": 0}, "prior": (1300, 4)}
-    chain.store("ConvictionVoting", "VotingFor", WHO, 0, value={"Casting": voting})
-    chain.store("ParachainSystem", "LastRelayChainBlockNumber", value=1_000_100)
-    chain.store("Timestamp", "Now", value=NOON)
-
-    row = next(each for each in ask.answer("hydraDx")["balances"] if each["asset"] == "0")
-
-    assert kept(row) == [
-        ("ormlvest", 5, 1_000_700, "2026-11-27T13:00:00.000000000Z"),
-        # 1200 blocks after block 100.
-        ("pyconvot", 4, 1300, "2026-11-27T14:00:00.000000000Z"),
-        ("dcaorder", 7, None, None),
-    ]
-    (vote,) = row["votes"]
-    assert (vote["until"], vote["unlockable"]) == (1300, False)
-
-
-def test_on_other_parachains_nobody_knows_whether_a_lock_is_over(ask: Ask) -> None:
-    # Bifrost counts its own blocks, of which there are far fewer.
-    app = Application(load_settings({"config": str(ask.network.config)}, {}))
-    kept = locks.Locks(
-        locks=(locks.Lock(kind="lock", id="vesting", amount=5, until=29_000_100),),
-        votes=(locks.VoteLock(track=0, amount=5, referendum=3, until=12_000_000),),
-        block=10_000_000,
-        relay_block=29_000_000,
-        time=NOON,
-    )
-
-    (lock,), (vote,) = describe_locks(app, app.registry.find("bifrost"), None, kept)
-
-    assert (lock["until"], lock["estimated"]) == (29_000_100, None)
-    assert (vote["until"], vote["estimated"], vote["unlockable"]) == (12_000_000, None, None)
-
-
-def test_an_undecided_vote_has_no_end(ask: Ask) -> None:
-    chain = ask.network.chains["assetHub"]
-    chain.store("System", "Account", WHO, value=account(9 * DOT, frozen=5))
-    chain.store("Balances", "Locks", WHO, value=[{"id": b"pyconvot", "amount": 5, **LOCKED}])
-    chain.store("ConvictionVoting", "ClassLocksFor", WHO, value=[(0, 5)])
-    delegating = {
-        "balance": 5,
-        "target": bytes(32),
-        "conviction": "Locked1x",
-        "delegations": {"votes": 0, "capital": 0},
-        "prior": (900, 5),
-    }
-    chain.store("ConvictionVoting", "VotingFor", WHO, 0, value={"Delegating": delegating})
-
-    row = next(each for each in ask.answer("assetHub")["balances"] if each["asset"] == "DOT")
-
-    assert kept(row) == [("pyconvot", 5, None, None)]
-
-
-def test_only_the_native_asset_has_locks(ask: Ask) -> None:
-    rows = ask.answer("assetHub", "--zero")["balances"]
-
-    assert [(row["asset"], row["locks"], row["votes"]) for row in rows if "locks" in row] == [
-        ("DOT", [], [])
-    ]
-
-
-def test_locks_that_cannot_be_read_are_unknown(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    chain = ask.network.chains["polkadot"]
-    chain.store("System", "Account", WHO, value=account(9 * DOT, frozen=5))
-
-    async def misread(*_: object) -> None:
-        raise KeyError("prior")
-
-    monkeypatch.setattr(locks, "read_locks", misread)
-
-    (row,) = ask.answer("polkadot")["balances"]
-
-    assert (row["frozen"]["value"], row["locks"], row["votes"]) == ("5", None, None)
 
 
 def asset_account(balance: int, status: str = "Liquid") -> dict[str, Any]:

@@ -9,14 +9,11 @@ import click
 from scenarioctl.cli.aliases import SYNONYMS
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import (
-    asked_for_json,
     emit,
-    is_verbose,
     perform,
     print_answer,
     print_table,
 )
-from scenarioctl.cli.lock_lines import say_lock, say_vote
 from scenarioctl.cli.options import argument
 from scenarioctl.cli.output import abbreviate, draw_facts, draw_table, list_some, printable, say
 from scenarioctl.errors import ChainUnreachable, closest
@@ -155,17 +152,10 @@ def balance(**fields: Any) -> None:
 
     Without CHAIN, all known chains but the built-in test networks are asked. `transferable` can be
     sent if the account may be closed by it. What could not be read is `unknown`; if a whole chain
-    could not, the exit code is 5. With --verbose, what keeps reserved and frozen tokens is told
-    too, and until when.
+    could not, the exit code is 5.
     """
     answer = perform(**fields).answer
     print_table(answer, ("chain", "asset", *_FIGURES, "note"), _lines(answer))
-    if is_verbose() and not asked_for_json():
-        for row in answer["balances"]:
-            # An older daemon doesn't tell.
-            locks, votes = row.get("locks") or (), row.get("votes") or ()
-            for each in (*map(say_lock, locks), *map(say_vote, votes)):
-                say(printable(f"{row['chain']}: {each}"))
     lost = [row["chain"] for row in answer["chains"] if row["error"]]
     if lost:
         say(f"Could not be read: {', '.join(lost)}")

@@ -61,11 +61,6 @@ MORE = {
     ),
     "notify": ("job", "notify", "Test the delivery of job notifications."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
-    "staking": (
-        "staking",
-        "staking",
-        "Show what an account has at stake; bond, nominate, withdraw, pay out.",
-    ),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
     "template": ("create", "template", "Count stored scenarios."),
     "version": ("about", "version", "Print the version."),

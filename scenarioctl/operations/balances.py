@@ -1,8 +1,9 @@
 """What an account holds, on one chain or on all of them."""
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import (
@@ -13,16 +14,13 @@ from scenarioctl.errors import (
 )
 from scenarioctl.model.json_types import Digits, Hex
 from scenarioctl.model.request_fields import Address, Value
-from scenarioctl.operations.lock_answers import LockRow, VoteRow, describe_locks
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
     from scenarioctl.chains.addresses import AccountFormat
-    from scenarioctl.chains.client import Client
     from scenarioctl.chains.confirmation import Clients, Confirmed
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.account_balances import AssetHolding, Holdings
-    from scenarioctl.transactions.locks import Locks
 
 __all__ = ["read_balances"]
 
@@ -66,11 +64,6 @@ class BalanceRow(TypedDict):
     transferable_keep_alive: Balance | None
     #: Why something is unknown or can't be sent; null otherwise.
     reason: str | None
-    #: Only of the native asset: what keeps reserved and frozen tokens, by its name; null if that is
-    #: unknown.
-    locks: NotRequired[list[LockRow] | None]
-    #: The same of votes and delegations.
-    votes: NotRequired[list[VoteRow] | None]
 
 
 class ReadChain(TypedDict):
@@ -116,7 +109,7 @@ async def read_balances(app: Application, request: ReadBalances) -> Result[Accou
                 "error": str(each),
             }
         else:
-            held, locks = each.answer
+            held = each.answer
             row = {
                 "chain": chain.name,
                 "block": held.block,
@@ -124,11 +117,7 @@ async def read_balances(app: Application, request: ReadBalances) -> Result[Accou
                 "asked": each.asked,
                 "error": None,
             }
-            rows += [
-                _describe(app, chain, one, locks)
-                for one in held.holdings
-                if request.zero or _is_shown(one)
-            ]
+            rows += [_describe(one) for one in held.holdings if request.zero or _is_shown(one)]
             alone += each.alone
         read.append(row)
     from scenarioctl.chains.confirmation import say_alone
@@ -188,13 +177,12 @@ def _is_built_in(chain: "Chain") -> bool:
 
 async def _read_chain(
     app: Application, chain: "Chain", account: bytes
-) -> "Confirmed[tuple[Holdings, Locks | None]] | ScenarioctlError":
+) -> "Confirmed[Holdings] | ScenarioctlError":
     from scenarioctl.chains.confirmation import confirm
     from scenarioctl.transactions.account_balances import read_holdings
 
-    async def ask(clients: "Clients") -> "tuple[Holdings, Locks | None]":
-        holdings = await read_holdings(clients(chain), app.assets, account)
-        return holdings, await _read_locks(clients(chain), account, holdings)
+    def ask(clients: "Clients") -> Awaitable["Holdings"]:
+        return read_holdings(clients(chain), app.assets, account)
 
     try:
         found = await confirm(app.pool, ask)
@@ -204,33 +192,13 @@ async def _read_chain(
         return error
 
 
-async def _read_locks(client: "Client", account: bytes, holdings: "Holdings") -> "Locks | None":
-    """Return what keeps native tokens, at the block of *holdings*; None if that is nothing, or
-    can't be read."""
-    from scenarioctl.transactions.locks import read_locks
-    from scenarioctl.transactions.storage_reader import StorageReader
-
-    figures = next(each.figures for each in holdings.holdings if each.asset.kind == "native")
-    if figures is None or not (figures.reserved or figures.frozen):
-        return None
-    try:
-        return await read_locks(
-            StorageReader(client, await client.table(), holdings.block_hash), account
-        )
-    except (ChainRefused, InvalidRequest, LookupError, TypeError, ValueError):
-        # Another form of pallet: the figures stand without the reasons.
-        return None
-
-
 def _is_shown(holding: "AssetHolding") -> bool:
     """Tell whether a holding is shown unless all are: the native one always, and what is
     unknown."""
     return holding.asset.kind == "native" or holding.figures is None or not holding.figures.is_zero
 
 
-def _describe(
-    app: Application, chain: "Chain", holding: "AssetHolding", found: "Locks | None"
-) -> BalanceRow:
+def _describe(holding: "AssetHolding") -> BalanceRow:
     asset, figures = holding.asset, holding.figures
 
     def amount(name: str) -> Any:
@@ -239,7 +207,7 @@ def _describe(
             return None
         return {"value": str(raw), "human": None if asset.decimals is None else asset.amount(raw)}
 
-    row: BalanceRow = {
+    return {
         "chain": asset.chain,
         "asset": asset.id,
         "name": asset.display_name,
@@ -251,10 +219,3 @@ def _describe(
         "transferable_keep_alive": amount("transferable_keep_alive"),
         "reason": holding.reason or None,
     }
-    if asset.kind == "native":
-        row["locks"] = row["votes"] = None
-        if found is not None:
-            row["locks"], row["votes"] = describe_locks(app, chain, app.known_runtime(chain), found)
-        elif figures is not None and not (figures.reserved or figures.frozen):
-            row["locks"], row["votes"] = [], []
-    return row

@@ -130,8 +130,6 @@ ENDPOINTS = (
         flag="success",
         destructive=True,
     ),
-    _row("GET", "/api/staking", "staking.show_staking"),
-    _row("POST", "/api/staking", "staking_calls.build_staking"),
     _row("POST", "/api/dca/create", "dca.create_order"),
     _row("GET", "/api/dca/list", "dca.list_orders"),
     _row("POST", "/api/dca/stop", "dca.stop_order"),

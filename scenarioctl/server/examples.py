@@ -158,10 +158,6 @@ EXAMPLES: Mapping[str, Example] = {
         for name in ("approve", "execute", "cancel")
     },
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
-    "staking.show_staking": Example({"address": _ACCOUNT}),
-    "staking_calls.build_staking": Example(
-        {"action": "bond", "amount": "100", "chain": "assetHub"}
-    ),
     "dca.create_order": Example(
         {
             "assetin": "DOT",

@@ -37,8 +37,6 @@ _TAGS = {
     "assets": "Chains",
     "asset_traps": "Chains",
     "balances": "Chains",
-    "staking": "Chains",
-    "staking_calls": "Transactions",
     "dca": "Transactions",
     "addresses": "Chains",
     "multisigs": "Transactions",

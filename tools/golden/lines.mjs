@@ -1,4 +1,4 @@
-// What `scenarioctl call`, `batch`, `staking build` and `dca` are given on a line, and the calls that are meant.
+// What `scenarioctl call`, `batch` and `dca` are given on a line, and the calls that are meant.
 
 import { encodeAddress } from '@polkadot/util-crypto';
 import { u8aToHex } from '@polkadot/util';
@@ -44,24 +44,6 @@ const LINES = [
   ['schedule', 'polkadot', 'Scheduler', 'schedule_after', ['600', '[100, 5]', '0', pay('polkadot', '5').toHex()], 'Scheduler', 'schedule_after', {
     after: 600, call: { Balances: { transfer_keep_alive: { dest: id32(BOB), value: '5' } } }, maybe_periodic: [100, 5], priority: 0,
   }],
-];
-
-// id, chain, what `scenarioctl staking build` is given, and the call that is meant.
-const STAKING = [
-  ['bond', 'assetHub', ['bond', '--amount', '250'], 'Staking', 'bond', { payee: 'Staked', value: '2500000000000' }],
-  ['bond-account', 'assetHub_kusama', ['bond', '--amount', '0.5 KSM', '--payee', bob], 'Staking', 'bond', { payee: { Account: BOB }, value: '500000000000' }],
-  ['bond-extra', 'assetHub', ['bond-extra', '--amount', '1.5 DOT'], 'Staking', 'bond_extra', { max_additional: '15000000000' }],
-  ['unbond', 'assetHub', ['unbond', '--amount', '7raw'], 'Staking', 'unbond', { value: '7' }],
-  ['rebond', 'assetHub', ['rebond', '--amount', '2'], 'Staking', 'rebond', { value: '20000000000' }],
-  ['withdraw', 'assetHub', ['withdraw'], 'Staking', 'withdraw_unbonded', { num_slashing_spans: 0 }],
-  ['nominate', 'assetHub', ['nominate', '--validator', bob, '--validator', encodeAddress(ALICE, 42)], 'Staking', 'nominate', { targets: [id32(BOB), id32(ALICE)] }],
-  ['chill', 'assetHub', ['chill'], 'Staking', 'chill', {}],
-  ['pool-join', 'assetHub', ['pool-join', '--amount', '1', '--pool', '12'], 'NominationPools', 'join', { amount: '10000000000', pool_id: 12 }],
-  ['pool-bond-extra', 'assetHub', ['pool-bond-extra', '--amount', '1'], 'NominationPools', 'bond_extra', { extra: { FreeBalance: '10000000000' } }],
-  ['pool-unbond', 'assetHub', ['pool-unbond', '--amount', '1', '--sender', bob], 'NominationPools', 'unbond', { member_account: id32(BOB), unbonding_points: '10000000000' }],
-  ['pool-withdraw', 'assetHub', ['pool-withdraw', '--sender', bob], 'NominationPools', 'withdraw_unbonded', { member_account: id32(BOB), num_slashing_spans: 0 }],
-  ['pool-claim', 'assetHub', ['pool-claim'], 'NominationPools', 'claim_payout', {}],
-  ['relay-withdraw', 'kusama', ['withdraw'], 'Staking', 'withdraw_unbonded', { num_slashing_spans: 0 }],
 ];
 
 // id, what `scenarioctl dca` is given, and the call that is meant.
@@ -115,9 +97,6 @@ export function lineVectors () {
         ...expectCall(runtime, calls ? runtime.tx.utility[method](calls) : own(chain, BOB, '10000000000')),
       };
     }),
-    ...STAKING.map(([id, chain, words, pallet, method, args]) => ({
-      id: `staking-${id}`, kind: 'staking', metadata: RUNTIMES[chain], chain, words, ...expectCall(loadRuntime(RUNTIMES[chain]), built(chain, pallet, method, args)),
-    })),
     ...DCA.map(([id, words, method, args]) => ({
       id: `dca-${id}`, kind: 'dca', metadata: RUNTIMES.hydraDx, chain: 'hydraDx', words, ...expectCall(loadRuntime(RUNTIMES.hydraDx), built('hydraDx', 'DCA', method, args)),
     })),

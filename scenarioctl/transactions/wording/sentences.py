@@ -8,18 +8,25 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.availability import block_seconds
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
 from scenarioctl.model.amounts import to_whole
+from scenarioctl.runtime.table import load_bundled
 from scenarioctl.schedules import write_duration
 from scenarioctl.transactions.call_kinds import GIVEN_TO
-from scenarioctl.transactions.locks import LOCK_PERIODS, governed_seconds
 from scenarioctl.transactions.trades import ANY_LEAST, ANY_MOST, accepts_nothing
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
 from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
 
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain, Registry
+    from scenarioctl.runtime.table import RuntimeTable
+
+#: Conviction -> so many times `VoteLockingPeriod`, a week on Polkadot, its votes are locked.
+_LOCK_PERIODS = (0, 1, 2, 4, 8, 16, 32)
 #: Values that name nobody.
 _NOBODY: tuple[Any, ...] = (None, "Noop", "Remove", "Staked", "Stash", "Controller", "None", [])
 #: What the types of proxies that a runtime calls so may do; others are named.
@@ -138,12 +145,31 @@ def _span(phrases: Phrases, pallet: str, name: str, times: int = 1) -> str:
     """Return how long so many of a period of governance take, like `28 days`; empty if that is
     unknown."""
     table = phrases.tables(phrases.chain)
-    seconds = governed_seconds(phrases.assets.registry, phrases.chain, table)
+    seconds = _governed_seconds(phrases.assets.registry, phrases.chain, table)
     if table is None or seconds is None:
         return ""
     period = int(table.constant(pallet, name) * times * seconds)
     days, rest = divmod(period, 24 * 3600)
     return write_duration(period * 10**9) if rest else _number("day")(phrases, days)
+
+
+def _governed_seconds(
+    registry: "Registry", chain: "Chain", table: "RuntimeTable | None"
+) -> float | None:
+    """Return how long a block takes of those that governance of *chain* counts; None if that is
+    unknown.
+
+    Asset Hubs count blocks of the relay chain (paseo-network/runtimes,
+    system-parachains/asset-hub-paseo/src/governance/mod.rs); Hydration counts its own
+    (galacticcouncil/hydration-node@5e61c1fa, runtime/hydradx/src/governance/mod.rs).
+    """
+    if chain.role == "dex":
+        return None if table is None else block_seconds(table)
+    if chain.role not in ("relay", "asset_hub"):
+        return None
+    relay = chain if chain.role == "relay" else registry.relay_of(chain)
+    bundled = None if relay is None else load_bundled(relay.name)
+    return block_seconds(bundled) if bundled is not None and "Babe" in bundled.pallets else None
 
 
 def _window(phrases: Phrases, start: int | None) -> str:
@@ -159,9 +185,9 @@ def _conviction(phrases: Phrases, value: Any, pallet: str = "ConvictionVoting") 
         if isinstance(value, int)
         else int(value.removeprefix("Locked")[0].replace("N", "0"))
     )
-    if number >= len(LOCK_PERIODS):
+    if number >= len(_LOCK_PERIODS):
         raise NoPhrase
-    periods = LOCK_PERIODS[number]
+    periods = _LOCK_PERIODS[number]
     if not periods:
         return "not locked"
     span, said = (
