@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.browser.page import Daemon, Page
@@ -80,18 +79,6 @@ def typing_quickly(page: Page) -> Iterator[None]:
 
 def choose(page: Page, name: str, wanted: str, number: int = 0) -> None:
     page.choose(lambda: box(page, number, name), wanted)
-
-
-def chord(page: Page, *keys: str) -> None:
-    """Press the last of *keys* while the others are held down, wherever the focus is."""
-    *held, last = keys
-    actions = ActionChains(page.browser)
-    for key in held:
-        actions.key_down(key)
-    actions.send_keys(last)
-    for key in held:
-        actions.key_up(key)
-    actions.perform()
 
 
 def problems(page: Page) -> dict[str, str]:

@@ -376,15 +376,6 @@ def open_browser(folder: Path, *more: str) -> Iterator[webdriver.Chrome]:
         started.quit()
 
 
-#: Lists in `window.tasks` how many milliseconds each task of the page takes that takes more than
-#: 50.
-LONG_TASKS = (
-    "window.tasks = []; new PerformanceObserver(list => "
-    "window.tasks.push(...list.getEntries().map(task => task.duration))).observe({type: "
-    "'longtask'})"
-)
-
-
 @contextmanager
 def served(
     browser: webdriver.Chrome, folder: Path, *, config: str = "", offline: bool = True

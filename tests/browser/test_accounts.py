@@ -7,11 +7,11 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from tests.browser.editor import box, choose, type_in, value
+from tests.browser.editor import choose, type_in, value
 from tests.browser.page import Daemon, Page, served
 from tests.browser.reading import violations
 from tests.browser.scenarios import a_transfer, post
-from tests.browser.wallets import ALICE_42, alice, injected, stubbed, wallet
+from tests.browser.wallets import ALICE_42, alice, injected, wallet
 from tests.network import FakeNetwork
 from tests.runtimes import BOB
 from tests.test_addresses import KNOWN
@@ -76,17 +76,6 @@ def test_a_name_is_added_shown_everywhere_and_removed(own: tuple[Page, Daemon]) 
     page.wait_for("Landlady removed", "No names yet")
 
 
-def test_what_the_daemon_refuses_is_said_beside_the_form(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    post(daemon, "/api/address/add", {"name": "Bob", "address": KNOWN[0]})
-    page.open("/#/accounts")
-    page.fill("name", "B0b")
-    page.fill("address", ALICE_42)
-    page.press("Add")
-
-    page.wait_for("easily confused with")
-
-
 def kind(page: Page, wanted: str) -> None:
     page.choose("[name=kind]", wanted)
 
@@ -127,56 +116,6 @@ def test_a_multisig_and_an_account_with_proxies_are_added_and_keep_who_acts(
     # To watch an account changes nothing of who acts for it.
     page.click("[aria-label='Watch council']")
     page.wait_for("council is watched", "Stop watching", "2 of ")
-
-
-def test_offline_balances_are_unknown_and_not_nothing(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    post(daemon, "/api/address/add", {"name": "Bob", "address": KNOWN[0], "watch": True})
-    page.open("/#/accounts")
-
-    page.wait_for("Balances are unknown: balances can't be read offline Try again")
-    page.press("Stop watching")
-    page.wait_for("You watch no account yet", "Bob")
-
-
-def test_what_an_outage_or_a_chain_kept_unknown_is_asked_again(
-    browser: webdriver.Chrome,
-    tmp_path: Path,
-    network: FakeNetwork,  # noqa: F811
-) -> None:
-    home = tmp_path / "daemon"
-    home.mkdir()
-    tell = network.chains["hydraDx"].api.pop("CurrenciesApi_accounts")
-    with served(browser, home, config=network.config.read_text(), offline=False) as (page, daemon):
-        post(daemon, "/api/address/add", {"name": "Bob", "address": KNOWN[0], "watch": True})
-        page.open("/#/accounts")
-        page.wait_for("Unknown: some assets on Hydration")
-        # An asset that nobody knows of is no row of what the account holds.
-        assert not page.browser.find_elements(By.CSS_SELECTOR, ".holder table")
-        network.chains["hydraDx"].api["CurrenciesApi_accounts"] = tell
-        page.press("Ask again")
-        page.wait_for("Nothing on Polkadot, Polkadot Asset Hub, Hydration")
-
-        lost = "if (target.includes('/api/balances') && !window.back) return 'gone';"
-        with stubbed(page, lost):
-            page.open("/#/accounts")
-            page.wait_for("Balances are unknown: ")
-            page.browser.execute_script("window.back = true")
-            page.wait_for("Nothing on Polkadot, Polkadot Asset Hub, Hydration")
-
-
-def test_the_editor_offers_known_receivers_and_says_their_names(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    post(daemon, "/api/address/add", {"name": "Bob", "address": KNOWN[0]})
-    page.open("/#/new/transfer")
-    receiver = box(page, 0, "destination_address")
-    offered = page.browser.find_element(By.ID, str(receiver.get_attribute("list")))
-    page.wait(lambda: offered.find_elements(By.CSS_SELECTOR, f'option[value="{KNOWN[0]}"]'))
-
-    type_in(page, 0, "destination_address", KNOWN[2])
-    page.wait_for("In the address book: Bob")
-    type_in(page, 0, "destination_address", ALICE_42)
-    page.wait(lambda: "In the address book" not in page.text())
 
 
 def test_max_fills_in_what_the_watched_account_can_send(own: tuple[Page, Daemon]) -> None:

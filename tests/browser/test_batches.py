@@ -5,9 +5,9 @@ import re
 import pytest
 
 from tests.browser.page import RECENTLY, Daemon
-from tests.browser.scenarios import a_flow, post
+from tests.browser.scenarios import a_flow
 from tests.browser.signing import Started, send, sign_in_wallet
-from tests.browser.wallets import payload_asked_for, stubbed
+from tests.browser.wallets import payload_asked_for
 from tests.network import table_of
 from tests.test_broadcast import PAID, failed
 from tests.test_check import DOT
@@ -82,63 +82,3 @@ def test_a_batch_that_failed_marks_nothing_as_sent(started: Started) -> None:
 
     page.wait_for("It failed there, and its fee is spent.")
     page.wait(lambda: "you pay again" not in page.text())
-
-
-def test_a_batch_that_cannot_be_paid_as_a_whole_does_not_pass(started: Started) -> None:
-    page, daemon, network, _ = started
-    allow_transfers(network, 3 * DOT)
-    page.open(f"/#/sign/?scenario={two_transfers(daemon)}&batch=all")
-    page.press("Connect Talisman")
-    page.click(".choice")
-
-    page.wait_for("Will fail")
-    page.wait_for("FundsUnavailable")
-
-
-def test_a_batch_with_a_transaction_that_is_not_proven_alone_is_unknown(started: Started) -> None:
-    page, daemon, network, _ = started
-    allow_transfers(network, 50 * DOT)
-    unproven = (
-        "if (target.includes('/api/scenario/batch') && options.body.includes('check'))"
-        "  return {status: 503, body: {error: 'node 2 alone is not proven: no dry run', "
-        "code: 'chain_unreachable'}};"
-    )
-    with stubbed(page, unproven):
-        page.open(f"/#/sign/?scenario={two_transfers(daemon)}&batch=all")
-        page.press("Connect Talisman")
-        page.click(".choice")
-
-        page.wait_for("Couldn't be simulated")
-        page.wait_for("node 2 alone is not proven: no dry run")
-
-
-@pytest.mark.parametrize(
-    "steps",
-    [
-        [transfer("2"), {"type": "delay", "seconds": 60}, transfer("1.5")],
-        [transfer("2"), transfer("2", "polkadot", "assetHub")],
-        [transfer("2")],
-    ],
-    ids=["a delay between", "two chains", "one transaction"],
-)
-def test_what_is_no_batch_is_not_offered_as_one(
-    started: Started, steps: list[dict[str, object]]
-) -> None:
-    page, daemon, network, _ = started
-    allow_transfers(network, 50 * DOT)
-    page.open(SCENARIO.format(a_flow(daemon, {"name": "payroll", "steps": steps})))
-    page.wait_for("Sign and send")
-
-    assert "Sign as one transaction" not in page.text()
-
-
-def test_a_changed_scenario_says_that_its_batch_was_of_an_earlier_one(started: Started) -> None:
-    page, daemon, network, chain = started
-    allow_transfers(network, 50 * DOT)
-    scenario = two_transfers(daemon)
-    sign_all(started, scenario)
-    chain.include()
-    post(daemon, "/api/scenario/rename", {"id": scenario, "name": "salaries"})
-    page.open(SCENARIO.format(scenario))
-
-    page.wait_for("in one transaction with the others, before the last change of the scenario: ")

@@ -43,7 +43,9 @@ def test_a_new_user_sends_a_first_transfer_in_few_clicks(started: Started) -> No
         send(page, chain, signed)
         page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
         chain.include()
-        page.wait_for("It is in block 1004 of Polkadot")
+        page.wait_for("It is in block 1004 of Polkadot, not finalized yet.")
+        chain.finalize()
+        page.wait_for("It is in block 1004 of Polkadot, finalized.")
 
         done = page.browser.execute_script("return window.done")
     assert done == {"click": 9, "keydown": 3}

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from tests.browser.page import Page
-from tests.browser.reading import AXE, violations
+from tests.browser.reading import violations
 from tests.browser.scenarios import a_transfer, post
 from tests.browser.signing import Started, send, sign_in_wallet, status, to_the_wallet
 from tests.browser.wallets import stubbed
 from tests.conftest import BOB
-from tests.test_addresses import KNOWN
 from tests.test_check import ALICE
 
 pytestmark = pytest.mark.acceptance
@@ -68,8 +67,6 @@ def test_a_sent_transaction_shows_amount_accounts_hops_costs_and_its_explorer(pa
     shown(page, ARRIVED, "Sent transaction", "From Polkadot", "To Polkadot Asset Hub")
 
     assert page.text_of(".moved") == "1 DOT"
-    assert [str(each.get_attribute("src")).rsplit("/", 1)[1] for each in page.browser.find_elements(
-        "css selector", ".ends img")] == [f"{each}.svg" for each in (ALICE, BOB)]  # fmt: skip
     assert [each.text for each in page.browser.find_elements("css selector", ".arrivals li")] == [
         "Polkadot: left the signer: 1.046 DOT",
         "Polkadot Asset Hub: arrived in block 77: 0.98 DOT",
@@ -83,38 +80,11 @@ def test_a_sent_transaction_shows_amount_accounts_hops_costs_and_its_explorer(pa
             assert (
                 page.browser.execute_script("return document.documentElement.scrollWidth") <= width
             )
-            assert not AXE.exists() or violations(page) == []
+            assert violations(page) == []
 
 
-def test_a_total_without_what_the_way_kept_is_none(page: Page) -> None:
-    unread = {**ARRIVED["arrivals"][0], "received": []}
-
-    shown(page, {**ARRIVED, "arrivals": [unread], "costs": ARRIVED["costs"][:2], "cost": [amount(1,
-        "0.046 DOT")]}, "Total so far", "What the way kept isn't known.")  # fmt: skip
-
-
-def test_a_swap_says_what_was_received(page: Page) -> None:
-    swap = {**ARRIVED, "arrivals": [], "received": [got("6.12 USDT", "polkadot", ALICE)]}
-
-    shown(page, swap, "Received: 6.12 USDT")
-    assert page.browser.find_elements("css selector", ".arrivals") == []
-
-
-def test_an_account_that_was_made_is_shown(page: Page) -> None:
-    made = {"address": BOB, "proxy": ALICE, "type": "Any", "index": 0, "at": "20-1"}
-
-    shown(
-        page,
-        {**ARRIVED, "created": [made]},
-        "New account",
-        BOB,
-        f"{ALICE} is its proxy, of the type Any.",
-    )
-
-
-@pytest.mark.parametrize("link", [None, "http://x.org/1", "javascript:alert(1)"])
-def test_without_an_https_link_there_is_no_explorer(page: Page, link: str | None) -> None:
-    shown(page, {**ARRIVED, "explorer": link}, "Sent transaction", "1 DOT")
+def test_a_link_of_an_explorer_that_is_a_script_is_not_shown(page: Page) -> None:
+    shown(page, {**ARRIVED, "explorer": "javascript:alert(1)"}, "Sent transaction", "1 DOT")
 
     assert "Show it at" not in page.text()
 
@@ -146,10 +116,6 @@ def test_what_was_sent_is_in_the_history(started: Started) -> None:
     assert "Rent of May,sent,polkadot" in line
     assert page.browser.execute_script("return window.savedAs") == "transactions.csv"
 
-    page.fill("search", "rent of june")
-    page.wait_for("No transaction matches.")
-    page.fill("search", "may 1.5 dot")
-    page.wait_for("1 transaction")
     page.fill("account", BOB)
     page.wait_for("No transaction matches.")
     page.fill("account", "nobody")
@@ -159,37 +125,6 @@ def test_what_was_sent_is_in_the_history(started: Started) -> None:
     page.wait_for("1 transaction", "Show all")
     page.click(".history a[href^='#/tx/?chain=polkadot&hash=0x']")
     page.wait_for("Sent transaction", "It was sent to Polkadot")
-
-
-def test_the_history_says_who_paid_and_what_came_to_them_on_other_chains(page: Page) -> None:
-    # On Hydration, the same account has another spelling.
-    arrived = [got("0.98 DOT", "hydraDx", KNOWN[63]), got("1 DOT", "hydraDx", ALICE)]
-    sent = {
-        **dict.fromkeys(("scenario", "name", "block_time"), ""),
-        "chain": "polkadot",
-        "hash": HASH,
-        "says": "sends 1 DOT to Hydration",
-        "success": True,
-        "outcome": "in block 20, finalized",
-        "sent": "2026-11-22T10:00:00.000000Z",
-        "account": KNOWN[0],
-        "moved": ARRIVED["moved"],
-        "received": arrived,
-        "cost": ARRIVED["cost"],
-    }
-    answer: dict[str, Any] = {"transactions": [sent], "csv": None, "total": 1, "next": None}
-    with stubbed(page, f"if (target.includes('/api/tx/list')) return {json.dumps(answer)};"):
-        page.open("/#/history")
-        page.wait_for(
-            "in block 20, finalized · from 14E5nq…NcKVf3", "−1 DOT", "+0.98 DOT, cost 0.066 DOT"
-        )
-
-
-def test_an_empty_history_says_what_to_do(page: Page) -> None:
-    nothing: dict[str, Any] = {"transactions": [], "csv": None, "total": 0, "next": None}
-    with stubbed(page, f"if (target.includes('/api/tx/list')) return {json.dumps(nothing)};"):
-        page.open("/#/history")
-        page.wait_for("Nothing was sent from here yet.")
 
 
 def test_a_signature_that_waits_is_shown_on_home(started: Started) -> None:
@@ -212,12 +147,3 @@ def test_a_signature_that_waits_is_shown_on_home(started: Started) -> None:
     page.open("/#/")
     page.wait_for("Nothing needs you.")
     assert "Signed here" not in page.text()
-
-
-def test_a_signature_that_is_too_late_is_made_anew(started: Started) -> None:
-    page, daemon, _, chain = started
-    sign_in_wallet(page, to_the_wallet(page, f"scenario={a_transfer(daemon)}"))
-    chain.best += 100
-
-    page.open("/#/")
-    page.wait_for("Signed here, not sent", "Expired Teleports 1.5 DOT", "Make a new one")

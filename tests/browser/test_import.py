@@ -1,15 +1,16 @@
 """The import view in headless Chromium: everything that people have, by typing, pasting, dropping
 and from a file."""
 
+import base64
 import json
+import zlib
 from pathlib import Path
 
 import pytest
 
 from scenarioctl.formats.documents import write_share
-from tests.browser.editor import FLOW, choose, problems, saved, stored, type_in
+from tests.browser.editor import choose, problems, saved, stored, type_in
 from tests.browser.page import Daemon, Page
-from tests.browser.reading import barriers, needs_axe
 from tests.browser.scenarios import a_remark, diagram_of, post
 
 pytestmark = pytest.mark.acceptance
@@ -30,16 +31,25 @@ def typed(page: Page, text: str) -> None:
     page.press("Import")
 
 
-def test_a_flow_file_is_imported(page: Page, daemon: Daemon) -> None:
-    typed(page, TOML)
-    assert stored(daemon, saved(page)) == {
-        "name": "From a file",
-        "steps": [{"type": "Remark", "chain": "polkadot", "text": "from toml"}],
-    }
-    typed(page, json.dumps(FLOW))
+def test_a_diagram_is_imported_by_typing_pasting_and_dropping(page: Page) -> None:
+    share = base64.b64encode(zlib.compress(json.dumps(diagram_of("plain")).encode())).decode()
+
+    page.open("/#/import")
+    page.fill("url", share)
+    page.press("Import")
     page.wait(lambda: "diagramData=" in page.browser.current_url)
 
-    assert stored(daemon, saved(page))["name"] == "Pay out"
+    page.open("/")
+    page.wait_for("Scenarios")
+    page.paste(share)
+    page.wait(lambda: "diagramData=" in page.browser.current_url)
+
+    page.open("/")
+    page.wait_for("Scenarios")
+    page.drop(json.dumps(diagram_of("dropped")), "diagram.json")
+    page.wait(lambda: "diagramData=" in page.browser.current_url)
+    page.wait_for("dropped")
+    assert page.complaints() == []
 
 
 def test_a_flow_file_is_dropped_and_pasted(page: Page, daemon: Daemon) -> None:
@@ -68,19 +78,6 @@ def test_a_flow_file_with_mistakes_is_opened_in_the_editor(page: Page, daemon: D
     assert stored(daemon, saved(page))["name"] == "From a file"
 
 
-def test_a_flow_file_of_unknown_steps_is_refused_in_a_sentence(page: Page) -> None:
-    typed(page, TOML.replace("Remark", "Rmark"))
-
-    page.wait_for("steps[0].type 'Rmark' is not a step type, did you mean Remark?")
-    assert "#/import" in page.browser.current_url
-
-
-def test_a_flow_whose_steps_are_no_list_is_refused_as_a_flow(page: Page) -> None:
-    typed(page, '{"steps": 5}')
-
-    page.wait_for("Flow has no steps, expected at least one")
-
-
 def test_a_share_string_and_links_are_imported(page: Page, daemon: Daemon) -> None:
     share = write_share(diagram_of("shared"))
     for text in (share, f"https://example.org/#/create/?diagramData={share}"):
@@ -101,15 +98,6 @@ def test_a_link_of_this_daemon_opens_its_scenario(page: Page, daemon: Daemon) ->
     page.paste(f"{page.url.replace('127.0.0.1', 'localhost')}/#/create/?diagramData={scenario}")
     assert saved(page) == scenario
     assert post(daemon, "/api/scenario/show", {"id": scenario})["revision"] == count
-
-
-def test_a_link_of_another_daemon_says_what_to_bring(page: Page) -> None:
-    typed(page, "https://example.org/#/create/?diagramData=lnr8CfoQX")
-
-    page.wait_for(
-        "Diagram is a link to the stored scenario 'lnr8CfoQX', expected one that holds the "
-        "diagram itself"
-    )
 
 
 def a_store(prefix: str) -> str:
@@ -147,63 +135,3 @@ def test_the_scenarios_of_a_bagpipes_store_keep_their_ids(
     page.wait_for("Scenarios")
     page.drop(a_store("Drop"), "urls2.json")
     check_store(page, daemon, "Drop")
-
-
-def test_a_file_is_chosen(page: Page, daemon: Daemon, tmp_path: Path) -> None:
-    file = tmp_path / "flow.toml"
-    file.write_text("\ufeff" + TOML)
-    page.open("/#/import")
-    page.find("[name=file]").send_keys(str(file))
-
-    assert stored(daemon, saved(page))["name"] == "From a file"
-    assert page.complaints() == []
-
-
-def test_a_file_that_cannot_be_read_is_refused_beside_the_button(
-    page: Page, tmp_path: Path
-) -> None:
-    file = tmp_path / "list.txt"
-    file.write_text("milk, bread")
-    page.open("/#/import")
-    page.find("[name=file]").send_keys(str(file))
-
-    page.wait_for("diagram 'milk, bread' is not base64, expected the share string of a diagram")
-
-
-def test_a_file_over_the_page_shows_where_it_may_be_dropped(page: Page) -> None:
-    def drag(kind: str) -> str:
-        page.browser.execute_script(
-            (
-                "document.body.dispatchEvent(new DragEvent(arguments[0], {bubbles: true, "
-                "cancelable: true}))"
-            ),
-            kind,
-        )
-        return str(
-            page.browser.execute_script(
-                "return getComputedStyle(document.documentElement, '::after').content"
-            )
-        )
-
-    page.open("/#/import")
-    page.wait_for("Import")
-
-    assert drag("dragover") == '"Drop it to import it"'
-    assert drag("dragleave") == "none"
-
-
-@needs_axe
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_in_the_import(
-    page: Page, scheme: str, width: int, tmp_path: Path
-) -> None:
-    file = tmp_path / "urls2.json"
-    file.write_text(a_store(f"Axe{scheme}{width}"))
-    with page.color_scheme(scheme), page.screen(width):
-        page.open("/#/import")
-        page.find("[name=file]").send_keys(str(file))
-        page.wait_for("2 refused.")
-        found = barriers(page)
-
-    assert found == []

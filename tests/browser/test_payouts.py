@@ -57,15 +57,3 @@ def test_a_line_that_was_sent_says_so_and_the_next_transaction_is_signed(started
     assert [row[3] for row in rows(page)] == ["sent", "not sent"]
     page.wait(lambda: page.browser.find_elements("css selector", ".next a.primary[href*='node=']"))
     assert first not in page.value_of(".next a.primary", "href")
-
-
-def test_the_lines_of_a_long_payout_are_drawn_when_somebody_asks(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    payout = a_payout(daemon, *(f"{BOB},1.{each},x" for each in range(120)), portion=200)
-    page.open(f"/#/create/?diagramData={payout}")
-    page.wait_for("not sent: 120 payments")
-    assert len(rows(page)) == 50
-
-    page.press("Show 70 more")
-
-    page.wait(lambda: len(rows(page)) == 120)

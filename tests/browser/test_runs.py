@@ -14,23 +14,17 @@ from scenarioctl.model.jobs import (
     SECOND,
     FinishedRun,
     Retention,
-    SentState,
-    SentTransaction,
     StepOutcome,
     StepResult,
 )
 from scenarioctl.stores import open_store
-from tests.browser.page import LONG_TASKS, Daemon, Page
+from tests.browser.page import Daemon, Page
 from tests.browser.reading import barriers, look
 from tests.browser.scenarios import UNREACHABLE, a_flow, a_remark, a_transfer, post
 from tests.runner import finish as act
 from tests.test_store_jobs import DRAFT
 
 pytestmark = pytest.mark.acceptance
-
-#: Milliseconds that no task of the page takes: the goal is 100, and a busy machine is slower; a
-#: page that stands still takes 10 000.
-LONGEST = 3000
 
 
 def summaries(page: Page) -> list[str]:
@@ -70,50 +64,6 @@ def leave(
         )
         assert act(store.finish_run(run, retention=limit))
     act(store.close())
-
-
-def sent(folder: Path, **more: Any) -> SentTransaction:
-    """Store a transaction that was sent."""
-    transaction = SentTransaction(
-        chain="polkadot", hash="0x" + "ab" * 32, sent=1, at_block=1, searched=1, **more
-    )
-    store = open_store(folder / "scenarios.db")
-    assert act(store.sent().add(transaction)) is None
-    act(store.close())
-    return transaction
-
-
-def lose_newest(folder: Path) -> None:
-    """Let the second run and what it left be lost, and another one have come in a new timeline, as
-    in a failover."""
-    first = 1 << 40
-    with closing(sqlite3.connect(folder / "scenarios.db", isolation_level=None)) as database:
-        for table, kept in (("runs", 1), ("log_lines", 3), ("mempool", 1)):
-            database.execute(f"UPDATE {table} SET seq = seq + {first} WHERE seq > {kept}")
-            database.execute(
-                f"UPDATE sqlite_sequence SET seq = seq + {first} WHERE name = '{table}'"
-            )
-            database.execute(
-                f"INSERT INTO forks (counter, last, first) VALUES ('{table}', {kept}, {first})"
-            )
-
-
-def test_runs_that_a_failover_has_lost_go_from_the_page(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_remark(daemon)
-    leave(daemon.folder, scenario, (3, 1), (3, 1))
-    opened(page, scenario)
-    page.wait(lambda: len(summaries(page)) == 2)
-    lose_newest(daemon.folder)
-    page.press("Run now")
-    first = 1 << 40
-
-    page.wait(
-        lambda: (
-            [each.split(",")[0].split()[-1] for each in summaries(page)]
-            == [str(first + 3), str(first + 2), "1"]
-        )
-    )
 
 
 def test_runs_come_newest_first_and_the_newest_is_open(own: tuple[Page, Daemon]) -> None:
@@ -193,79 +143,6 @@ def test_a_job_is_paused_resumed_rescheduled_and_stopped(own: tuple[Page, Daemon
     assert page.complaints() == []
 
 
-def test_a_run_elsewhere_is_seen_as_it_ends(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_remark(daemon)
-    opened(page, scenario)
-    page.wait_for("No runs yet.")
-
-    post(daemon, "/job/run", {"id": scenario})
-
-    page.wait(lambda: len(summaries(page)) == 1)
-    page.wait_for("workload executed")
-
-
-def test_a_run_that_waits_shows_its_lines_meanwhile(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    flow = {
-        "steps": [
-            {"type": "Remark", "chain": "polkadot", "text": "x"},
-            {"type": "delay", "seconds": 3600},
-        ]
-    }
-    scenario = a_flow(daemon, flow)
-    opened(page, scenario)
-    page.press("Start")
-
-    page.wait_for("Run in progress")
-    page.wait_for("Drafted polkadot > Remark > polkadot")
-    page.wait_for("a run is in progress")
-    look(page)
-
-
-def test_a_large_log_and_many_drafts_open_without_a_long_task(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_remark(daemon)
-    daemon.stop()
-    leave(daemon.folder, scenario, (3, 1), (10_000, 1_000))
-    daemon.start()
-    with page.with_script(LONG_TASKS):
-        longest = []
-        # Other programs of a busy machine make tasks longer, never shorter.
-        for _ in range(6):
-            opened(page, scenario)
-            page.wait_for("line 1.9999")
-            page.wait_for("Show older lines")
-            page.wait_for("Show older drafts")
-            page.press("Show older lines")
-            page.wait(lambda: "line 1.0\n" in shown_lines(page) + "\n")
-            page.press("Show older drafts")
-            page.wait(
-                lambda: (
-                    len(page.browser.find_elements("css selector", ".mempool .chunk > ol > li"))
-                    == 1000
-                )
-            )
-            longest.append(max(page.browser.execute_script("return window.tasks"), default=0))
-            if longest[-1] < LONGEST:
-                break
-
-        count = page.browser.execute_script(
-            "return document.querySelectorAll('.log .chunk > ol > li').length"
-        )
-        assert count == 10_000
-        assert min(longest) < LONGEST, longest
-        assert page.complaints() == []
-
-
-def shown_lines(page: Page) -> str:
-    return str(
-        page.browser.execute_script(
-            "return document.querySelector('.log .chunk li:first-child span')?.textContent ?? ''"
-        )
-    )
-
-
 def test_older_runs_come_on_demand(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     scenario = a_remark(daemon)
@@ -282,91 +159,6 @@ def test_older_runs_come_on_demand(own: tuple[Page, Daemon]) -> None:
     assert not page.find("[aria-labelledby=runs] > p button").is_displayed()
     page.browser.execute_script("document.querySelector(\"li[data-run='1'] summary\").click()")
     page.wait_for("line 0.1")
-
-
-def test_runs_that_come_take_the_place_of_old_ones(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_remark(daemon)
-    leave(daemon.folder, scenario, *[(3, 1)] * 20)
-    opened(page, scenario)
-    page.wait(lambda: len(summaries(page)) == 20)
-    page.browser.execute_script("document.querySelector(\"li[data-run='1'] summary\").click()")
-    page.wait_for("line 0.1")
-
-    for number in (21, 22, 23):
-        leave(daemon.folder, scenario, (3, 1))
-        page.wait(lambda number=number: f"Run {number}," in summaries(page)[0])  # type: ignore[misc]
-
-    # The one that somebody reads stays; the others that were open have left nothing of their logs.
-    numbers = [int(each.split(",")[0].split()[-1]) for each in summaries(page)]
-    assert numbers == [*range(23, 3, -1), 1]
-    page.wait(
-        lambda: (
-            page.browser.execute_script(
-                "return [...document.querySelectorAll('.runs .body')].filter(e => "
-                "e.firstChild).length"
-            )
-            == 2
-        )
-    )
-    page.press("Show older runs")
-    page.wait(lambda: len(summaries(page)) == 23)
-    assert [int(each.split(",")[0].split()[-1]) for each in summaries(page)] == [*range(23, 0, -1)]
-
-
-def test_a_draft_that_was_sent_is_marked(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_remark(daemon)
-    post(daemon, "/job/run", {"id": scenario})
-    daemon.stop()
-    transaction = sent(daemon.folder, job=scenario, draft=1)
-    daemon.start()
-    opened(page, scenario)
-
-    page.wait_for("May have been sent")
-    assert "Sign and send" not in page.text_of(".mempool")
-    link = page.value_of(".mempool a", "href")
-    assert link.endswith(f"#/tx/?chain=polkadot&hash={transaction.hash}")
-    page.open("/")
-    page.wait_for("Nothing needs you.")
-
-
-def test_name_and_tags_are_changed_in_place(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_transfer(daemon)
-    opened(page, scenario)
-    assert page.text_of("main h1") == "1.5 DOT · Polkadot → Asset Hub"
-    page.click(".title summary")
-    page.fill("name", "Rent", within=".title")
-    page.fill("tags", "monthly, home", within=".title")
-    page.press("Save")
-
-    page.wait(lambda: page.text_of("main h1") == "Rent")
-    assert page.browser.title == "Rent – scenarioctl"
-    stored = post(daemon, "/api/scenario/show", {"id": scenario})
-    assert (stored["name"], stored["tags"]) == ("Rent", ["home", "monthly"])
-    page.click(".title summary")
-    page.fill("tags", "home", within=".title")
-    page.fill("name", "x" * 201, within=".title")
-    page.press("Save")
-    page.wait_for("Name is 201 characters long")
-    assert post(daemon, "/api/scenario/show", {"id": scenario})["name"] == "Rent"
-    look(page)
-
-
-def test_a_draft_whose_transaction_expired_can_be_signed_again(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_transfer(daemon)
-    post(daemon, "/job/run", {"id": scenario})
-    (row,) = post(daemon, "/scenario/tx", {"id": scenario})["mempool"]
-    sent(daemon.folder, job=scenario, draft=row["seq"], state=SentState.EXPIRED)
-
-    opened(page, scenario)
-    page.wait_for("Sent, and expired")
-    link = page.find(f".mempool a.primary[href='#/sign/?job={scenario}&draft={row['seq']}']")
-    page.browser.execute_script("arguments[0].click()", link)
-    page.wait_for("1. Account")
-    assert "signed and sent before" not in page.text()
 
 
 def test_an_expired_draft_is_made_anew_by_running_the_job_once_more(
@@ -406,27 +198,6 @@ def test_an_expired_draft_is_made_anew_by_running_the_job_once_more(
     page.wait_for("1. Account")
     assert page.browser.current_url.endswith(f"#/sign/?job={scenario}&draft={max(drafts(3))}")
     assert page.complaints() == []
-
-
-def test_the_steps_of_a_run_are_drawn_in_parts(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    steps = [
-        {"type": "Remark", "chain": "polkadot", "text": f"number {number}"} for number in range(120)
-    ]
-    scenario = a_flow(daemon, {"steps": steps})
-    post(daemon, "/job/run", {"id": scenario})
-    count = """
-        window.most = 0;
-        new MutationObserver((changes) => {
-          const rows = changes.flatMap(({addedNodes}) => [...addedNodes]).flatMap((each) => [...(each.querySelectorAll?.(".run-steps > li") ?? []), ...(each.matches?.(".run-steps > li") ? [each] : [])]);
-          window.most = Math.max(window.most, rows.length);
-        }).observe(document, {subtree: true, childList: true});
-        """
-    with page.with_script(count):
-        opened(page, scenario)
-        page.wait(lambda: len(page.browser.find_elements("css selector", ".run-steps > li")) == 120)
-
-    assert 0 < page.browser.execute_script("return window.most") <= 60
 
 
 def test_a_run_shows_its_steps_and_is_compared_with_another(own: tuple[Page, Daemon]) -> None:

@@ -2,12 +2,11 @@
 
 import json
 import time
-from typing import Any
 
 import pytest
 
 from tests.browser.page import RECENTLY, Daemon, Page
-from tests.browser.scenarios import a_flow, a_transfer, post
+from tests.browser.scenarios import a_transfer, post
 from tests.browser.signing import Started, send, sign_in_wallet, status, to_the_wallet
 from tests.browser.wallets import stubbed
 from tests.test_broadcast import PAID, failed
@@ -52,18 +51,6 @@ def test_a_reload_comes_back_to_what_was_signed(started: Started) -> None:
     send(page, chain, signed)
 
 
-def test_a_signature_is_discarded_by_who_says_so(started: Started) -> None:
-    page, daemon, _, chain = started
-    signed_once(page, daemon)
-    page.press("Discard the signature")
-    page.answer("Discard the signature")
-
-    page.wait_for("1. Account")
-    page.wait_for("Will succeed")
-    assert page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") == "{}"
-    assert chain.taken == []
-
-
 def test_two_presses_send_once(started: Started) -> None:
     page, daemon, _, chain = started
     signed_once(page, daemon)
@@ -99,43 +86,6 @@ def test_what_may_have_been_sent_is_asked_for_before_it_is_sent_again(started: S
         page.wait(lambda: chain.taken)
 
     assert chain.taken == [signed]
-
-
-def test_what_may_have_been_sent_cannot_be_discarded(started: Started) -> None:
-    page, daemon, _, chain = started
-    with stubbed(page, LOST + NOT_SENT):
-        signed_once(page, daemon)
-        page.press("Send")
-        page.wait_for("This transaction may have been sent.")
-        assert "Discard the signature" not in page.text()
-        page.browser.refresh()
-        page.wait_for("This transaction may have been sent.")
-        assert "Discard the signature" not in page.text()
-        page.browser.execute_script("window.answering = true")
-        ask_for_status(page)
-        page.wait_for("Discard the signature")
-    assert chain.taken == []
-
-
-def test_what_an_upgraded_runtime_cannot_read_any_more_can_be_discarded(started: Started) -> None:
-    page, daemon, _, _ = started
-    signed_once(page, daemon)
-    unreadable = {
-        "status": 422,
-        "body": {"error": "tx is not a valid extrinsic", "code": "invalid_request"},
-    }
-    with stubbed(page, f"if (target.includes('/api/tx/decode')) return {json.dumps(unreadable)};"):
-        page.browser.refresh()
-        page.wait_for("tx is not a valid extrinsic")
-        page.find(".step button.primary")
-        page.press("Discard the signature")
-        page.answer("Discard the signature")
-        page.wait(
-            lambda: (
-                page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')")
-                == "{}"
-            )
-        )
 
 
 def test_a_transaction_that_the_chain_refuses_was_not_sent(started: Started) -> None:
@@ -211,20 +161,6 @@ def test_an_answer_of_the_node_that_is_lost_leaves_it_uncertain_and_the_bytes_he
     assert "Send it again" not in page.text()
 
 
-def test_a_transaction_sent_again_is_followed_although_an_answer_is_lost(started: Started) -> None:
-    page, daemon, _, chain = started
-    with stubbed(page, "if (window.broken && target.includes('/api/tx/status')) return 'gone';"):
-        signed = signed_once(page, daemon)
-        with chain.losing_answers():
-            page.press("Send")
-            page.wait_for("This browser still has the signed bytes.")
-        page.browser.execute_script("window.broken = true")
-        page.press("Send it again")
-        page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
-
-    assert chain.taken == [signed]
-
-
 def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started) -> None:
     page, daemon, _, chain = started
     signed = signed_once(page, daemon)
@@ -233,112 +169,6 @@ def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started)
     page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
 
     assert chain.taken == [signed]
-
-
-@pytest.mark.parametrize(
-    ("answered", "words", "steps"),
-    [
-        (
-            {},
-            ["It wasn't sent from here"],
-            "Signed done|Sent unknown|In block later|Finalized later",
-        ),
-        (
-            {"state": "uncertain", "summary": "It may have been sent.", "valid_until_block": 12345},
-            ["It may have been sent.", "12\u202f345"],
-            "Signed done|Sent unknown|In block later|Finalized later",
-        ),
-        (
-            {"state": "sent", "summary": "It was taken."},
-            ["It was taken."],
-            "Signed done|Sent done|In block now|Finalized later",
-        ),
-        (
-            {
-                "state": "in-block",
-                "block_number": 29000001,
-                "success": True,
-                "costs": [
-                    {
-                        "what": "transaction fee",
-                        "value": "160000000",
-                        "asset": "DOT",
-                        "human": "0.016 DOT",
-                    }
-                ],
-                "events": [{"System": "ExtrinsicSuccess"}],
-                "arrivals": [
-                    {"chain": "assetHub", "state": "waiting", "block_number": None, "reason": ""}
-                ],
-            },
-            ["29\u202f000\u202f001", "0.016 DOT", "1 event", "Polkadot Asset Hub: waiting"],
-            "Signed done|Sent done|In block done|Finalized now|Arrived later",
-        ),
-        (
-            {
-                "state": "finalized",
-                "success": False,
-                "error": "Balances.InsufficientBalance",
-                "settled": True,
-            },
-            ["It failed in its block, and its fee is spent: Balances.InsufficientBalance"],
-            "Signed done|Sent done|In block failed|Finalized done",
-        ),
-        (
-            {
-                "state": "finalized",
-                "success": True,
-                "settled": True,
-                "job": "fctspgRr2",
-                "arrivals": [
-                    {"chain": "assetHub", "state": "arrived", "block_number": 77, "reason": ""},
-                    {
-                        "chain": "hydraDx",
-                        "state": "failed",
-                        "block_number": 78,
-                        "reason": "TooExpensive",
-                    },
-                ],
-            },
-            [
-                "Polkadot Asset Hub: arrived in block 77",
-                "Hydration: failed in block 78. TooExpensive",
-                "Go to the job",
-            ],
-            "Signed done|Sent done|In block done|Finalized done|Arrived failed",
-        ),
-        (
-            {"state": "expired", "settled": True},
-            ["sign it again"],
-            "Signed done|Sent unknown|In block failed|Finalized later",
-        ),
-    ],
-)
-def test_a_sent_transaction_is_shown_as_far_as_it_is_known(
-    page: Page, answered: dict[str, Any], words: list[str], steps: str
-) -> None:
-    hold = "if (target.includes('/api/tx/events')) await new Promise(() => {});"
-    with stubbed(
-        page,
-        f"if (target.includes('/api/tx/status')) return {json.dumps(status(**answered))};{hold}",
-    ):
-        page.complaints()
-        page.open(f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}")
-        page.wait_for("Sent transaction", *words)
-
-        shown = page.browser.execute_script(
-            "return [...document.querySelectorAll('.progress li')].map(each => "
-            "each.firstChild.textContent + ' ' + each.className).join('|')"
-        )
-        assert shown == steps
-        assert page.complaints() == []
-
-
-def test_a_link_that_names_no_transaction_is_refused(page: Page) -> None:
-    page.open("/#/tx/?chain=polkadot&hash=0x12")
-    page.wait_for("it needs a chain and a hash of 0x and 64 hex digits")
-    page.open("/#/sign/?node=a")
-    page.wait_for("it needs a scenario, a job and its draft, or an operation of a multisig")
 
 
 def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:
@@ -364,78 +194,7 @@ def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:
     page.wait_for("It is in block 1004 of Polkadot, finalized.")
 
 
-def test_one_step_that_was_sent_says_nothing_of_another(started: Started) -> None:
-    page, daemon, _, chain = started
-    steps = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("first", "second")]
-    scenario = a_flow(daemon, {"steps": steps})
-    nodes = post(daemon, "/api/scenario/show", {"id": scenario})["nodes"]
-    first, second = (node["id"] for node in nodes if node["type"] == "action")
-    payload = to_the_wallet(page, f"scenario={scenario}&node={first}")
-    send(page, chain, sign_in_wallet(page, payload))
-    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
-
-    page.open(f"/#/create/?diagramData={scenario}")
-    page.wait_for("If you sign it again, you pay again.")
-    assert page.text().count("If you sign it again, you pay again.") == 1
-    page.open(f"/#/sign/?scenario={scenario}&node={second}")
-    page.wait_for("1. Account")
-    assert "you pay again" not in page.text()
-
-
 # Every transaction, every draft
-
-
-def test_every_transaction_of_a_scenario_has_its_own_button(page: Page, daemon: Daemon) -> None:
-    steps = [
-        {"type": "Remark", "chain": "polkadot", "text": "the first"},
-        {"type": "Remark", "chain": "assetHub", "text": "the second"},
-    ]
-    scenario = a_flow(daemon, {"steps": steps})
-    page.open(f"/#/create/?diagramData={scenario}")
-    page.wait_for("2 unsigned transactions")
-    links = page.browser.find_elements("css selector", ".transactions a.button")
-    assert len(links) == 2
-    page.browser.execute_script(
-        "document.querySelectorAll('.transactions details').forEach(e => e.open = true)"
-    )
-    page.wait_for("Writes 'the second' to the history of Polkadot Asset Hub")
-    links[1].click()
-
-    page.wait_for("On Polkadot Asset Hub")
-    page.wait_for("Writes 'the second' to the history of Polkadot Asset Hub")
-
-
-def test_a_step_that_cannot_draft_says_why_and_has_no_button(page: Page, daemon: Daemon) -> None:
-    steps = [
-        {"type": "Remark", "chain": "polkadot", "text": "the first"},
-        {"type": "webhook", "name": "price"},
-        {"type": "Remark", "chain": "polkadot", "text": "price: {{ price }}"},
-    ]
-    scenario = a_flow(daemon, {"steps": steps})
-    page.open(f"/#/create/?diagramData={scenario}")
-    page.wait_for("2 unsigned transactions")
-
-    assert len(page.browser.find_elements("css selector", ".transactions a.button")) == 1
-
-
-def test_a_draft_in_whose_place_the_scenario_was_sent_says_so(started: Started) -> None:
-    page, daemon, _, chain = started
-    scenario = a_transfer(daemon)
-    (row,) = post(daemon, "/job/run", {"id": scenario})["mempool"]
-    post(daemon, "/job/start", {"id": scenario, "cron": "0 0 1 1 *"})
-    page.open(f"/#/create/?diagramData={scenario}")
-    page.wait_for("Sign the newest draft")
-    send(page, chain, sign_in_wallet(page, to_the_wallet(page, f"scenario={scenario}")))
-    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
-
-    page.open(f"/#/sign/?job={scenario}&draft={row['seq']}")
-    page.wait_for(
-        "1. Account",
-        "Sent just now: ",
-        "See what became of it. If you sign it again, you pay again.",
-    )
-    page.open(f"/#/create/?diagramData={scenario}")
-    page.wait_for("Run now", "Its drafts are signed one by one.")
 
 
 def test_a_draft_of_a_job_is_signed_and_sent(started: Started) -> None:

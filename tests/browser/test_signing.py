@@ -34,45 +34,13 @@ from tests.browser.wallets import (
     wallet,
 )
 from tests.conftest import BOB
-from tests.test_check import ALICE, call_effects, info
-from tests.test_costs import pay_in
+from tests.test_check import ALICE
 from tests.test_fee_asset import pay_fees_in_usdt
 
 pytestmark = pytest.mark.acceptance
 
 
-def test_a_transfer_is_signed_by_an_extension_and_sent(started: Started) -> None:
-    page, daemon, _, chain = started
-    page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
-    page.click("a.button.primary")
-    page.press("Connect Talisman")
-    page.wait_for("5 DOT transferable")
-    page.click(".choice")
-    page.wait_for("Will succeed")
-    page.wait_for("6 min left, until block 1063 of Polkadot.")
-    page.press("Sign with Talisman")
-    payload = payload_asked_for(page)
-    signed = sign_in_wallet(page, payload)
-    page.wait_for("4. Send")
-
-    send(page, chain, signed)
-    assert payload["address"] == ALICE
-    assert (payload["mode"], payload["withSignedTransaction"]) == (1, True)
-    assert page.browser.execute_script("return window.askedBy") == "scenarioctl"
-    page.wait(lambda: "#/tx/?chain=polkadot&hash=0x" in page.browser.current_url)
-
-
 # Account
-
-
-def test_the_page_says_what_to_do_without_a_wallet(page: Page, daemon: Daemon) -> None:
-    page.open(f"/#/sign/?scenario={a_remark(daemon)}")
-    page.wait_for("No wallet found in this browser.")
-    page.fill("sender", BOB)
-    page.press("Use this account")
-
-    page.wait_for("A pasted address")
-    page.wait_for("Couldn't be simulated")
 
 
 def test_each_wallet_is_offered_and_each_account_that_can_sign(page: Page, daemon: Daemon) -> None:
@@ -103,95 +71,6 @@ def test_each_wallet_is_offered_and_each_account_that_can_sign(page: Page, daemo
             "is limited to another chain by the wallet",
             "is an Ethereum account; accounts on Polkadot have 32 bytes",
         )
-
-
-def test_a_wallet_that_refuses_the_page_is_told_of(page: Page, daemon: Daemon) -> None:
-    with injected(
-        page, wallet("talisman", refuses="not allowed by user"), wallet("polkadot-js", silent=True)
-    ):
-        page.open(f"/#/sign/?scenario={a_remark(daemon)}")
-        page.press("Connect Talisman")
-        page.wait_for(
-            "Talisman did not allow this page (not allowed by user). Allow http://127.0.0.1"
-        )
-        page.press("Connect polkadot.js")
-        page.wait_for("Waiting for polkadot.js. Allow this page in its window.")
-        page.press("Stop waiting")
-        page.wait(lambda: "Waiting for" not in page.text())
-
-
-def test_a_wallet_that_answers_late_does_not_take_the_place_of_another(
-    page: Page, daemon: Daemon
-) -> None:
-    with injected(page, wallet("talisman"), wallet("polkadot-js")):
-        page.open(f"/#/sign/?scenario={a_remark(daemon)}")
-        page.browser.execute_script(
-            "window.injectedWeb3['polkadot-js'].enable = () => new Promise((_, fail) => { "
-            "window.late = fail })"
-        )
-        page.press("Connect polkadot.js")
-        page.press("Connect Talisman")
-        page.find(".choice")
-        page.browser.execute_script("window.late(new Error('closed'))")
-        time.sleep(0.5)
-
-        page.find(".choice")
-        assert "did not allow" not in page.text()
-
-
-def test_a_browser_that_keeps_nothing_is_enough(started: Started) -> None:
-    page, daemon, _, _ = started
-    refuses = (
-        "for (const area of ['localStorage', 'sessionStorage']) "
-        "Object.defineProperty(window, area, "
-        "{get() { throw new DOMException('Access is denied', 'SecurityError') }})"
-    )
-    with page.with_script(refuses):
-        scenario = a_transfer(daemon)
-        page.open(f"/#/create/?diagramData={scenario}")
-        page.find(".picture .node")
-        page.press("Show chains")
-        page.find("button[aria-pressed=true]")
-        page.browser.execute_script(f"location.hash = '#/sign/?scenario={scenario}'")
-        page.press("Connect Talisman")
-        page.click(".choice")
-        page.wait_for("Will succeed")
-        page.press("Sign with Talisman")
-        answer(page, signature=signature_of(payload_asked_for(page)))
-        page.wait_for("Discard the signature")
-
-
-def test_the_account_is_remembered_and_can_be_changed(started: Started) -> None:
-    page, daemon, _, _ = started
-    scenario = a_transfer(daemon)
-    connect(page, f"scenario={scenario}")
-    page.wait_for("Will succeed")
-
-    # Nobody is asked to connect again, and the simulation runs by itself.
-    page.open(f"/#/sign/?scenario={scenario}")
-    page.wait_for("Will succeed")
-    assert "Connect Talisman" not in page.text()
-    page.press("Change account")
-    page.press("Connect Talisman")
-    page.wait_for("Runs by itself once the account is chosen.")
-
-
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
-        ("0x" + "00" * 32, "Nobody can sign for"),
-        (str(ETHEREUM["address"]), "has 20 bytes; an account on Polkadot has 32"),
-        ("Alice", "Address 'Alice'"),
-        (" ", "The address is missing"),
-    ],
-)
-def test_an_address_that_nobody_signs_with_is_refused(
-    page: Page, daemon: Daemon, address: str, words: str
-) -> None:
-    paste_address(page, f"scenario={a_remark(daemon)}", address)
-
-    page.wait_for(words)
-    assert "Change account" not in page.text()
 
 
 # Simulate
@@ -229,29 +108,6 @@ def test_the_simulation_says_what_goes_what_comes_and_what_it_costs(started: Sta
         "Polkadot Asset Hub execution 0.002 DOT",
         "Polkadot Asset Hub computed arrival 1.498 DOT",
         "Polkadot Asset Hub arrives 1.498 DOT",
-    ]
-
-
-def test_fees_are_summed_for_each_asset(page: Page) -> None:
-    page.open("/#/import")
-    sums = page.browser.execute_async_script(
-        """
-        const done = arguments[arguments.length - 1];
-        const amount = (human, value, asset) => ({human, value, asset});
-        import("/web/simulation.js").then(({sumsOf}) => done(sumsOf([
-          amount("0.1 DOT", "1000000000", "DOT"), amount("0.20 DOT", "2000000000", "DOT"), amount("3 USDT", "3000000", "USDT"),
-          amount(null, "7", "odd"), {...amount("5 asset 5", "5", "asset 5"), chain: "hydraDx"}, {...amount("6 asset 5", "6", "asset 5"), chain: "assetHub"}, amount("9007199254740993 DOT", "1", "DOT"), amount("0 KSM", "0", "KSM"),
-        ])));
-        """
-    )
-
-    assert [each.replace("\u202f", " ") for each in sums] == [
-        "9 007 199 254 740 993.3 DOT",
-        "3 USDT",
-        "7 of the smallest unit of odd",
-        "5 asset 5 on hydraDx",
-        "6 asset 5 on assetHub",
-        "0 KSM",
     ]
 
 
@@ -368,23 +224,6 @@ def test_a_loss_is_named_on_the_button_even_if_all_succeeds(started: Started) ->
         page.wait_for("Sign with Talisman")
 
 
-def test_what_is_trapped_is_named_on_the_button_if_nothing_else_is_known(started: Started) -> None:
-    page, daemon, _, _ = started
-    amount = {"value": "900000000", "asset": "KSM", "human": "0.9 KSM"}
-    check = {
-        "verdict": "refused", "reasons": ["0.9 KSM would be trapped"], "warnings": [],
-            "txdata": None,
-        "steps": [{"chain": "assetHub", "what": "trapped", **amount}],
-        "arrival": {"computed": None, "credited": None}, "leaves": [], "credits": [], "stops": [],
-    }  # fmt: skip
-    with stubbed(page, checked(check)):
-        connect(page, f"scenario={a_transfer(daemon)}")
-        page.wait_for(
-            "You lose 0.9 KSM on Polkadot Asset Hub, which nobody receives.",
-            "Sign although 0.9 KSM would be lost",
-        )
-
-
 def test_a_transaction_that_changed_is_simulated_and_prepared_again(started: Started) -> None:
     page, daemon, _, _ = started
     connect(page, f"scenario={a_transfer(daemon)}")
@@ -434,29 +273,6 @@ def test_somebody_who_says_no_in_the_wallet_can_say_yes_later(started: Started) 
     assert chain.taken == []
 
 
-def test_an_account_that_the_wallet_has_no_longer_cannot_sign(started: Started) -> None:
-    page, daemon, _, _ = started
-    connect(page, f"scenario={a_transfer(daemon)}")
-    page.wait_for("min left, until block")
-    page.browser.execute_script(
-        "window.injectedWeb3.talisman.enable = async () => ({accounts: {get: async () => "
-        "[]}, signer: {}})"
-    )
-    page.press("Sign with Talisman")
-
-    page.wait_for(f"Talisman does not show this page the account {ALICE_42} any more.")
-
-
-def test_a_transaction_that_the_wallet_wrote_itself_is_sent_as_it_is(started: Started) -> None:
-    page, daemon, _, chain = started
-    payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
-    signed = extrinsic_of(payload, signature_of(payload))
-    answer(page, signature=signature_of(payload), signedTransaction=signed)
-    page.wait_for("4. Send")
-
-    send(page, chain, signed)
-
-
 def test_a_second_signature_does_not_replace_the_first(started: Started) -> None:
     page, daemon, _, chain = started
     payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
@@ -471,39 +287,6 @@ def test_a_second_signature_does_not_replace_the_first(started: Started) -> None
     time.sleep(0.5)
 
     send(page, chain, extrinsic_of(payload, pasted))
-
-
-def test_a_wallet_that_rejects_without_a_reason_is_told_of(started: Started) -> None:
-    page, daemon, _, _ = started
-    to_the_wallet(page, f"scenario={a_transfer(daemon)}")
-    page.browser.execute_script("window.asked.shift().fail()")
-
-    page.wait_for("Talisman did not sign (no reason given). Nothing was sent.")
-
-
-def test_a_wallet_that_answers_with_nothing_has_not_signed(started: Started) -> None:
-    page, daemon, _, _ = started
-    to_the_wallet(page, f"scenario={a_transfer(daemon)}")
-    answer(page, signature={"odd": 1})
-
-    page.wait_for("Talisman returned no signature. Nothing was sent.")
-
-
-def test_a_payload_that_has_expired_is_prepared_again(started: Started) -> None:
-    page, daemon, _, chain = started
-    chain.hours_passed = 1
-    connect(page, f"scenario={a_transfer(daemon)}")
-    page.wait_for("This payload has expired. Nothing was sent.")
-    assert "Sign with Talisman" not in page.text()
-    assert (
-        page.text_of(".validity + .actions .primary, .notice + .actions .primary")
-        == "Make a new one"
-    )
-    chain.hours_passed = 0
-    page.press("Make a new one")
-
-    page.wait_for("6 min left")
-    page.wait_for("Sign with Talisman")
 
 
 def test_the_time_to_sign_and_to_send_counts_down_by_blocks(started: Started) -> None:
@@ -595,33 +378,6 @@ def test_the_asset_that_pays_the_fee_is_chosen_and_simulated(started: Started) -
     assert payload_asked_for(page)["assetId"] == "0x010002043205011f"
 
 
-def test_on_hydration_the_fee_currency_is_set_with_the_transaction(started: Started) -> None:
-    page, daemon, network, _ = started
-    dex = network.chains["hydraDx"]
-    dex.api.update(
-        DryRunApi_dry_run_call=call_effects(), TransactionPaymentApi_query_info=info(10**12)
-    )
-    dex.api["TransactionPaymentApi_query_weight_to_fee"] = 150 * 10**12
-    pay_in(network, None, 10**6)
-    LivingChain(network, "hydraDx")
-    scenario = post(daemon, "/api/create/remark", {"chain": "hydraDx", "text": "hello"})["result"]
-    connect(page, f"scenario={scenario}")
-    page.wait_for("Will fail")
-    choose_fee_asset(page, "10")
-    page.wait_for("You sign:")
-    page.wait_for("Will succeed")
-    page.wait_for("it pays all its fees there in USDT until it sets another")
-    page.wait_for("min left, until block")
-    page.press("Sign with Talisman")
-    payload = payload_asked_for(page)
-
-    call = dex.table.decode_call(bytes.fromhex(payload["method"][2:]))
-    assert (call.pallet, call.method) == ("Utility", "batch_all")
-    first, second = call.args["calls"]
-    assert first == {"MultiTransactionPayment": {"set_currency": {"currency": 10}}}
-    assert list(second) == ["System"]
-
-
 def test_a_payload_of_another_call_is_shown_to_no_wallet(started: Started) -> None:
     page, daemon, _, _ = started
     swapped = (
@@ -638,21 +394,6 @@ def test_a_payload_of_another_call_is_shown_to_no_wallet(started: Started) -> No
         )
 
         assert "Sign with Talisman" not in page.text()
-
-
-@pytest.mark.parametrize(
-    "junk", ["{", "null", "[]", '"text"', '{"address": 7}', '{"a": {"hash": {}}}']
-)
-def test_what_else_the_browser_has_kept_does_no_harm(page: Page, daemon: Daemon, junk: str) -> None:
-    scenario = a_remark(daemon)
-    page.open("/#/import")
-    page.browser.execute_script(
-        "localStorage.setItem('scenarioctl.account.32', arguments[0]);"
-        "localStorage.setItem('scenarioctl.signed', arguments[0])",
-        junk,
-    )
-    page.open(f"/#/sign/?scenario={scenario}")
-    page.wait_for("No wallet found in this browser.")
 
 
 def test_another_signer_takes_the_payload_and_its_signature_is_pasted(started: Started) -> None:
@@ -694,17 +435,3 @@ def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
             "return document.querySelector('.qr').naturalWidth > 50"
         )
     )
-
-
-def test_an_outage_keeps_what_was_typed(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    page.open(f"/#/sign/?scenario={a_remark(daemon)}")
-    page.fill("sender", ALICE)
-    daemon.stop()
-    page.press("Use this account")
-    page.wait_for("Your input is kept")
-    daemon.start()
-    page.wait(lambda: "not responding" not in page.text())
-    assert page.value_of("[name=sender]", "value") == ALICE
-    page.press("Use this account")
-    page.wait_for("Couldn't be simulated")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.reading import barriers, look, needs_axe
+from tests.browser.reading import barriers, look
 from tests.browser.scenarios import a_transfer
 from tests.browser.signing import Started, status
 from tests.browser.wallets import (
@@ -20,14 +20,13 @@ from tests.browser.wallets import (
     stubbed,
     wallet,
 )
+from tests.conftest import BOB
 from tests.test_check import ALICE
 
 pytestmark = pytest.mark.acceptance
 
 
-@needs_axe
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_axe_finds_no_violations_in_any_step(started: Started, scheme: str, width: int) -> None:
     page, daemon, _, _ = started
     found: dict[str, Any] = {}
@@ -80,10 +79,23 @@ def test_axe_finds_no_violations_in_any_step(started: Started, scheme: str, widt
     assert found == {}
 
 
-def test_a_transfer_is_signed_with_the_keys_alone(started: Started) -> None:
-    page, daemon, _, chain = started
-
-    page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
+def test_a_transfer_goes_from_its_form_to_finality_with_the_keys_alone(started: Started) -> None:
+    page, _, _, chain = started
+    page.open("/")
+    page.wait_for("No scenarios yet.")
+    page.keys(Keys.TAB)
+    assert page.browser.switch_to.active_element.text == "Skip to the content"
+    page.tab_to("New")
+    page.keys(Keys.ENTER)
+    page.tab_to("Transfer")
+    page.keys(Keys.ENTER)
+    page.wait_for("New transfer")
+    page.tab_to("Amount")
+    page.keys("1.5")
+    page.tab_to("Receiver")
+    page.keys(BOB)
+    page.tab_to("Create")
+    page.keys(Keys.ENTER)
     page.wait_for("Sign and send")
     page.tab_to("Sign and send")
     page.keys(Keys.ENTER)
@@ -103,5 +115,8 @@ def test_a_transfer_is_signed_with_the_keys_alone(started: Started) -> None:
     page.tab_to("Send")
     page.keys(Keys.ENTER)
     page.wait(lambda: chain.taken)
+    chain.include()
+    chain.finalize()
+    page.wait_for("It is in block 1004 of Polkadot, finalized.")
 
     assert len(chain.taken) == 1

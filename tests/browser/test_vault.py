@@ -13,7 +13,7 @@ from scenarioctl.transactions.signing.payload import bytes_to_sign
 from scenarioctl.transactions.signing.signatures import read_payload
 from tests.browser.page import Page, connected, open_browser
 from tests.browser.scenarios import a_remark, a_transfer
-from tests.browser.signing import paste_address, paste_signature
+from tests.browser.signing import paste_address
 from tests.browser.wallets import POLKADOT, LivingChain
 from tests.network import table_of
 from tests.qr_reader import read_code
@@ -125,101 +125,6 @@ def test_a_transfer_is_signed_by_vault_before_the_camera(
             )
             is None
         )
-
-
-def test_the_reader_of_codes_is_loaded_for_the_camera_alone(
-    filming: Any, camera: Path, tmp_path: Path
-) -> None:
-    loaded = (
-        "return performance.getEntriesByType('resource').filter(each => "
-        "each.name.endsWith('/web/qr.js')).length"
-    )
-    with connected(filming, tmp_path) as (page, daemon, network):
-        LivingChain(network)
-        film(camera)
-        ready_for_vault(page, f"scenario={a_transfer(daemon)}")
-        assert page.browser.execute_script(loaded) == 0
-        page.press("Scan the signature")
-        page.wait(lambda: page.browser.execute_script(loaded) == 1)
-        page.press("Stop the camera")
-
-        # A browser that reads codes itself needs none.
-        page.browser.execute_script(
-            "window.BarcodeDetector = class { static async getSupportedFormats() { return "
-            "['qr_code'] }"
-            " async detect() { return [{rawValue: window.seen ?? 'hello'}] } }"
-        )
-        signature = vault_signature(payload_shown(page))
-        page.press("Scan the signature")
-        page.wait_for("This code is not a signature.")
-        page.browser.execute_script("window.seen = arguments[0]", signature)
-        page.wait_for("Discard the signature")
-
-
-@pytest.mark.parametrize("leave", ["the view", "the payload"])
-def test_the_camera_is_released(filming: Any, camera: Path, tmp_path: Path, leave: str) -> None:
-    with connected(filming, tmp_path) as (page, daemon, network):
-        LivingChain(network)
-        film(camera)
-        ready_for_vault(page, f"scenario={a_transfer(daemon)}")
-        page.press("Scan the signature")
-        page.wait(
-            lambda: page.browser.execute_script(
-                "return document.querySelector('video')?.videoWidth > 0"
-            )
-        )
-        page.browser.execute_script(
-            "window.track = document.querySelector('video').srcObject.getTracks()[0]"
-        )
-        if leave == "the view":
-            page.browser.execute_script("location.hash = '#/nowhere'")
-            page.wait_for("Page not found")
-        else:
-            page.press("Prepare again")
-
-        page.wait(lambda: page.browser.execute_script("return window.track.readyState") == "ended")
-
-
-@pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        (
-            "Object.defineProperty(window, 'isSecureContext', {value: false})",
-            "browsers allow it only on https or localhost. Paste the signature instead.",
-        ),
-        (
-            (
-                "navigator.mediaDevices.getUserMedia = async () => { throw new "
-                "DOMException('no', 'NotAllowedError') }"
-            ),
-            "The browser does not allow this page the camera.",
-        ),
-        (
-            (
-                "navigator.mediaDevices.getUserMedia = async () => { throw new "
-                "DOMException('no', 'NotFoundError') }"
-            ),
-            "This device has no camera. Paste the signature instead.",
-        ),
-    ],
-)
-def test_without_a_camera_the_signature_is_pasted(
-    browser: Any, tmp_path: Path, script: str, words: str
-) -> None:
-    with connected(browser, tmp_path) as (page, daemon, network):
-        chain = LivingChain(network)
-        with page.with_script(script):
-            ready_for_vault(page, f"scenario={a_transfer(daemon)}")
-            if "isSecure" not in script:
-                page.press("Scan the signature")
-            page.wait_for(words)
-            signature = vault_signature(payload_shown(page))
-            paste_signature(page, signature, place="vault")
-            page.wait_for("Discard the signature")
-            page.press("Send")
-            page.wait(lambda: chain.taken)
-
-            assert signature in chain.taken[0]
 
 
 def test_a_long_payload_has_codes_that_take_turns(browser: Any, tmp_path: Path) -> None:
