@@ -8,14 +8,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.files import read_file
 from scenarioctl.model.amounts import read_digits
-
-if TYPE_CHECKING:
-    from scenarioctl.model.notifications import NotificationTarget
 
 APPLICATION = "scenarioctl"
 
@@ -153,19 +150,12 @@ class Settings:
         help="folders whose files the runs of payouts may read",
         sample='["/srv/payroll"]',
     )
-    #: NotificationTargets.
-    notify: tuple[Any, ...] = _setting(
+    notify: tuple[str, ...] = _setting(
         (),
         hidden=True,
         kind="targets",
-        help=(
-            "where notifications of all jobs are sent: URLs, slack+URL, ntfy+URL, or tables "
-            "with url, format and events"
-        ),
-        sample=(
-            '["https://hooks.example.org/jobs", {url = "https://…", format = "slack", events = '
-            '["run_failed"]}]'
-        ),
+        help="URLs that notifications of all jobs are sent to",
+        sample='["https://hooks.example.org/jobs"]',
     )
     notify_secret: str = _setting(
         "",
@@ -529,12 +519,10 @@ def _read_keys(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
     return keys
 
 
-def _read_notify(setting: Setting, value: object, origin: str) -> "tuple[NotificationTarget, ...]":
+def _read_notify(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
     from scenarioctl.model.notifications import read_targets
 
-    return read_targets(
-        [value] if isinstance(value, Mapping) else value, field=f"{setting.name} ({origin})"
-    )
+    return read_targets(value, field=f"{setting.name} ({origin})")
 
 
 def _read_signing_secret(_setting: Setting, value: object, _origin: str) -> str:

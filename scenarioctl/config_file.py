@@ -103,16 +103,13 @@ def set_value(
             )
     elif key in settings:
         kind = settings[key].kind
-        is_list = kind in ("list", "keys")
-        parsed = (
-            _parse_value(value) if is_list or kind in ("switch", "number", "targets") else value
-        )
+        is_list = kind in ("list", "keys", "targets")
+        parsed = _parse_value(value) if is_list or kind in ("switch", "number") else value
         if is_list and not isinstance(parsed, list):
             # Separated by commas, as in a variable.
             parsed = value
         read = read_value(settings[key], parsed, "config set")
-        if kind != "targets":
-            parsed = list(read) if is_list else read if kind in ("switch", "number") else value
+        parsed = list(read) if is_list else read if kind in ("switch", "number") else value
     elif names[0] == "tokens":
         raise InvalidRequest(
             field="key",

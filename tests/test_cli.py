@@ -775,7 +775,6 @@ def test_the_examples_in_the_help_run(
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("job start ID --notify s", ["slack+https://"]),
         ("job start ID --overlap ", ["skip", "queue"]),
         ("job start ID --overlap q", ["queue"]),
         ("job list --state p", ["paused"]),

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -18,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions import drafting
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest, RequestFailed, ScenarioctlError
@@ -26,8 +24,6 @@ from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.json_types import timestamp
 from scenarioctl.model.notifications import (
     NotificationEvent,
-    NotificationFormat,
-    NotificationTarget,
     describe_target,
     read_targets,
 )
@@ -42,12 +38,10 @@ from scenarioctl.operations.jobs import (
     stop_job,
 )
 from scenarioctl.operations.notifications import SendTestNotification, send_test_notification
-from scenarioctl.operations.scenarios import DeleteScenario, delete_scenario
 from scenarioctl.outgoing import notifications
-from scenarioctl.outgoing.notifications import TEST, NotificationText, build_request
+from scenarioctl.outgoing.notifications import NotificationText, build_request
 from scenarioctl.worker import notifier
 from scenarioctl.worker.chores import Pace
-from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.worker import Worker
 from tests.conftest import ROOT, Run
 from tests.daemons import PATIENCE, Daemon, daemon, free_port, is_open, wait_until
@@ -56,7 +50,7 @@ from tests.receivers import SECRET, Received, is_signed, receiving
 from tests.serving import Serving
 
 HOUR = 3600 * SECOND
-HOOK = NotificationTarget(url="https://hooks.example.org/T0/secret")
+HOOK = "https://hooks.example.org/T0/secret"
 OTHER_SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()
 #: A flow whose only step fails at every run: nobody listens there.
 BROKEN = """
@@ -66,36 +60,27 @@ url = "http://127.0.0.1:1/"
 """
 
 
+def guide(language: str) -> str:
+    """Return the first example of docs/notifications.md in a language."""
+    text = (ROOT / "docs" / "notifications.md").read_text()
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return found[0]
+
+
 class TestTargets:
     @pytest.mark.parametrize(
         ("given", "read"),
         [
-            ("https://hooks.example.org/T0/secret", (HOOK,)),
-            ("HTTPS://hooks.example.org/T0/secret", (HOOK,)),
-            ("json+https://hooks.example.org/T0/secret", (HOOK,)),
-            (["slack+" + HOOK.url], (replace(HOOK, format=NotificationFormat.SLACK),)),
-            (["mattermost+" + HOOK.url], (replace(HOOK, format=NotificationFormat.SLACK),)),
-            ("ntfy+" + HOOK.url, (replace(HOOK, format=NotificationFormat.NTFY),)),
-            (f"{HOOK.url}, {HOOK.url} ,{HOOK.url}2", (HOOK, replace(HOOK, url=HOOK.url + "2"))),
-            (f'["{HOOK.url}"]', (HOOK,)),
-            (
-                [{"url": HOOK.url, "format": "slack", "events": ["run_failed", "draft_ready"]}],
-                (
-                    NotificationTarget(
-                        url=HOOK.url,
-                        format=NotificationFormat.SLACK,
-                        events=(NotificationEvent.DRAFT_READY, NotificationEvent.RUN_FAILED),
-                    ),
-                ),
-            ),
-            (f'{{"url": "{HOOK.url}", "events": []}}', (HOOK,)),
+            (HOOK, (HOOK,)),
+            (f"{HOOK}, {HOOK} ,{HOOK}2", (HOOK, HOOK + "2")),
+            ([HOOK], (HOOK,)),
             ("none", ()),
             (["none"], ()),
             ("", ()),
             ([], ()),
         ],
     )
-    def test_texts_lists_and_tables(self, given: object, read: object) -> None:
+    def test_texts_and_lists(self, given: object, read: object) -> None:
         assert read_targets(given) == read
 
     @pytest.mark.parametrize(
@@ -103,25 +88,16 @@ class TestTargets:
         [
             ("hooks.example.org/secret", ("hooks.example.org", "https://")),
             ("ftp://hooks.example.org/secret", ("ftp://hooks.example.org",)),
+            ("slack+https://x.org/secret", ("slack+https://x.org", "docs/notifications.md")),
             ("https://me:secret@/secret", ("https://",)),
             ("https://hooks.example.org:0/secret", ("hooks.example.org:0",)),
             ("https://hooks.example.org/a secret", ("hooks.example.org",)),
             ("https://hooks.example.org/" + "secret" * 400, ("2426", 2000)),
-            ("slak+https://hooks.example.org/secret", ("slak", "slack")),
-            ([{"url": "slack+https://x.org/secret", "format": "ntfy"}], ("slack+", "ntfy")),
-            ([{"url": "https://x.org/secret", "format": 3}], (3,)),
-            ([{"url": "https://x.org/secret", "event": []}], ("event", "events")),
-            ([{"url": "https://x.org/secret", "events": "run_failed"}], ("run_failed", "list")),
-            ([{"url": "https://x.org/secret", "events": ["run_fail"]}], ("run_fail", "run_failed")),
-            ([{"format": "slack"}], ("web address",)),
-            (["https://x.org/1", 5], ("web address",)),
+            ([{"url": "https://x.org/secret"}], ("web address",)),
             ([f"https://x.org/{number}" for number in range(11)], (11, 10)),
-            ("[broken", ("list",)),
-            ("{broken", ("table",)),
             (5, ("list",)),
             ("https://hooks.example.org:0?key=secret", ("https://hooks.example.org:0",)),
             ("hooks.example.org?key=secret", ("hooks.example.org",)),
-            ("hooks.example.org/secret+/==", ("hooks.example.org", "web address")),
             ("hooks.example.org/secret?to=https://x.org", ("hooks.example.org",)),
             ("me:secret@hooks.example.org", ("hooks.example.org",)),
         ],
@@ -136,13 +112,13 @@ class TestTargets:
     @pytest.mark.parametrize(
         ("url", "shown"),
         [
-            ("https://hooks.example.org/T0/secret", "slack+https://hooks.example.org/…"),
-            ("https://me:secret@hooks.example.org:8443", "slack+https://hooks.example.org:8443"),
-            ("https://[::1]:80/?secret", "slack+https://[::1]:80/…"),
+            ("https://hooks.example.org/T0/secret", "https://hooks.example.org/…"),
+            ("https://me:secret@hooks.example.org:8443", "https://hooks.example.org:8443"),
+            ("https://[::1]:80/?secret", "https://[::1]:80/…"),
         ],
     )
     def test_what_is_shown_of_one(self, url: str, shown: str) -> None:
-        assert describe_target(url, "slack") == shown
+        assert describe_target(url) == shown
 
 
 MESSAGE = NotificationText(
@@ -150,7 +126,7 @@ MESSAGE = NotificationText(
     event=NotificationEvent.DRAFT_READY,
     created=1_674_087_231 * SECOND,
     job="3kf9Qz7aB",
-    name="Löhne <!channel> `x`",
+    name="Löhne",
     summary="polkadot > Remark",
     drafts=(12, 13),
     uuids=("0b7e2f4c-5f0e-4d1a-9a52-6d1f5b7c8e90", None),
@@ -158,27 +134,20 @@ MESSAGE = NotificationText(
 )
 
 
-def built(
-    message: NotificationText, format: str = "json", secret: str = SECRET
-) -> tuple[dict[str, str], str]:
-    request = build_request(
-        message, url=HOOK.url, format=format, secret=secret, now=1_674_087_231 * SECOND + 999
-    )
-    assert (request.method, request.url, request.retries) == ("POST", HOOK.url, 0)
-    return dict(request.headers) | {"Content-Type": request.content_type}, request.body
+class TestRequest:
+    def test_its_object_is_that_of_the_guide(self) -> None:
+        request = build_request(MESSAGE, url=HOOK, secret="", now=999)
+        content = json.loads(request.body)
 
-
-class TestFormats:
-    def test_json(self) -> None:
-        headers, body = built(MESSAGE)
-
-        assert headers["Content-Type"] == "application/json"
-        assert json.loads(body) == {
+        assert (request.method, request.url, request.retries) == ("POST", HOOK, 0)
+        assert request.content_type == "application/json"
+        assert "webhook-signature" not in dict(request.headers)
+        assert content == {
             "type": "draft_ready",
             "timestamp": "2023-01-19T00:13:51.000000000Z",
             "data": {
                 "job": "3kf9Qz7aB",
-                "name": "Löhne <!channel> `x`",
+                "name": "Löhne",
                 "summary": "polkadot > Remark",
                 "drafts": [12, 13],
                 "uuids": ["0b7e2f4c-5f0e-4d1a-9a52-6d1f5b7c8e90", None],
@@ -188,90 +157,18 @@ class TestFormats:
                 "url": "https://scenarios.example.org/#/create/?diagramData=3kf9Qz7aB",
             },
         }
-
-    def test_slack_reads_no_commands_in_a_name(self) -> None:
-        headers, body = built(MESSAGE, "slack")
-
-        assert headers["Content-Type"] == "application/json"
-        assert json.loads(body) == {
-            "text": "2 drafts ready to sign: `Löhne &lt;!channel&gt; 'x'` `polkadot &gt; Remark`\n"
-            "job 3kf9Qz7aB, drafts 12, 13, 2023-01-19 00:13:51 UTC\n"
-            "https://scenarios.example.org/#/create/?diagramData=3kf9Qz7aB"
-        }
-
-    def test_ntfy(self) -> None:
-        headers, body = built(MESSAGE, "ntfy")
-
-        assert headers["Content-Type"] == "text/plain; charset=utf-8"
-        assert headers["Priority"] == "3"
-        assert headers["Tags"] == "memo"
-        assert headers["Click"] == MESSAGE.link
-        charset, coding, text = headers["Title"].strip("=?").split("?")
-        assert (charset, coding) == ("UTF-8", "B")
-        assert base64.b64decode(text).decode() == "2 drafts ready to sign: Löhne <!channel> `x`"
-        assert body == "polkadot > Remark\njob 3kf9Qz7aB, drafts 12, 13, 2023-01-19 00:13:51 UTC"
-
-    @pytest.mark.parametrize(
-        ("event", "more", "text"),
-        [
-            (
-                NotificationEvent.RUN_FAILED,
-                {"reason": "no\nroute" + "x" * 400, "drafts": ()},
-                (
-                    "Run failed: `polkadot &gt; Remark`\njob 3kf9Qz7aB, 2023-01-19 00:13:51 "
-                    f"UTC\n`no route{'x' * 291}…`"
-                ),
-            ),
-            (
-                NotificationEvent.JOB_PAUSED,
-                {"drafts": ()},
-                "Job paused: `polkadot &gt; Remark`\njob 3kf9Qz7aB, 2023-01-19 00:13:51 UTC",
-            ),
-            (
-                NotificationEvent.DRAFT_EXPIRING,
-                {"drafts": (7,), "expires": 1_674_090_831 * SECOND},
-                "Draft expires soon: `polkadot &gt; Remark`\n"
-                "job 3kf9Qz7aB, draft 7, valid until 2023-01-19 01:13:51 UTC, 2023-01-19 "
-                "00:13:51 UTC",
-            ),
-            (
-                NotificationEvent.DRAFT_OUTDATED,
-                {"drafts": tuple(range(1, 8))},
-                "Don't sign these 7 drafts any more: `polkadot &gt; Remark`\n"
-                "job 3kf9Qz7aB, drafts 1, 2, 3, 4, 5 and 2 more, 2023-01-19 00:13:51 UTC",
-            ),
-            (
-                TEST,
-                {"job": "", "summary": "", "drafts": ()},
-                "Test notification\n2023-01-19 00:13:51 UTC",
-            ),
-        ],
-    )
-    def test_each_event_in_words(self, event: str, more: dict[str, Any], text: str) -> None:
-        _, body = built(replace(MESSAGE, event=event, name="", link="", **more), "slack")
-
-        assert json.loads(body)["text"] == text
-
-    def test_a_line_break_gets_into_no_header(self) -> None:
-        headers, _ = built(replace(MESSAGE, name="a\r\nX-Evil: 1"), "ntfy")
-
-        assert headers["Title"] == "2 drafts ready to sign: a X-Evil: 1"
+        shown = json.loads(guide("json"))
+        assert (shown.keys(), shown["data"].keys()) == (content.keys(), content["data"].keys())
 
     def test_the_signature_is_that_of_the_standard(self) -> None:
-        # The example of the standard, whose payload is not one of ours.
-        key = base64.b64decode(SECRET.removeprefix("whsec_"))
-        assert len(key) == 24
-        headers, body = built(MESSAGE)
+        now = time.time_ns()
+        request = build_request(MESSAGE, url=HOOK, secret=SECRET, now=now)
+        headers, body = dict(request.headers), request.body.encode()
 
         assert headers["webhook-id"] == MESSAGE.id
-        assert headers["webhook-timestamp"] == "1674087231"
-        fresh = build_request(
-            MESSAGE, url=HOOK.url, format="json", secret=SECRET, now=time.time_ns()
-        )
-        assert is_signed(dict(fresh.headers), fresh.body.encode())
-        assert not is_signed(dict(fresh.headers), fresh.body.encode() + b" ")
-        assert not is_signed(dict(headers), body.encode())
-        assert "webhook-signature" not in built(MESSAGE, secret="")[0]
+        assert headers["webhook-timestamp"] == str(now // SECOND)
+        assert is_signed(headers, body)
+        assert not is_signed(headers, body + b" ")
 
 
 # Delivered by a worker
@@ -298,18 +195,6 @@ def application(tmp_path: Path, clock: Clock | None = None, **settings: Any) -> 
         **settings,
     }
     return Application(load_settings(given, {}), clock=clock or Clock(), served=True)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Return where an empty store is."""
-    if request.param == "sqlite":
-        return str(tmp_path / "s.db")
-    from tests import postgres
-
-    url = postgres.shared_database()
-    postgres.empty_tables(url)
-    return url
 
 
 PACE = Pace(poll=0.02, notifications=0.05, grace=1.0)
@@ -349,21 +234,22 @@ async def waiting(app: Application) -> tuple[int, int]:
 
 
 class TestEvents:
-    async def test_a_draft_that_is_ready_in_each_format(self, tmp_path: Path) -> None:
-        app = application(tmp_path)
-        async with app, receiving() as receiver, working(app):
-            urls = [
-                receiver.url("/json"),
-                f"slack+{receiver.url('/slack')}",
-                f"ntfy+{receiver.url('/ntfy')}",
-            ]
-            id = await started(app, *urls)
-            got = {each.path: each for each in await receiver.has(3)}
-            (entry,) = await app.store.read_mempool(id)
+    async def test_a_draft_that_is_ready_is_told_to_the_targets_of_all_jobs_and_of_this(
+        self, tmp_path: Path
+    ) -> None:
+        async with receiving() as receiver:
+            app = application(tmp_path, notify=[receiver.url("/all"), receiver.url("/own")])
+            async with app, working(app) as worker:
+                id = await started(app, receiver.url("/own"))
+                got = {each.path: each for each in await receiver.has(2)}
+                await until(lambda: worker.counts.notifications_delivered == 2)
+                (entry,) = await app.store.read_mempool(id)
+                assert await waiting(app) == (0, 0)
 
+        assert {*got} == {"/all", "/own"}
+        assert len({each.id for each in receiver.received}) == 2
         assert all(is_signed(each.headers, each.body) for each in got.values())
-        assert len({each.id for each in got.values()}) == 3
-        content = got["/json"].json()
+        content = got["/own"].json()
         assert (content["type"], content["data"]["job"], content["data"]["drafts"]) == (
             *("draft_ready", id),
             [entry.seq],
@@ -371,11 +257,6 @@ class TestEvents:
         assert content["data"]["url"] == f"https://sc.example.org/#/create/?diagramData={id}"
         # Nobody gets the transaction.
         assert not any(entry.draft.tx.encode() in each.body for each in got.values())
-        assert (
-            got["/slack"].json()["text"].startswith("Draft ready to sign: `polkadot &gt; Remark`\n")
-        )
-        assert got["/ntfy"].headers["Title"] == "Draft ready to sign: polkadot > Remark"
-        assert got["/ntfy"].body.startswith(f"job {id}, draft {entry.seq}, ".encode())
 
     async def test_a_run_that_fails_and_a_job_that_pauses(self, tmp_path: Path) -> None:
         app = application(tmp_path)
@@ -388,40 +269,25 @@ class TestEvents:
         for each in receiver.received:
             assert "could not be reached" in each.json()["data"]["reason"]
 
-    async def test_only_wanted_events_are_sent_and_global_targets_hear_of_every_job(
-        self, tmp_path: Path
-    ) -> None:
-        async with receiving() as receiver:
-            everywhere = {"url": receiver.url("/all"), "events": ["draft_ready"]}
-            app = application(tmp_path, notify=[everywhere])
-            async with app, working(app) as worker:
-                wants = {"url": receiver.url("/own"), "events": ["run_failed"]}
-                await started(app, wants)
-                await receiver.has(1)
-                await until(lambda: worker.counts.notifications_delivered == 1)
-                assert await waiting(app) == (0, 0)
-        assert [each.path for each in receiver.received] == ["/all"]
-
     async def test_the_newest_draft_that_expires_soon(self, tmp_path: Path) -> None:
         clock = Clock()
         app = application(tmp_path, clock)
         async with app, receiving() as receiver, working(app) as worker:
-            target = {"url": receiver.url(), "events": ["draft_expiring"]}
-            id = await started(app, target, every="100h")
-            other = await started(app, target, id=await remark(app, "signed"), every="100h")
-            await until(lambda: worker.counts.executed == 2)
+            id = await started(app, receiver.url(), every="100h")
+            other = await started(app, receiver.url(), id=await remark(app, "2"), every="100h")
+            await until(lambda: worker.counts.notifications_delivered == 2)
             # A newer draft of the other one, by a run that nobody is told of.
             await stop_job(app, StopJob(id=other))
             await started(app, "none", id=other, every="100h")
             await until(lambda: worker.counts.executed == 3)
-            assert not receiver.received
+            assert len(receiver.received) == 2
             clock.ahead = 22 * HOUR + 60 * SECOND
-            (got,) = await receiver.has(1)
-            await until(lambda: worker.counts.notifications_delivered == 1)
+            *_, got = await receiver.has(3)
+            await until(lambda: worker.counts.notifications_delivered == 3)
             await asyncio.sleep(0.2)
             (entry,) = await app.store.read_mempool(id)
 
-        assert len(receiver.received) == 1
+        assert len(receiver.received) == 3
         data = got.json()["data"]
         assert (got.json()["type"], data["job"], data["drafts"]) == (
             "draft_expiring",
@@ -430,44 +296,6 @@ class TestEvents:
         )
         assert data["uuids"] == [entry.draft.uuid]
         assert data["expires"] == timestamp(entry.draft.expires or 0)
-
-    async def test_a_draft_that_an_upgrade_has_outdated(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        async def newer(*_: object) -> int:
-            return 9_999_999
-
-        async def judge(_app: object, _chain: str, _version: int, txs: list[str]) -> list[str]:
-            return ["the call has moved"] * len(txs)
-
-        monkeypatch.setattr(drafting, "current_spec_version", newer)
-        monkeypatch.setattr(drafting, "judge_drafts", judge)
-
-        app = application(tmp_path)
-        async with app, receiving() as receiver, working(app) as worker:
-            id = await started(app, {"url": receiver.url(), "events": ["draft_outdated"]})
-            await until(lambda: worker.counts.executed == 1)
-            (entry,) = await app.store.read_mempool(id)
-            app.settings = replace(app.settings, offline=False)
-            checks = DraftChecks(app, worker.counts, on_notices=worker.notifier.wake)
-            await checks.check()
-            await checks.check()
-            (got,) = await receiver.has(1)
-            await until(lambda: worker.counts.notifications_delivered == 1)
-            app.settings = replace(app.settings, offline=True)
-
-        data = got.json()["data"]
-        assert (data["drafts"], data["reason"]) == ([entry.seq], "the call has moved")
-        assert len(receiver.received) == 1
-
-    async def test_nothing_is_sent_of_a_scenario_that_is_deleted(self, tmp_path: Path) -> None:
-        app = application(tmp_path)
-        async with app, receiving(status=500) as receiver, working(app) as worker:
-            id = await started(app, receiver.url())
-            await until(lambda: worker.counts.notifications_failed == 1)
-            await stop_job(app, StopJob(id=id))
-            await delete_scenario(app, DeleteScenario(id=id))
-            assert await waiting(app) == (0, 0)
 
 
 @pytest.fixture
@@ -507,9 +335,9 @@ class TestDelivery:
             clock = Clock()
             app = application(tmp_path, clock)
             async with app, receiving(status=500) as receiver, working(app) as worker:
-                id = await started(
-                    app, {"url": receiver.url("/secret"), "events": ["draft_ready"]}, every="99h"
-                )
+                made = await create_flow(app, CreateFlow(flow=BROKEN))
+                id = made.answer["result"]
+                await started(app, receiver.url("/secret"), id=id, every="99h")
                 await receiver.has(2)
                 clock.ahead = 24 * HOUR
                 await until(lambda: worker.counts.notifications_given_up == 1)
@@ -521,7 +349,7 @@ class TestDelivery:
             line.split("127.0.0.1:")[1].split("/")[0],
             line.split(" after ")[1].split(" ")[0],
         )
-        assert line == says("given up", "draft_ready", port=port, attempts=f"{attempts} attempts")
+        assert line == says("given up", "run_failed", port=port, attempts=f"{attempts} attempts")
         assert "secret" not in line
 
     def test_the_oldest_of_too_many_are_given_up(
@@ -532,11 +360,9 @@ class TestDelivery:
         async def story() -> list[str]:
             app = application(tmp_path)
             async with app, receiving(status=500) as receiver, working(app) as worker:
-                hooks = [
-                    {"url": receiver.url(f"/{number}"), "events": ["draft_ready"]}
-                    for number in range(3)
-                ]
-                id = await started(app, *hooks, every="99h")
+                made = await create_flow(app, CreateFlow(flow=BROKEN))
+                hooks = [receiver.url(f"/{number}") for number in range(3)]
+                id = await started(app, *hooks, id=made.answer["result"], every="99h")
                 await receiver.has(3)
                 await worker.notifier.prune()
                 assert worker.counts.notifications_given_up == 2
@@ -587,56 +413,6 @@ class TestDelivery:
             app.renew(replace(app.settings, private_targets=("127.0.0.1",)))
             await receiver.has(1)
 
-    async def test_what_a_worker_that_ended_has_claimed_is_sent_again_with_the_same_id(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(notifier, "CLAIM", SECOND // 2)
-        monkeypatch.setattr(notifier, "_GRACE", 0.0)
-
-        app = application(tmp_path)
-        async with app, receiving(delay=60.0) as receiver:
-            async with working(app) as worker:
-                await started(app, receiver.url(), every="99h")
-                await receiver.has(1)
-                await until(lambda: worker.counts.executed == 1)
-            # On a slow machine the first worker has claimed it again itself.
-            before = len(receiver.received)
-            receiver.delay = 0.0
-            async with working(app) as worker:
-                await receiver.has(before + 1)
-                await until(lambda: worker.counts.notifications_delivered >= 1)
-
-        assert len({(each.id, each.body) for each in receiver.received}) == 1
-
-    async def test_the_store_is_asked_less_often_while_nothing_waits(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        looks = 0
-
-        class Counting(notifier.Notifier):
-            async def look(self) -> None:
-                nonlocal looks
-                looks += 1
-                await super().look()
-
-        monkeypatch.setattr("scenarioctl.worker.worker.Notifier", Counting)
-        app = application(tmp_path)
-        async with app, receiving(status=503) as receiver:
-            worker = Worker(app, pace=PACE)
-            # A while after the start.
-            monkeypatch.setattr(worker.notifier, "_ask_until", 0)
-            for _ in range(2 * notifier.QUIET_TURNS):
-                await worker.notifier.take_turn()
-            assert looks == 2
-            await started(app, receiver.url(), every="99h")
-            assert await worker.run_next()
-            await until(lambda: worker.counts.notifications_failed == 1)
-            looks = 0
-            for _ in range(notifier.QUIET_TURNS):
-                await worker.notifier.take_turn()
-            assert looks >= notifier.QUIET_TURNS
-            await worker.notifier.let_end()
-
     async def test_a_worker_that_stops_begins_no_further_delivery(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -659,35 +435,6 @@ class TestDelivery:
             assert worker.counts.notifications_delivered == received == 2 * notifier.AT_ONCE_TO_URL
             assert sum(await waiting(app)) == 6 * notifier.AT_ONCE_TO_URL - received
 
-    async def test_several_workers_send_each_once(self, tmp_path: Path, location: str) -> None:
-        app, *others = (application(tmp_path, store=location) for _ in range(3))
-        async with (
-            app,
-            others[0],
-            others[1],
-            receiving(delay=0.02) as receiver,
-            working(app),
-            working(others[0]),
-            working(others[1]),
-        ):
-            for number in range(20):
-                id = await remark(app, f"hello {number}")
-                await started(app, receiver.url(), id=id, every="99h")
-            await receiver.has(20)
-            async with asyncio.timeout(PATIENCE):
-                while await waiting(app) != (0, 0):
-                    await asyncio.sleep(0.01)
-            await asyncio.sleep(0.3)
-        assert len(receiver.received) == len({each.id for each in receiver.received}) == 20
-
-    async def test_a_receiver_that_answers_nonsense_with_200_has_it(self, tmp_path: Path) -> None:
-        app = application(tmp_path)
-        nonsense = {"Content-Type": "application/json"}
-        async with app, receiving(headers=nonsense) as receiver, working(app) as worker:
-            await started(app, receiver.url(), every="99h")
-            await until(lambda: worker.counts.notifications_delivered == 1)
-        assert len(receiver.received) == 1
-
 
 class TestJobs:
     async def test_the_targets_of_a_job(self, tmp_path: Path) -> None:
@@ -698,14 +445,14 @@ class TestJobs:
         async with app:
             id = await remark(app)
             assert await shown(app, id) == []
-            await started(app, "slack+" + HOOK.url, id=id, every="99h")
-            assert await shown(app, id) == ["slack+https://hooks.example.org/…"]
-            again = await start_job(app, StartJob(id=id, notify=HOOK.url))
+            await started(app, "http://x.org/secret", id=id, every="99h")
+            assert await shown(app, id) == ["http://x.org/…"]
+            again = await start_job(app, StartJob(id=id, notify=HOOK))
             assert again.notes[0] == says("job reschedule --notify")
             # A change of the schedule leaves them, and so does the next start.
             await reschedule_job(app, RescheduleJob(id=id, every="98h"))
-            assert await shown(app, id) == ["slack+https://hooks.example.org/…"]
-            changed = await reschedule_job(app, RescheduleJob(id=id, notify=HOOK.url))
+            assert await shown(app, id) == ["http://x.org/…"]
+            changed = await reschedule_job(app, RescheduleJob(id=id, notify=HOOK))
             assert changed.answer["result"] == says("4d2h")
             assert await shown(app, id) == ["https://hooks.example.org/…"]
             assert (await app.store.read_log(id))[-1].text == says("otifications")
@@ -721,31 +468,13 @@ class TestJobs:
             id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hi"}).json()[
                 "result"
             ]
-            fields = {"id": id, "notify": [HOOK.url, {"url": HOOK.url, "format": "ntfy"}]}
-            done = served.post("/job/start", fields).json()
+            done = served.post("/job/start", {"id": id, "notify": [HOOK, "http://x.org/1"]}).json()
             status = served.post("/job/status", {"id": id}).json()
             refused = served.post("/job/start", {"id": id, "notify": ["ftp://x.org/secret"]})
 
         assert done == {"success": True, "result": "Job started"}
-        assert status["notify"] == [
-            "https://hooks.example.org/…",
-            "ntfy+https://hooks.example.org/…",
-        ]
+        assert status["notify"] == ["https://hooks.example.org/…", "http://x.org/…"]
         assert (refused.status, refused.json()["error"]) == (422, says("ftp://x.org"))
-
-    def test_on_the_command_line(self, scenarioctl: Run) -> None:
-        made = scenarioctl("--offline", "create", "remark", "--chain", "polkadot", "--text", "hi")
-        id = made.out.strip()
-        begun = scenarioctl(
-            *("job", "start", id, "--notify", "slack+https://x.org/1"),
-            *("--notify", '{"url": "https://x.org/2", "events": ["run_failed"]}'),
-        )
-        status = scenarioctl("--json", "job", "status", id)
-        refused = scenarioctl("job", "start", id, "--notify", "slak+https://x.org/1")
-
-        assert begun.code == 0
-        assert json.loads(status.out)["notify"] == ["slack+https://x.org/…", "https://x.org/…"]
-        assert (refused.code, refused.err) == (2, says("slak", "slack").within("Error: {}\n"))
 
 
 class TestSettings:
@@ -754,30 +483,19 @@ class TestSettings:
         path.write_text(text)
         return load_settings({"config": str(path)}, environment)
 
-    def test_the_forms_in_the_file(self, tmp_path: Path) -> None:
-        settings = self.read(
-            tmp_path,
-            'notify = ["https://x.org/1", {url = "https://x.org/2", format = "slack", '
-            'events = ["run_failed"]}]\n'
-            f'notify_secret = "{SECRET}"\npublic_url = "https://sc.example.org"\n',
-        )
+    def test_the_file_of_the_guide(self, tmp_path: Path) -> None:
+        settings = self.read(tmp_path, guide("toml"))
 
-        assert [each.url for each in settings.notify] == ["https://x.org/1", "https://x.org/2"]
-        assert settings.notify[1].events == (NotificationEvent.RUN_FAILED,)
-        tables = self.read(tmp_path, '[[notify]]\nurl = "https://x.org/3"\nformat = "ntfy"\n')
-        assert tables.notify[0].format is NotificationFormat.NTFY
-        assert SECRET not in repr(settings)
-        assert "x.org" not in repr(settings)
+        assert settings.notify == ("https://hooks.example.org/jobs",)
+        assert settings.notify_secret.startswith("whsec_")
+        assert settings.notify_secret not in repr(settings)
+        assert "hooks.example.org" not in repr(settings)
 
     def test_the_environment(self, tmp_path: Path) -> None:
-        settings = self.read(
-            tmp_path,
-            "",
-            SCENARIOCTL_NOTIFY="https://x.org/1,ntfy+https://x.org/2",
-            SCENARIOCTL_NOTIFY_SECRET=SECRET,
-        )
+        variables = {"SCENARIOCTL_NOTIFY": f"{HOOK},{HOOK}2", "SCENARIOCTL_NOTIFY_SECRET": SECRET}
+        settings = self.read(tmp_path, "", **variables)
 
-        assert [each.url for each in settings.notify] == ["https://x.org/1", "https://x.org/2"]
+        assert settings.notify == (HOOK, HOOK + "2")
         assert settings.notify_secret == SECRET
 
     @pytest.mark.parametrize(
@@ -804,14 +522,14 @@ class TestSettings:
 
     def test_the_commands_show_no_secret(self, scenarioctl: Run) -> None:
         for key, value in (
-            ("notify", '["slack+https://x.org/hidden", {url = "https://y.org/hidden"}]'),
+            ("notify", "https://x.org/hidden,https://y.org/hidden"),
             ("notify_secret", SECRET),
         ):
             assert scenarioctl("config", "set", key, value).code == 0
         shown = scenarioctl("--json", "config", "show")
 
         settings = json.loads(shown.out)
-        assert settings["notify"] == ["slack+https://x.org/…", "https://y.org/…"]
+        assert settings["notify"] == ["https://x.org/…", "https://y.org/…"]
         assert settings["notify_secret"] == "(set)"
         assert "hidden" not in shown.out
 
@@ -841,21 +559,13 @@ class TestSettings:
 class TestTest:
     async def test_it_is_sent_to_all_targets_of_the_settings(self, tmp_path: Path) -> None:
         async with receiving() as receiver:
-            app = application(tmp_path, notify=[receiver.url(), f"ntfy+{receiver.url()}"])
+            app = application(tmp_path, notify=[receiver.url("/1"), receiver.url("/2")])
             async with app:
                 result = await send_test_notification(app, SendTestNotification())
         assert [each["error"] for each in result.answer["deliveries"]] == ["", ""]
         assert result.notes == ()
         assert {each.id for each in receiver.received} == {result.answer["id"]}
         assert all(is_signed(each.headers, each.body) for each in receiver.received)
-
-    async def test_it_is_sent_to_one(self, tmp_path: Path) -> None:
-        async with receiving() as receiver, application(tmp_path, notify_secret="") as app:
-            result = await send_test_notification(app, SendTestNotification(target=receiver.url()))
-        (got,) = receiver.received
-        assert got.json()["type"] == "test"
-        assert "webhook-signature" not in got.headers
-        assert result.notes == (says("notify_secret"),)
 
     def test_what_fails_is_named(self, tmp_path: Path) -> None:
         async def story() -> tuple[ScenarioctlError, int]:
@@ -876,72 +586,44 @@ class TestTest:
 
         assert (done.code, done.err) == (2, says("notify", "config.toml").within("Error: {}\n"))
 
-    def test_over_http(self, tmp_path: Path) -> None:
-        with Serving(tmp_path) as served:
-            refused = served.post("/api/notify/test", {"target": "http://127.0.0.1:1/"})
 
-        assert refused.status == 502
-        assert refused.json()["success"] is False
-        assert refused.json()["error"] == says("1 of 1", "private")
+def test_the_receiver_of_the_examples_verifies_and_passes_on_to_a_chat(tmp_path: Path) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/"
 
+    async def story() -> tuple[str, Any, list[str], str]:
+        async with receiving() as chat:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, str(ROOT / "examples/notifications/receiver.py"), str(port)),
+                cwd=tmp_path,
+                env=os.environ | {"NOTIFY_SECRET": SECRET, "CHAT_URL": chat.url()},
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            try:
+                await asyncio.to_thread(wait_until, lambda: is_open(port))
+                app = application(tmp_path)
+                async with app, working(app) as worker:
+                    id = await started(app, url, every="99h")
+                    await until(lambda: worker.counts.notifications_delivered == 1)
+                refused = []
+                for secret in ("", OTHER_SECRET):
+                    async with application(tmp_path, notify_secret=secret) as app:
+                        with pytest.raises(RequestFailed) as failed:
+                            await send_test_notification(app, SendTestNotification(target=url))
+                        refused.append(str(failed.value).rpartition(" ")[2])
+            finally:
+                process.kill()
+                out, _ = await process.communicate()
+            (posted,) = chat.received
+            return id, posted.json(), refused, out.decode()
 
-class TestGuide:
-    """The examples of docs/notifications.md, and the receiver that it names."""
+    id, posted, refused, out = asyncio.run(story())
 
-    @staticmethod
-    def example(language: str) -> str:
-        text = (ROOT / "docs" / "notifications.md").read_text()
-        found: list[str] = re.findall(
-            rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
-        )
-        return found[0]
-
-    def test_the_settings_are_read(self, tmp_path: Path) -> None:
-        path = tmp_path / "config.toml"
-        path.write_text(self.example("toml"))
-        settings = load_settings({"config": str(path)}, {})
-
-        assert [each.format for each in settings.notify] == ["json", "slack", "ntfy"]
-
-    def test_the_object_has_the_fields_of_a_notification(self) -> None:
-        shown, (_, body) = json.loads(self.example("json")), built(MESSAGE)
-
-        assert shown.keys() == json.loads(body).keys()
-        assert shown["data"].keys() == json.loads(body)["data"].keys()
-
-    def test_the_receiver_verifies(self, tmp_path: Path) -> None:
-        port = free_port()
-        process = subprocess.Popen(
-            [sys.executable, str(ROOT / "examples/notifications/receiver.py"), str(port)],
-            cwd=tmp_path,
-            env=os.environ | {"NOTIFY_SECRET": SECRET},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-
-        async def story() -> list[str]:
-            url = f"http://127.0.0.1:{port}/"
-            await asyncio.to_thread(wait_until, lambda: is_open(port))
-            app = application(tmp_path)
-            async with app, working(app) as worker:
-                id = await started(app, url, every="99h")
-                await until(lambda: worker.counts.notifications_delivered == 1)
-            refused = []
-            for secret in ("", OTHER_SECRET):
-                async with application(tmp_path, notify_secret=secret) as app:
-                    with pytest.raises(RequestFailed) as failed:
-                        await send_test_notification(app, SendTestNotification(target=url))
-                    refused.append(str(failed.value).rpartition(" ")[2])
-            return [id, *refused]
-
-        try:
-            id, *refused = asyncio.run(story())
-        finally:
-            process.kill()
-            out, _ = process.communicate(timeout=PATIENCE)
-        assert out == f"draft_ready {id}\n"
-        assert refused == ["401", "401"]
+    page = f"https://sc.example.org/#/create/?diagramData={id}"
+    assert posted == {"text": f"Ready to sign: polkadot &gt; Remark\n{page}"}
+    assert out == f"draft_ready {id}\n"
+    assert refused == ["401", "401"]
 
 
 @pytest.mark.processes

@@ -12,8 +12,6 @@ from scenarioctl.model.jobs import NO_TRANSACTION, Schedule
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
-    NotificationFormat,
-    NotificationTarget,
     QueuedNotification,
 )
 from scenarioctl.stores.events import OutboxFigures
@@ -32,14 +30,10 @@ READY = NewNotification(
     job=FIRST.id,
     created=NOW + 2,
     url=URL,
-    format=NotificationFormat.JSON,
 )
 FAILED = replace(READY, id="msg_2", event=NotificationEvent.RUN_FAILED, reason="no\0 route")
-PAUSED = replace(
-    READY, id="msg_3", event=NotificationEvent.JOB_PAUSED, format=NotificationFormat.NTFY
-)
+PAUSED = replace(READY, id="msg_3", event=NotificationEvent.JOB_PAUSED)
 EXPIRING = replace(READY, id="msg_4", event=NotificationEvent.DRAFT_EXPIRING, created=LATER)
-OUTDATED = replace(READY, id="msg_5", event=NotificationEvent.DRAFT_OUTDATED)
 NOTHING = replace(DRAFT, tx=NO_TRANSACTION)
 ANSWER = replace(DRAFT, tx="{}", spec_version=None)
 
@@ -64,14 +58,7 @@ class TestEveryOutbox:
         return run(store.outbox().claim(now=now, until=now + HOUR, limit=more.get("limit", 100)))
 
     def test_a_job_keeps_its_targets(self, store: Store) -> None:
-        targets = (
-            NotificationTarget(url=URL),
-            NotificationTarget(
-                url="https://ntfy.example.org/jobs",
-                format=NotificationFormat.NTFY,
-                events=(NotificationEvent.RUN_FAILED,),
-            ),
-        )
+        targets = (URL, "https://other.example.org/?a=1")
         self.start(store, notify=targets)
         (claimed,) = claim(store)
 
@@ -100,9 +87,8 @@ class TestEveryOutbox:
         seqs = [entry.seq for entry in run(store.read_mempool(FIRST.id))]
 
         ready, failed = self.due(store)
-        assert (ready.id, ready.event, ready.job, ready.url, ready.format, ready.reason) == (
-            *("msg_1", NotificationEvent.DRAFT_READY, FIRST.id, URL),
-            *(NotificationFormat.JSON, ""),
+        assert (ready.id, ready.event, ready.job, ready.url, ready.reason) == (
+            *("msg_1", NotificationEvent.DRAFT_READY, FIRST.id, URL, ""),
         )
         assert ready.drafts == (seqs[2], seqs[4])
         assert (ready.created, ready.attempts) == (NOW + 2, 0)
@@ -166,9 +152,7 @@ class TestEveryOutbox:
         assert [each.id for each in self.due(store)] == ["msg_2"]
 
         self.keep(store, replace(PAUSED, id="msg_6"), failure="no")
-        assert [(each.id, each.format) for each in self.due(store)] == [
-            ("msg_6", NotificationFormat.NTFY)
-        ]
+        assert [each.id for each in self.due(store)] == ["msg_6"]
 
         assert run(store.start_job(JOB))
         (claimed,) = claim(store)
@@ -258,28 +242,6 @@ class TestEveryOutbox:
         assert run(outbox.prune(before=NOW + 1, most=5)) == {FIRST.id: 1}
         assert run(outbox.prune(before=NOW, most=3)) == {FIRST.id: 1}
         assert [each.id for each in self.due(store)] == ["msg_1", "msg_2", "msg_3"]
-
-    def test_a_flag_is_told_of_drafts_that_are_flagged_now(self, store: Store) -> None:
-        self.start(store)
-        self.keep(store, drafts=(DRAFT, DRAFT))
-        one, two = (entry.seq for entry in run(store.read_mempool(FIRST.id)))
-
-        def flag(*seqs: int, id: str) -> None:
-            told = replace(OUTDATED, id=id, drafts=seqs)
-            run(
-                store.flag_drafts(
-                    dict.fromkeys(seqs, "moved"), now=NOW, lines={}, notifications=[told]
-                )
-            )
-
-        flag(one, id="first")
-        flag(one, two, id="second")
-        flag(one, two, id="third")
-
-        assert [(each.id, each.drafts) for each in self.due(store)] == [
-            ("first", (one,)),
-            ("second", (two,)),
-        ]
 
     def test_one_of_a_newer_version_holds_up_no_other(self, store: Store) -> None:
         self.start(store)

@@ -26,8 +26,6 @@ from scenarioctl.model.jobs import FinishedRun, JobState, SentState, StepOutcome
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
-    NotificationFormat,
-    NotificationTarget,
 )
 from scenarioctl.stores import copying as copying_module
 from scenarioctl.stores import create_store, open_store
@@ -76,7 +74,6 @@ TOLD = NewNotification(
     job=THIRD.id,
     created=NOW,
     url="https://hooks.example.org/secret",
-    format=NotificationFormat.JSON,
 )
 EVENT = {"amount": "1.5", "nested": [None, 10**30, "ü"]}
 
@@ -124,7 +121,7 @@ def occupy(location: str) -> None:
         event = run(store.put_event(WEBHOOK, EVENT, now=NOW, retention=NO_LIMIT))
         run(store.put_event(WEBHOOK, "unused", now=NOW + 1, retention=NO_LIMIT))
         for id in (THIRD.id, "gone"):
-            run(store.start_job(replace(JOB, id=id, notify=(NotificationTarget(url=TOLD.url),))))
+            run(store.start_job(replace(JOB, id=id, notify=(TOLD.url,))))
             (claimed,) = claim(store)
             used = {WEBHOOK: event.id} if id == THIRD.id else {}
             run(

@@ -32,7 +32,7 @@ def show() -> None:
         "store": without_password(settings.store),
         "store_listen": without_password(settings.store_listen),
         "cache": str(settings.cache),
-        "notify": tuple(describe_target(each.url, each.format) for each in settings.notify),
+        "notify": tuple(describe_target(each) for each in settings.notify),
     }
     chains, tokens = sorted(settings.chains), sorted(settings.tokens)
     print_table(

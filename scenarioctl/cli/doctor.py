@@ -206,7 +206,7 @@ def check_notifications(app: "Application") -> HealthCheck | None:
     if waiting.retrying:
         text = f"{waiting.queued} queued, {waiting.retrying} not delivered so far: {waiting.error}"
         return HealthCheck("notifications", None, text, "to try it: scenarioctl notify test")
-    targets = ", ".join(describe_target(each.url, each.format) for each in settings.notify)
+    targets = ", ".join(describe_target(each) for each in settings.notify)
     if not targets and not waiting.queued:
         return None
     text = f"{waiting.queued} queued, to {targets or 'targets of single jobs'}"

@@ -426,12 +426,12 @@ def notify() -> None:
 @notify.command(
     operation="notifications.send_test_notification",
     arguments=("target",),
-    example="scenarioctl notify test slack+https://hooks.slack.com/services/…",
+    example="scenarioctl notify test https://hooks.example.org/jobs",
 )
 def test(**fields: Any) -> None:
     """Send a test notification now, to a URL or to all targets of the setting `notify`.
 
-    FORMAT is json (default), slack, mattermost or ntfy. The exit code is 5 if one is not delivered.
+    The exit code is 5 if one is not delivered.
     """
     answer = perform(**fields).answer
     print_table(

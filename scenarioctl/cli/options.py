@@ -162,9 +162,6 @@ COMPLETIONS: Mapping[str, Complete] = {
     "CALL PALLET": finding("call_pallets"),
     "CALL": finding("calls"),
     "ZONE": finding("time_zones"),
-    "[FORMAT+]URL": _completing(
-        lambda: ("https://", "slack+https://", "mattermost+https://", "ntfy+https://")
-    ),
     "PATH": finding("fields"),
 }
 #: Unit -> what stands for a value of it on a command line, which also reads files and stdin.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from scenarioctl.model.amounts import from_hex
 
 if TYPE_CHECKING:
-    from scenarioctl.model.notifications import NewNotification, NotificationTarget
+    from scenarioctl.model.notifications import NewNotification
 
 
 SECOND = 1_000_000_000
@@ -124,7 +124,7 @@ class Job:
     #: Why it is paused, or why the last run failed; else empty.
     reason: str = ""
     #: Where its notifications are sent, beside the targets of the setting `notify`.
-    notify: "tuple[NotificationTarget, ...]" = ()
+    notify: tuple[str, ...] = ()
 
     @property
     def in_progress(self) -> bool:

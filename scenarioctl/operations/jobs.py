@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
@@ -52,10 +52,6 @@ from scenarioctl.operations.sent_records import SentMark, read_marks
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.stores.rows import DAMAGED
 
-if TYPE_CHECKING:
-    from scenarioctl.model.notifications import NotificationTarget
-
-
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
 #: The newest runs in the status of a job.
@@ -95,10 +91,8 @@ class ScheduledJob:
     max_amount: Annotated[str | list[Any], Value("AMOUNT", repeats=True)] = ""
     #: The same of all drafts of 24 hours together, counted from when the bound is set.
     max_per_day: Annotated[str | list[Any], Value("AMOUNT", repeats=True)] = ""
-    #: Also send notifications of this job to URL: as JSON, or in a format like `slack+URL` or
-    #: `ntfy+URL`; may be repeated. `none` removes those of the job. In JSON also objects with url,
-    #: format and events.
-    notify: Annotated[str | list[Any], Value("[FORMAT+]URL", repeats=True)] = ""
+    #: Also send notifications of this job to URL; may be repeated. `none` removes those of the job.
+    notify: Annotated[str | list[Any], Value("URL", repeats=True)] = ""
 
     def given(self) -> dict[str, object]:
         """Return the fields of the schedule that are given."""
@@ -110,7 +104,7 @@ class ScheduledJob:
             if value is not False and value != "" and value not in ([], ())
         }
 
-    def targets(self) -> "tuple[NotificationTarget, ...] | None":
+    def targets(self) -> tuple[str, ...] | None:
         """Return where notifications are to be sent; None if that is left out."""
         if self.notify == "":
             return None
@@ -414,7 +408,7 @@ async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]
     targets = job.notify if job is not None else ()
     answer: JobDetails = {
         **row,
-        "notify": [describe_target(each.url, each.format) for each in targets],
+        "notify": [describe_target(each) for each in targets],
         "last_runs": [describe_run(run) for run in runs],
         "last_steps": {node: step.outcome.value for node, step in steps.items()},
     }

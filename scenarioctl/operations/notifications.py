@@ -7,12 +7,7 @@ from typing import Annotated, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RequestFailed
-from scenarioctl.model.notifications import (
-    NotificationTarget,
-    describe_target,
-    new_id,
-    read_targets,
-)
+from scenarioctl.model.notifications import describe_target, new_id, read_targets
 from scenarioctl.model.request_fields import Value
 from scenarioctl.operations.results import Result
 
@@ -23,8 +18,8 @@ __all__ = ["send_test_notification"]
 class SendTestNotification:
     """Send a notification now, to see whether it arrives."""
 
-    #: `URL`, `slack+URL` or `ntfy+URL`. Default: all targets of the setting `notify`.
-    target: Annotated[str, Value("[FORMAT+]URL")] = ""
+    #: Where to. Default: all targets of the setting `notify`.
+    target: Annotated[str, Value("URL")] = ""
 
 
 class Delivery(TypedDict):
@@ -69,14 +64,13 @@ async def send_test_notification(
     return Result(answer={"success": True, "id": id, "deliveries": list(deliveries)}, notes=notes)
 
 
-async def _deliver(app: Application, target: NotificationTarget, id: str) -> Delivery:
+async def _deliver(app: Application, target: str, id: str) -> Delivery:
     from scenarioctl.outgoing.notifications import TEST, NotificationText, build_request
 
     now = app.clock()
     request = build_request(
         NotificationText(id=id, event=TEST, created=now, link=app.settings.public_url),
-        url=target.url,
-        format=target.format,
+        url=target,
         secret=app.settings.notify_secret,
         now=now,
     )
@@ -87,7 +81,7 @@ async def _deliver(app: Application, target: NotificationTarget, id: str) -> Del
     except RequestFailed as failed:
         error = str(failed)
     return {
-        "target": describe_target(target.url, target.format),
+        "target": describe_target(target),
         "milliseconds": round((time.monotonic() - started) * 1000),
         "error": error,
     }

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from scenarioctl.model.jobs import FinishedRun, Retention, WebhookEvent
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
-    NotificationFormat,
     OperationKey,
     QueuedNotification,
 )
@@ -191,18 +190,6 @@ def notifications_of(run: FinishedRun, *, pauses: bool) -> list[NewNotification]
     ]
 
 
-def still_true(
-    notifications: Collection[NewNotification], flagged: Collection[int]
-) -> list[NewNotification]:
-    """Return *notifications* without drafts that others have flagged, and without those that are
-    left with none."""
-    kept = [
-        replace(each, drafts=tuple(seq for seq in each.drafts if seq in flagged))
-        for each in notifications
-    ]
-    return [each for each in kept if each.drafts]
-
-
 def _claim(until: int, due: Mapping[str, object]) -> Operation[list[QueuedNotification]]:
     rows = yield statements.DUE_NOTIFICATIONS, due
     if rows:
@@ -224,7 +211,7 @@ def _read_all(rows: Iterable[Row], *, due: int) -> list[QueuedNotification]:
 def _read_notification(row: Row, *, due: int) -> QueuedNotification:
     """Return a notification without drafts if those are damaged; ValueError or TypeError for
     anything else that is unknown."""
-    seq, id, job, event, created, attempts, format, url, drafts, reason, operation = row
+    seq, id, job, event, created, attempts, url, drafts, reason, operation = row
     try:
         numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))
     except (ValueError, TypeError, RecursionError):
@@ -237,7 +224,6 @@ def _read_notification(row: Row, *, due: int) -> QueuedNotification:
         created=created,
         due=due,
         attempts=attempts,
-        format=NotificationFormat(format),
         url=str(url),
         drafts=numbers,
         reason=str(reason),

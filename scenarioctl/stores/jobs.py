@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, KnownWorker, Leg, RenewedLease
-from scenarioctl.model.notifications import write_targets
 from scenarioctl.stores import JobPage, rows, statements
 from scenarioctl.stores.operations import Operation, Ring, find
 from scenarioctl.stores.rows import (
@@ -74,7 +73,7 @@ def start(job: Job) -> Operation[bool]:
         "planned": job.planned,
         "changed": job.changed,
         "schedule": write_schedule(job.schedule),
-        "notify": write_targets(job.notify),
+        "notify": " ".join(job.notify),
         "rung": rung_at(job.due, moment),
         "epoch": 0 if former is None else former.epoch,
     }
@@ -118,7 +117,7 @@ def _change(job: Job, *, leg: int, former: Job, ends: bool) -> Operation[None]:
         "changed": job.changed,
         "reason": job.reason,
         "schedule": write_schedule(job.schedule),
-        "notify": write_targets(job.notify),
+        "notify": " ".join(job.notify),
         "leg": leg + moves,
         "moves": int(moves),
         "ends": int(ends),

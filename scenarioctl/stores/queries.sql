@@ -182,7 +182,7 @@ FROM notifications WHERE due <= :now AND url {outside without, text}
 SELECT seq {_DUE} LIMIT 1
 
 -- DUE_NOTIFICATIONS --
-SELECT seq, id, job, event, created, attempts, format, url, drafts, reason, operation {_DUE}
+SELECT seq, id, job, event, created, attempts, url, drafts, reason, operation {_DUE}
 ORDER BY due, seq LIMIT :limit {for_update} {skip_locked}
 
 -- CLAIM_NOTIFICATIONS --
@@ -454,16 +454,16 @@ ON CONFLICT (job, run, node, asset) DO UPDATE SET moment = {greatest spending.mo
 DELETE FROM notifications WHERE job {among jobs, text} AND event = 'draft_expiring' AND attempts = 0
 
 -- ADD_NOTIFICATIONS --
--- Where there are no drafts: those of a run that has just left *count* of them.
+-- Those of drafts name them: the run has just left *count* of them.
 INSERT INTO notifications (id, job, event, created, due, attempts, format, url, drafts, reason, operation, error)
-SELECT id, job, event, created, created, 0, format, url, coalesce(drafts, (
+SELECT id, job, event, created, created, 0, 'json', url, coalesce((
         SELECT {numbers seq} FROM (
             SELECT seq FROM (
                 SELECT seq, spec_version, tx FROM mempool WHERE job = :job ORDER BY seq DESC LIMIT :count
             ) AS newest WHERE spec_version IS NOT NULL AND tx <> '{NO_TRANSACTION}' ORDER BY seq
-        ) AS drafted
+        ) AS drafted WHERE event IN ('draft_ready', 'draft_expiring')
     ), '[]'), reason, operation, ''
-FROM {rows added, id text, job text, event text, created bigint, format text, url text, drafts text, reason text,
+FROM {rows added, id text, job text, event text, created bigint, url text, reason text,
     operation text}
 {in_order}
 

@@ -28,7 +28,6 @@ from scenarioctl.model.jobs import (
     StepResult,
     StepResults,
 )
-from scenarioctl.model.notifications import read_stored_targets
 from scenarioctl.stores.operations import Operation, Ring, Row
 from scenarioctl.stores.validation import INTEGER_MAX, check_text
 
@@ -395,7 +394,7 @@ def read_job(row: tuple[Any, ...]) -> Job:
                 last_started=started,
                 last_finished=finished,
                 reason=reason,
-                notify=read_stored_targets(notify),
+                notify=tuple(notify.split()),
                 waiting=waiting,
             )
     except (ValueError, TypeError, KeyError, RecursionError):

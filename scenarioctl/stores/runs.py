@@ -19,7 +19,7 @@ from scenarioctl.model.jobs import (
 )
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION, statements
-from scenarioctl.stores.events import notifications_of, still_true
+from scenarioctl.stores.events import notifications_of
 from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table, find, find_all, lock_key
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS, trim_bytes, trim_rows
 from scenarioctl.stores.rows import (
@@ -92,20 +92,17 @@ def flag_drafts(
     *,
     now: int,
     lines: Mapping[str, Sequence[str]],
-    notifications: Sequence[NewNotification] = (),
 ) -> Operation[None]:
-    """Flag drafts (seq -> reason), add *lines* (job -> texts) to the logs, and store notifications,
-    in one transaction.
+    """Flag drafts (seq -> reason), and add *lines* (job -> texts) to the logs, in one transaction.
 
     A draft keeps the flag that it has.  A job gets its lines only if one of its drafts is flagged
-    now (or if there are no
-    *flags*), and a notification tells only of drafts that are.
+    now (or if there are no *flags*).
     """
     flagged: list[Row] = []
     if flags:
         rows: list[Row] = [(seq, clean(why)) for seq, why in flags.items()]
         flagged = yield statements.FLAG_DRAFTS, {"flags": Table(rows)}
-    jobs, seqs = {job for job, _ in flagged}, {seq for _, seq in flagged}
+    jobs = {job for job, _ in flagged}
     stored = yield statements.LOCK_SCENARIOS, {"ids": list(lines)}
     yield from add_lines(
         [
@@ -114,7 +111,6 @@ def flag_drafts(
             if job in jobs or not flags
         ]
     )
-    yield from notify(still_true(notifications, seqs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,12 +312,9 @@ def notify(
     """Store notifications; *run* has just left its drafts, which are the newest of its job."""
     rows: list[Row] = [
         (
-            *(each.id, each.job, str(each.event), each.created, str(each.format), each.url),
-            *(
-                None if each.has_run_drafts else json.dumps(each.drafts),
-                clean(each.reason),
-                "" if each.operation is None else json.dumps(each.operation),
-            ),
+            *(each.id, each.job, str(each.event), each.created, each.url),
+            clean(each.reason),
+            "" if each.operation is None else json.dumps(each.operation),
         )
         for each in notifications
     ]

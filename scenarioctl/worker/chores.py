@@ -32,9 +32,9 @@ class Pace:
     slow: float = 15.0
     #: How often drafts are compared with the runtime of their chain.
     draft_checks: float = 30.0
-    #: Notifications that are tried again are sent within this time; those that other workers left
-    #: behind, within eight times this.
-    notifications: float = 2.0
+    #: Notifications that are tried again, or that other workers left behind, are sent within this
+    #: time.
+    notifications: float = 5.0
     #: How often multisigs of the address book are looked at for approvals that are missing.
     approvals: float = 300.0
     prune: float = 300.0

@@ -2,16 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from scenarioctl.application import Application
-from scenarioctl.errors import NotFound
-from scenarioctl.model.jobs import MempoolDraft, MempoolEntry
+from scenarioctl.model.jobs import MempoolDraft
 from scenarioctl.model.json_types import timestamp
-from scenarioctl.model.notifications import NewNotification, NotificationEvent
 from scenarioctl.worker.chores import Counts, guard
-from scenarioctl.worker.notifier import notices
 
 log = logging.getLogger("scenarioctl.worker")
 
@@ -19,10 +15,8 @@ log = logging.getLogger("scenarioctl.worker")
 class DraftChecks:
     """Flags drafts that a runtime upgrade has outdated."""
 
-    def __init__(self, app: Application, counts: Counts, *, on_notices: Callable[[], None]) -> None:
+    def __init__(self, app: Application, counts: Counts) -> None:
         self._app = app
-        #: Called when flags have left notifications.
-        self._on_notices = on_notices
         self._counts = counts
         #: Chain -> newest runtime that a draft was made for.
         self._newest: dict[str, int] = {}
@@ -77,12 +71,7 @@ class DraftChecks:
                                 f"signed any more: {reason}"
                             )
                     if flags:
-                        told = await self._notices(entries, flags)
-                        await self._app.store.flag_drafts(
-                            flags, now=self._app.clock(), lines=lines, notifications=told
-                        )
-                        if told:
-                            self._on_notices()
+                        await self._app.store.flag_drafts(flags, now=self._app.clock(), lines=lines)
                         self._counts.flagged += len(flags)
                         log.warning(
                             "%s has version %d now: %d drafts were flagged",
@@ -91,33 +80,6 @@ class DraftChecks:
                             len(flags),
                         )
                     self._judged[key] = entries[-1].seq
-
-    async def _notices(
-        self, entries: Sequence[MempoolEntry], flags: Mapping[int, str]
-    ) -> list[NewNotification]:
-        """Return the notifications of drafts that are flagged and that somebody might still
-        sign."""
-        now = self._app.clock()
-        by_job: dict[str, list[int]] = {}
-        for entry in entries:
-            if entry.seq in flags and (entry.draft.expires is None or entry.draft.expires > now):
-                by_job.setdefault(entry.job, []).append(entry.seq)
-        found: list[NewNotification] = []
-        for id, seqs in by_job.items():
-            try:
-                job = await self._app.store.get_job(id)
-            except NotFound:
-                continue
-            targets = (*(job.notify if job is not None else ()), *self._app.settings.notify)
-            found += notices(
-                NotificationEvent.DRAFT_OUTDATED,
-                id,
-                targets,
-                created=now,
-                reason=flags[seqs[0]],
-                drafts=tuple(seqs),
-            )
-        return found
 
     def notice(self, draft: MempoolDraft) -> None:
         """Count a draft; if it is the first of a new runtime, compare the older ones now."""

@@ -14,7 +14,6 @@ from scenarioctl.model.jobs import SECOND, FinishedRun, MempoolDraft
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
-    NotificationTarget,
     OperationKey,
     QueuedNotification,
     describe_target,
@@ -32,10 +31,8 @@ _EXPIRING_SOON = 2 * 3600 * SECOND
 _LONGEST_REASON = 500
 
 
-def notices_of_run(
-    run: FinishedRun, targets: Sequence[NotificationTarget]
-) -> tuple[NewNotification, ...]:
-    """Return the notifications of *run* that *targets* want."""
+def notices_of_run(run: FinishedRun, targets: Sequence[str]) -> tuple[NewNotification, ...]:
+    """Return the notifications of *run* to each of *targets*."""
     return tuple(
         notice
         for event, created, reason in _events_of(run)
@@ -72,16 +69,13 @@ def _expires_soon(draft: MempoolDraft) -> int | None:
 def notices(
     event: NotificationEvent,
     job: str,
-    targets: Sequence[NotificationTarget],
+    targets: Sequence[str],
     *,
     created: int,
     reason: str,
-    drafts: tuple[int, ...] = (),
     operation: OperationKey | None = None,
 ) -> list[NewNotification]:
-    """Return a notification of *event* for each of *targets* that wants it, once for each URL and
-    format."""
-    wanted = dict.fromkeys((target.url, target.format) for target in targets if target.wants(event))
+    """Return a notification of *event* for each of *targets*, once for each URL."""
     return [
         NewNotification(
             id=new_id(),
@@ -89,12 +83,10 @@ def notices(
             job=job,
             created=created,
             url=url,
-            format=format,
             reason=reason[:_LONGEST_REASON],
-            drafts=drafts,
             operation=operation,
         )
-        for url, format in wanted
+        for url in dict.fromkeys(targets)
     ]
 
 
@@ -118,10 +110,6 @@ FIRST_PAUSE = 5 * SECOND
 LONGEST_PAUSE = 3600 * SECOND
 #: A notification that can't be delivered for so long is given up.
 GIVE_UP_AFTER = 24 * 3600 * SECOND
-#: Of so many turns of the chore, one asks the store if nothing is known to wait there.
-QUIET_TURNS = 8
-#: After a notification is due again, every turn asks for so long.
-_ASKING = 10 * SECOND
 #: The most notifications of a job that wait.
 MOST_OF_JOB = 1_000
 #: The most drafts that are looked through for newer ones.
@@ -143,10 +131,6 @@ class Notifier:
         self._looking: asyncio.Task[None] | None = None
         #: Something was added to the outbox since it began.
         self._again = False
-        self._turns = 0
-        #: Until then, one that this worker, or the one before a restart, has failed to deliver may
-        #: be due again.
-        self._ask_until = app.clock() + _ASKING
 
     def wake(self) -> None:
         """Look now for what is due: something was added to the outbox, or a delivery has ended."""
@@ -159,25 +143,16 @@ class Notifier:
             self._again = False
             await guard(self.look, "notifications were not looked for")
 
-    async def take_turn(self) -> None:
-        """Look now and then for what other workers left, and often while one of ours is to be sent
-        again.
+    async def look(self) -> None:
+        """Begin to deliver what is due, as far as there is room.
 
         What the runs of this worker add is not waited for: they wake it.
         """
-        is_asking = self._app.clock() < self._ask_until
-        if is_asking or self._turns % QUIET_TURNS == 0:
-            await self.look()
-        self._turns += 1
-
-    async def look(self) -> None:
-        """Begin to deliver what is due, as far as there is room."""
         try:
             await self._begin_due()
         except ScenarioctlError as error:
             # The dispatch says that the store is away, and this is tried again in a moment.
             log.debug("notifications were not looked for: %s", error)
-            self._ask_until = max(self._ask_until, self._app.clock() + _ASKING)
 
     async def _begin_due(self) -> None:
         async with self._lock:
@@ -245,7 +220,6 @@ class Notifier:
         request = build_request(
             message,
             url=notification.url,
-            format=notification.format,
             secret=app.settings.notify_secret,
             now=app.clock(),
         )
@@ -260,7 +234,7 @@ class Notifier:
     async def _retry(self, notification: QueuedNotification, reason: str) -> None:
         """Note a failed attempt, and give the notification up if it has failed for too long."""
         now, attempts = self._app.clock(), notification.attempts
-        target = describe_target(notification.url, notification.format)
+        target = describe_target(notification.url)
         if now - notification.created >= GIVE_UP_AFTER:
             tries = "1 attempt" if not attempts else f"{attempts + 1} attempts"
             await self._tell(
@@ -279,7 +253,6 @@ class Notifier:
             )
         )
         await self._app.store.outbox().retry(notification, due=now + pause, error=reason)
-        self._ask_until = max(self._ask_until, now + pause + _ASKING)
         self._counts.notifications_failed += 1
         log.log(
             logging.DEBUG if attempts else logging.WARNING,

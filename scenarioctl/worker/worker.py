@@ -198,7 +198,7 @@ class Worker:
         self.pace = pace or Pace()
         self.counts = Counts()
         self.notifier = Notifier(app, self.counts)
-        self._draft_checks = DraftChecks(app, self.counts, on_notices=self.notifier.wake)
+        self._draft_checks = DraftChecks(app, self.counts)
         self._approval_checks = ApprovalChecks(
             app, every=self.pace.approvals, on_notices=self.notifier.wake
         )
@@ -257,7 +257,7 @@ class Worker:
                 )
             ),
             asyncio.create_task(
-                repeat(self.notifier.take_turn, pace.notifications, sleep=sleep, first=0)
+                repeat(self.notifier.look, pace.notifications, sleep=sleep, first=0)
             ),
             asyncio.create_task(
                 repeat(partial(complete_words, self.app), pace.prune, sleep=sleep, first=0)
