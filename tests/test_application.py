@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.application import Application
+from scenarioctl.application import Application, random_scenario_id
 from scenarioctl.config import Settings, load_settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.metadata import read_metadata
@@ -196,3 +196,13 @@ def test_an_older_runtime_stays_at_hand_where_no_genesis_is_configured(tmp_path:
         )
     ) as node:
         asyncio.run(story())
+
+
+@pytest.mark.parametrize("start", ["0x", "0X"])
+def test_the_id_of_a_scenario_never_looks_like_hex(
+    start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = iter(f"{start}1234567" + "a0x234567")
+    monkeypatch.setattr("secrets.choice", lambda _: next(drawn))
+
+    assert random_scenario_id() == "a0x234567"

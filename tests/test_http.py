@@ -83,6 +83,12 @@ BEYOND_DATA: dict[str, tuple[tuple[bytes, dict[str, str]], int, str, Any]] = {
         "invalid_request",
         says("body", "100"),
     ),
+    "more digits than Python reads": (
+        body(json.dumps({**TRANSFER, "amount": "0" * 5000 + "1"}).encode()),
+        422,
+        "invalid_request",
+        says("amount", "000"),
+    ),
     "too large": (body(b" " * 200_001), 413, "too_large", says("body", "200001", "200000")),
     "compressed": (
         body(b"\x1f\x8b", Content_Encoding="gzip"),
