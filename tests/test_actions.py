@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import time
-from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.actions import STEPS, all_steps, chain_tx, webhook
-from scenarioctl.actions.chain_query import Query, parse_params, read_query, write_params
-from scenarioctl.actions.delay import read_delay
+from scenarioctl.actions import all_steps, chain_tx, webhook
 from scenarioctl.actions.drafting import Drafted, draft_first
 from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.flow_files import draw_single
-from scenarioctl.actions.http import read_request
 from scenarioctl.actions.placeholders import (
     Data,
     WaitsForData,
@@ -32,15 +28,11 @@ from scenarioctl.actions.placeholders import (
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.story import chains_of, summarise, tell_step
 from scenarioctl.actions.transfer import draw_alone, parse_transfer
-from scenarioctl.actions.webhook import read_webhook
 from scenarioctl.application import Application
-from scenarioctl.chains.registry import Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.formats.diagram_builder import DiagramBuilder
-from scenarioctl.formats.documents import pack, unpack
 from scenarioctl.model.diagram import Diagram, Node, read_diagram
-from scenarioctl.outgoing import WebRequest
 from tests.conftest import BOB, BOB_HEX, examples
 from tests.messages import Says, says
 from tests.runner import finish
@@ -160,9 +152,6 @@ class TestPills:
     def test_pills_are_found_in_either_spelling(self, text: str, paths: tuple[str, ...]) -> None:
         assert find_placeholders(text) == paths
         assert has_placeholder(text) == bool(paths)
-
-    def test_pills_are_found_inside_of_lists_and_objects(self) -> None:
-        assert find_placeholders({"a": ["{{ x }}", 1, None], "b": {"c": PILL}}) == ("x", "address")
 
     @pytest.mark.parametrize(
         ("value", "resolved"),
@@ -309,13 +298,6 @@ class TestSummary:
     ) -> None:
         assert summarise(diagram(*nodes, edges=edges)) == summary
 
-    def test_a_chain_of_ones_own_goes_by_its_literal(self) -> None:
-        registry = Registry({"myChain": {"role": "parachain", "symbol": "MY", "decimals": 10}})
-        found = diagram(("chain", {"chain": "MYCHAIN"}), ("chain", {"chain": "MyOther"}))
-
-        assert summarise(found, registry) == "myChain > MyOther"
-        assert chains_of(found, registry) == {"myChain", "myother"}
-
     def test_the_chains_of_a_diagram_are_those_of_any_node(self) -> None:
         found = diagram(
             ("chain", {"chain": "PolkaDot"}),
@@ -445,38 +427,8 @@ class TestTransfersOfTheOriginalApi:
     ) -> None:
         assert refusal(app, self.form(source, destination, asset, "20")) == sentence
 
-    def test_with_a_symbol_of_its_own_the_target_is_what_it_says(self, app: Application) -> None:
-        kind, form = self.form("hydraDx", "assetHub", 10, "20")
-        form["actionData"]["target"]["symbol"] = "BEAST"
-
-        assert "source asset 10 and target asset 10 are not the same asset" in refusal(
-            app, (kind, form)
-        )
-
 
 class TestTransfer:
-    def test_a_draft_has_the_transaction_and_what_it_is_about(self, app: Application) -> None:
-        drafted = draft(app, ("action", transfer_form()))
-
-        call = drafted.transaction.call
-        assert (call.pallet, call.method) == ("XcmPallet", "limited_teleport_assets")
-        assert drafted.transaction.call_data.hex() == (
-            "630905000100a10f0500010100" + BOB_HEX[2:] + "05040000000700d6117e030000000000"
-        )
-        assert (drafted.transaction.spec_version, drafted.transaction.offline) == (2000000, True)
-        assert (drafted.node, drafted.txtype, drafted.summary) == (
-            "a",
-            "xTransfer",
-            "polkadot > xTransfer > assetHub",
-        )
-        assert (drafted.asset, drafted.amount, drafted.raw_amount) == ("0", "1.5", 15000000000)
-
-    @pytest.mark.parametrize("amount", ["1.50", 1.5, "1.5", "15e-1"])
-    def test_the_amount_is_whole_tokens_as_text(self, app: Application, amount: Any) -> None:
-        drafted = draft(app, ("action", transfer_form(source_amount=amount)))
-
-        assert (drafted.amount, drafted.raw_amount) == ("1.5", 15000000000)
-
     @pytest.mark.parametrize("target", [None, "", "DOT", "native", "1000", 1000])
     def test_a_target_asset_that_is_missing_means_the_same(
         self, app: Application, target: Any
@@ -539,13 +491,6 @@ class TestTransfer:
         )
 
         assert refusal(app, ("action", form)) == says("source.amount", "1.5", "4242424")
-
-    def test_the_reserve_is_guarded_in_diagrams_too(self, app: Application) -> None:
-        form = transfer_form(
-            source_chain="hydraDx", source_assetId="0", source_symbol="HDX", target_assetId=None
-        )
-
-        assert "HDX" in refusal(app, ("action", form))
 
     def test_a_chain_without_a_runtime_table_is_unreachable(self, app: Application) -> None:
         form = transfer_form(
@@ -641,15 +586,6 @@ class TestSwap:
             "2",
         )
 
-    def test_a_route_goes_through_the_router(self, app: Application) -> None:
-        drafted = draft(
-            app,
-            ("action", self.form(minAmountOut=123, route="5>omnipool>102>stableswap:102>10>xyk>0")),
-        )
-
-        call = drafted.transaction.call
-        assert (call.pallet, call.method, call.args["min_amount_out"]) == ("Router", "sell", 123)
-
     def test_without_a_minimum_the_chain_has_to_be_asked(self, tmp_path: Path) -> None:
         app = application(
             tmp_path, offline=False, chains={"hydraDx": {"endpoints": ["ws://127.0.0.1:9/"]}}
@@ -698,29 +634,6 @@ class TestSwap:
 
 
 class TestRemark:
-    @pytest.mark.parametrize(
-        ("data", "method"),
-        [
-            ({}, "remark_with_event"),
-            ({"plain": False}, "remark_with_event"),
-            ({"plain": True}, "remark"),
-        ],
-    )
-    def test_the_text_is_recorded(
-        self, app: Application, data: dict[str, Any], method: str
-    ) -> None:
-        form = {
-            "action": "Remark",
-            "actionData": {"source": {"chain": "polkadot", "target": "hé"}, **data},
-        }
-
-        drafted = draft(app, ("action", form))
-
-        call = drafted.transaction.call
-        assert (call.pallet, call.method, call.args["remark"]) == ("System", method, "hé".encode())
-        assert (drafted.txtype, drafted.summary) == ("Remark", "polkadot > Remark > polkadot")
-        assert (drafted.asset, drafted.amount, drafted.raw_amount) == ("", "0", 0)
-
     @pytest.mark.parametrize(
         ("data", "sentence"),
         [
@@ -823,40 +736,8 @@ class TestChainTx:
 
         assert drafted.transaction.call_data.hex() == f"0a0300{BOB_HEX[2:]}07341cdcdf02"
 
-    def test_parts_without_a_value_may_be_empty(self, app: Application) -> None:
-        """The editor writes an empty object where a type has no parts."""
-        form = {
-            "selectedChain": "polkadot",
-            "selectedPallet": "XcmPallet",
-            "selectedMethod": {"name": "force_suspension"},
-            "params": {"{polkadot}_{XcmPallet}_{force_suspension}": {"suspended": "true"}},
-        }
-
-        assert draft(app, ("chainTx", form)).transaction.call.args == {"suspended": True}
-
-    def test_a_call_that_the_runtime_has_not_is_refused(self, app: Application) -> None:
-        assert "nonesuch" in refusal(app, ("chainTx", {**self.FORM, "selectedMethod": "nonesuch"}))
-
 
 class TestOtherSteps:
-    def test_a_query_is_read(self, app: Application) -> None:
-        block = "0x" + "AB" * 32
-        form = {
-            "selectedChain": "Polkadot",
-            "selectedPallet": "System",
-            "selectedMethod": {"name": "Account", "docs": "…"},
-            "methodInput": BOB + "\u200b",
-            "blockHash": block,
-        }
-
-        assert read_query(app, node("chainQuery", form)) == Query(
-            chain=app.registry.find("polkadot"),
-            pallet_name="System",
-            method_name="Account",
-            params=(BOB,),
-            block=block.lower(),
-        )
-
     @pytest.mark.parametrize(
         ("changes", "sentence"),
         [
@@ -888,39 +769,6 @@ class TestOtherSteps:
         [problem] = finish(find_problems(app, diagram(("chainQuery", {**form, **changes}))))
 
         assert problem.sentence == sentence
-
-    @pytest.mark.parametrize(
-        ("params", "text"),
-        [
-            ([], ""),
-            (["5Abc"], "5Abc"),
-            (["[x"], '["[x"]'),
-            ([""], '[""]'),
-            ([7], "[7]"),
-            (["a", 2, None], '["a", 2, null]'),
-            ([["a"]], '[["a"]]'),
-        ],
-    )
-    def test_parameters_are_one_text_in_the_form(self, params: list[Any], text: str) -> None:
-        assert write_params(params) == text
-        assert parse_params(text) == tuple(params)
-
-    def test_a_web_request_is_read(self) -> None:
-        form = {
-            "url": "https://example.org:8443/a?b=c",
-            "method": "post",
-            "headers": [{"key": "Accept", "value": "*/*"}, {"key": "", "value": ""}],
-            "requestContent": "{}",
-            "contentType": "application/json",
-        }
-
-        assert read_request(node("http", form)) == WebRequest(
-            method="POST",
-            url="https://example.org:8443/a?b=c",
-            headers=(("Accept", "*/*"),),
-            body="{}",
-            content_type="application/json",
-        )
 
     @pytest.mark.parametrize(
         ("form", "sentence"),
@@ -980,9 +828,6 @@ class TestOtherSteps:
 
         assert problem.sentence == sentence
 
-    def test_a_webhook_is_read(self) -> None:
-        assert read_webhook(node("webhook", {"webhookName": "x", "uuid": UUID.upper()})) == UUID
-
     @pytest.mark.parametrize(
         ("form", "sentence"),
         [
@@ -997,13 +842,6 @@ class TestOtherSteps:
         [problem] = finish(find_problems(app, diagram(("webhook", form))))
 
         assert problem.sentence == sentence
-
-    def test_a_delay_is_read(self) -> None:
-        assert [read_delay(node("delay", {"seconds": s})) for s in (60, "0.5", 86400)] == [
-            Decimal(60),
-            Decimal("0.5"),
-            Decimal(86400),
-        ]
 
     @pytest.mark.parametrize(
         ("seconds", "sentence"),
@@ -1028,11 +866,6 @@ class TestScenario:
 
         assert draft(app, *nodes, edges="ac cb").txtype == "xTransfer"
         assert draft(app, *nodes, edges="ab bc").txtype == "ChainTx"
-
-    def test_which_of_several_steps_cannot_be_drafted_is_said(self, app: Application) -> None:
-        nodes = [("action", transfer_form(source_amount="x")), ("action", transfer_form())]
-
-        assert refusal(app, *nodes).startswith("node 'a': source.amount 'x' is not a number")
 
     @pytest.mark.parametrize(
         "nodes",
@@ -1085,23 +918,6 @@ class TestScenario:
 
 
 class TestCreated:
-    def test_a_created_transfer_drafts_what_was_asked_for(self, app: Application) -> None:
-        document = draw_single(
-            app,
-            "xTransfer",
-            source_chain="assethub",
-            dest_chain="hydration",
-            destination_address=BOB_HEX,
-            amount=20,
-            assetid=1337,
-            builder=canvas(),
-        )
-
-        drafted = finish(draft_first(app, read_diagram(unpack(pack(document)))))
-
-        assert summarise(read_diagram(document)) == "assetHub > xTransfer > hydraDx"
-        assert (drafted.asset, drafted.amount, drafted.raw_amount) == ("1337", "20", 20000000)
-
     def test_a_created_native_transfer_of_an_asset_hub_is_written_as_the_editor_does(
         self, app: Application
     ) -> None:
@@ -1138,62 +954,6 @@ class TestCreated:
         assert data["route"] == [{"pool": "Omnipool", "asset_in": 5, "asset_out": 10}]
         assert "slippage" not in data
         assert finish(draft_first(app, read_diagram(document))).transaction.call.method == "sell"
-
-    def test_a_created_remark_drafts(self, app: Application) -> None:
-        document = draw_single(
-            app, "Remark", chain="kusama", text="hi", plain=True, builder=canvas()
-        )
-
-        drafted = finish(draft_first(app, read_diagram(document)))
-
-        assert (drafted.source_chain, drafted.transaction.call.method) == ("kusama", "remark")
-
-    def test_a_created_query_is_asked_as_it_was_given(self, app: Application) -> None:
-        document = draw_single(
-            app,
-            "chainQuery",
-            chain="polkadot",
-            pallet_name="system",
-            method_name="account",
-            params=(BOB,),
-            block="",
-            builder=canvas(),
-        )
-        diagram = read_diagram(document)
-
-        assert summarise(diagram) == "query(polkadot)"
-        assert read_query(app, diagram.nodes[0]).params == (BOB,)
-
-    def test_the_field_that_cannot_be_used_is_named_as_the_interface_does(
-        self, app: Application
-    ) -> None:
-        with pytest.raises(InvalidRequest) as refused:
-            draw_single(
-                app,
-                "xTransfer",
-                source_chain="polkadot",
-                dest_chain="assetHub",
-                destination_address="5Abc",
-                amount="1",
-                assetid=0,
-            )
-
-        assert str(refused.value).startswith("destination_address '5Abc' ")
-
-    def test_node_ids_are_made_without_a_source_too(self, app: Application) -> None:
-        # Of many diagrams, two would have the same id by chance now and then.
-        ids = {
-            node["id"]
-            for _ in range(2)
-            for node in draw_single(app, "Remark", chain="polkadot", text="x")["nodes"]
-        }
-
-        assert len(ids) == 4
-
-
-def test_every_kind_of_step_has_its_module_and_its_flow_keys() -> None:
-    assert [step.name for step in all_steps()] == list(STEPS)
-    assert [step.name for step in all_steps() if step.flow is None] == ["chain"]
 
 
 def test_drafting_is_reached_without_loading_what_it_does_not_need() -> None:

@@ -6,22 +6,19 @@ from asyncio import gather
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 
 from scenarioctl.errors import Conflict, InvalidRequest
-from scenarioctl.model.named_addresses import NamedAddress, appearance, read_name
+from scenarioctl.model.named_addresses import NamedAddress, read_name
 from scenarioctl.model.request_fields import account_fields
 from scenarioctl.operations import find_handler
 from scenarioctl.server.endpoints import ENDPOINTS
-from scenarioctl.stores import addresses
 from scenarioctl.stores.store import Store
 from tests.conftest import Run
 from tests.messages import raises, says
 from tests.runner import finish as run
 from tests.runtimes import BOB, BOB_ADDRESS
-from tests.serving import Serving
 from tests.test_addresses import KNOWN
 from tests.test_stores import NOW, STORES, Clock, opened
 
@@ -98,13 +95,6 @@ class TestEveryStore:
 
         assert sum(each is None for each in run(race())) == len(run(store.addresses().list())) == 1
 
-    def test_a_full_book_takes_no_more(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(addresses, "MOST", 1)
-        run(store.addresses().put(ENTRY))
-
-        with raises(Conflict, says("1 names")):
-            run(store.addresses().put(OTHER))
-
 
 @pytest.mark.parametrize(
     "name",
@@ -127,29 +117,8 @@ def test_a_name_that_could_deceive_is_refused(name: str) -> None:
         read_name(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Bob",
-        "Kalte Börse 2",
-        "金庫",
-        "🙂",
-        "x" * 29,
-        "Cold wallet of the second office, ".strip(", "),
-    ],
-)
-def test_names_are_what_people_write(name: str) -> None:
-    assert read_name(f" {name} ") == name
-
-
 def test_composed_and_decomposed_letters_are_one_name() -> None:
     assert read_name("Bo\u0308rse") == "B\u00f6rse"
-
-
-def test_names_that_nobody_confuses_differ() -> None:
-    names = ["Bob", "Alice", "Treasury", "Validator 2", "Validator 3", "🙂", "🙃", "金庫", "銀行"]
-
-    assert len(set(map(appearance, names))) == len(names)
 
 
 class TestCommands:
@@ -183,48 +152,12 @@ class TestCommands:
         assert named.out == plain.out
         assert named.err == f"Bob is {KNOWN[2]} in the address book.\n{plain.err}"
 
-    def test_a_scenario_keeps_the_address(self, scenarioctl: Run) -> None:
-        create = ("create", "transfer", *TRANSFER[2:])
-        id = scenarioctl("--offline", *create, "--to-address", "Bob").out.strip()
-        scenarioctl("address", "remove", "Bob")
-        scenarioctl("address", "add", "Bob", ALICE)
-
-        flow = scenarioctl("scenario", "export", id, "--as", "flow").out
-        assert KNOWN[2] in flow
-        assert "Bob" not in flow
-
-    def test_an_address_of_old_lines_is_shown(self, scenarioctl: Run) -> None:
-        assert (
-            scenarioctl("address", KNOWN[2]).out == scenarioctl("address", "show", "Bob").out != ""
-        )
-
     def test_a_mistyped_name_is_no_name(self, scenarioctl: Run) -> None:
         ended = scenarioctl("--offline", *TRANSFER, "--to-address", "Bobb")
         other = scenarioctl("address", "remove", "Bobb")
 
         assert (ended.code, ended.err) == (2, says("Bobb", "did you mean Bob?"))
         assert (other.code, other.err) == (3, says("Bobb", "did you mean Bob?"))
-
-    def test_it_says_that_nobody_has_the_key_of_an_account(self, scenarioctl: Run) -> None:
-        pallet = "0x" + (b"modlpy/trsry".ljust(32, b"\0")).hex()
-
-        ended = scenarioctl("address", "add", "Treasury", pallet)
-
-        assert (ended.code, ended.err) == (0, says("Nobody can sign"))
-
-
-def test_over_http_a_name_stands_for_its_address_and_a_header_says_so(tmp_path: Path) -> None:
-    with Serving(tmp_path) as serving:
-        added = serving.post(
-            "/api/address/add", {"name": "Bob", "address": BOB_ADDRESS, "watch": True}
-        )
-        shown = serving.get("/api/address?address=Bob")
-
-        assert added.json()["account"] == shown.json()["account"] == "0x" + BOB.hex()
-        assert f"Bob is {BOB_ADDRESS}" in unquote(shown.headers["scenarioctl-notes"])
-        removed = serving.post("/api/address/remove", {"name": "Bob"})
-        assert removed.json() == {"success": True, "result": "Removed Bob"}
-        assert serving.get("/api/addresses").json() == {"addresses": []}
 
 
 def test_every_account_that_a_request_names_may_be_a_name() -> None:

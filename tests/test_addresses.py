@@ -122,15 +122,6 @@ def test_a_wrong_address_is_told_what_is_wrong_with_it(value: object, sentence: 
     assert str(refused.value) == sentence
 
 
-def test_an_ecdsa_key_in_ss58_is_refused() -> None:
-    key = format_account(b"\x02" + b"\x11" * 32, 42)
-
-    with pytest.raises(InvalidRequest) as refused:
-        parse_account(key, field="to")
-
-    assert str(refused.value) == says("to", key, "SS58", "33")
-
-
 def test_contracts_have_addresses_of_two_kinds() -> None:
     assert parse_contract_address("0x" + "1a" * 20, field="address", evm=True) == b"\x1a" * 20
     assert parse_contract_address(BOB_ADDRESS, field="address", evm=False) == BOB
@@ -138,11 +129,6 @@ def test_contracts_have_addresses_of_two_kinds() -> None:
         parse_contract_address(BOB_ADDRESS, field="address", evm=True)
 
     assert str(refused.value) == says("address", BOB_ADDRESS)
-
-
-def test_a_prefix_that_ss58_cannot_write_is_a_bug() -> None:
-    with pytest.raises(ValueError, match="SS58 prefix 16384 is not below 16384"):
-        format_account(BOB, 16384)
 
 
 #: The examples of EIP-55.
@@ -168,18 +154,6 @@ def test_an_account_of_20_bytes_is_shown_with_its_checksum(address: str) -> None
         "0X" + address[2:].lower(),
     ):
         assert ACCOUNT_KEY_20.parse(written, field="to") == account
-
-
-@pytest.mark.parametrize("address", CHECKSUMMED[2:])
-def test_a_letter_in_the_wrong_case_is_a_wrong_checksum(address: str) -> None:
-    letters = [place for place, digit in enumerate(address) if place > 1 and digit.isalpha()]
-    for place in letters:
-        mistyped = address[:place] + address[place].swapcase() + address[place + 1 :]
-
-        with pytest.raises(InvalidRequest) as refused:
-            ACCOUNT_KEY_20.parse(mistyped, field="to")
-
-    assert str(refused.value) == says("to", mistyped, "checksum")
 
 
 @pytest.mark.parametrize(

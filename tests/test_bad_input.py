@@ -481,12 +481,6 @@ def test_bad_input_is_refused_in_one_sentence(
     assert (content(tmp_path), count_stored()) == before
 
 
-def test_no_two_cases_share_a_name() -> None:
-    names = [row.id for row in TABLE]
-
-    assert len(names) == len(set(names)) > 300
-
-
 #: Commands to a terminal: colours, its title, eight-bit escapes, letters that turn the line around.
 NAUGHTY = "a\x1b[31m\x1b]0;x\x07\x9b2J\u202e\tb\nc"
 
@@ -665,34 +659,6 @@ def test_a_store_that_cannot_be_written_says_so(scenarioctl: Run) -> None:
 def random_text(length: int) -> str:
     """Return text that does not compress."""
     return "".join(random.Random(7).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=length))
-
-
-def test_what_cannot_run_is_imported_and_listed_by_show(scenarioctl: Run, tmp_path: Path) -> None:
-    path = tmp_path / "it.json"
-    path.write_text(
-        diagram(
-            {"id": "a", "type": "teleporter"},
-            remark_node("b", text=""),
-            remark_node("c"),
-            remark_node("c"),
-            edges=[("b", "c"), ("c", "b"), ("c", "ghost")],
-        )
-    )
-
-    scenario_id = scenarioctl("scenario", "import", str(path)).out.strip()
-    shown = json.loads(scenarioctl("scenario", "show", scenario_id, "--json").out)
-
-    assert shown["problems"] == [
-        {"node": "c", "problem": "the id 'c' is used by more than one node"},
-        {"node": "", "problem": "the edge from 'c' to 'ghost' leads to a missing node: 'ghost'"},
-        {"node": "b", "problem": "the edges form a cycle: 'b' > 'c' > 'b'"},
-        {
-            "node": "a",
-            "problem": "unknown node type 'teleporter', skipped in runs; expected one of: "
-            "chain, payout, chainQuery, chainTx, condition, http, webhook, delay, action",
-        },
-        {"node": "b", "problem": "the Remark has no text, expected it in actionData.source.target"},
-    ]
 
 
 NASTY = (

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import CHAINS
 from scenarioctl.runtime.table import RuntimeTable
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import says
 from tests.network import HEAD, FakeNetwork
 from tests.node import Refusal
-from tests.serving import Serving
 
 WHO = bytes.fromhex(BOB_HEX[2:])
 DOT = 10**10
@@ -316,13 +314,6 @@ def test_every_chain_is_read_in_few_requests_at_one_block(ask: Ask) -> None:
     assert asked == ["state_queryStorageAt"] * 2
 
 
-def test_zero_shows_every_known_asset(ask: Ask) -> None:
-    rows = ask.answer("assetHub", "--zero")["balances"]
-
-    assert len(rows) > 500
-    assert {row["free"]["value"] for row in rows} == {"0"}
-
-
 def test_a_node_that_allows_only_plain_requests_is_asked_with_those(ask: Ask) -> None:
     relay = ask.network.chains["polkadot"]
     relay.store("System", "Account", WHO, value=account(3 * DOT))
@@ -360,15 +351,6 @@ def test_a_chain_that_cannot_be_read_is_said_so_and_is_not_zero(ask: Ask, scenar
     assert ended.out.splitlines()[1].startswith("assetHub\t-\tunknown\tunknown\tunknown\tunknown\t")
 
 
-def test_where_no_chain_can_be_read_that_is_the_error(ask: Ask, scenarioctl: Run) -> None:
-    ask.network.cut("assetHub")
-
-    one = scenarioctl("--config", str(ask.network.config), "balance", BOB, "assetHub")
-
-    assert (one.out, one.code) == ("", 5)
-    assert "127.0.0.1:1" in one.err
-
-
 def test_without_chains_all_but_the_built_in_test_networks_are_asked(
     scenarioctl: Run, network: FakeNetwork
 ) -> None:
@@ -396,19 +378,3 @@ def test_without_chains_all_but_the_built_in_test_networks_are_asked(
         *SYSTEM_CHAINS,
         "mine",
     ]
-
-
-def test_the_same_is_answered_over_http(ask: Ask, scenarioctl: Run, tmp_path: Path) -> None:
-    ask.network.chains["polkadot"].store("System", "Account", WHO, value=account(3 * DOT))
-    chains = {name: {"endpoints": [chain.node.url]} for name, chain in ask.network.chains.items()}
-    (tmp_path / "served").mkdir()
-    with Serving(tmp_path / "served", offline=False, chains=chains) as serving:
-        kusama = format_account(WHO, 2)
-        reply = serving.get(f"/api/balances?address={kusama}&chains=polkadot&chains=assetHub")
-        url = f"http://127.0.0.1:{serving.api}"
-        remote = scenarioctl("--url", url, "balance", kusama, "polkadot", "assetHub", "--json")
-    with Serving(tmp_path / "served") as serving:
-        offline = serving.get(f"/api/balances?address={BOB}")
-
-    assert reply.json() == json.loads(remote.out) == ask.answer("polkadot", "assetHub")
-    assert (offline.status, offline.json()["code"]) == (503, "chain_unreachable")

@@ -34,8 +34,6 @@ from tests.test_parity import commands
 
 PROGRAM = str(Path(sys.executable).parent / "scenarioctl")
 ID = re.compile(r"[A-Za-z0-9]{9}")
-DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
-
 #: `XcmPallet.limited_teleport_assets` of 1.5 DOT to Bob on Asset Hub, from polkadot 2000000.
 TELEPORT_CALL = f"0x630905000100a10f0500010100{BOB_HEX[2:]}05040000000700d6117e030000000000"
 TELEPORT = "0xf804" + TELEPORT_CALL[2:]
@@ -81,18 +79,6 @@ def created(scenarioctl: Run, *line: str) -> str:
 
 
 # Creating
-
-
-def test_a_query_is_created(scenarioctl: Run) -> None:
-    line = ("create", "query", "--chain", "polkadot", "System", "Account", BOB)
-    scenario_id = created(scenarioctl, *line)
-
-    assert ok(scenarioctl("info", scenario_id)) == "query(polkadot)\n"
-    nodes = json.loads(ok(scenarioctl("scenario", "export", scenario_id, "--as", "json")))["nodes"]
-    assert [node["type"] for node in nodes] == ["chainQuery"]
-    form = nodes[0]["formData"]
-    assert (form["selectedChain"], form["selectedPallet"]) == ("polkadot", "System")
-    assert (form["selectedMethod"]["name"], form["methodInput"]) == ("Account", BOB)
 
 
 FLOW = {
@@ -288,24 +274,6 @@ DECODED_REMARK = {
 }
 
 
-@pytest.mark.parametrize("form", ["call", "extrinsic"])
-@pytest.mark.parametrize("through", ["the line", "stdin"])
-def test_a_transaction_is_decoded(
-    scenarioctl: Run, tmp_path: Path, form: str, through: str
-) -> None:
-    data = REMARK_CALL if form == "call" else f"0x2404{REMARK_CALL[2:]}"
-    file = tmp_path / "tx"
-    file.write_text(data + "\n")
-    word = "-" if through == "stdin" else data
-
-    line = ("--offline", "tx", "decode", word, "--chain", "polkadot")
-    answer = json.loads(ok(scenarioctl(*line, stdin=file)))
-
-    assert answer == {"chain": "polkadot", "form": form, **DECODED_REMARK}
-    assert json.loads(ok(scenarioctl(*line, "--json", stdin=file))) == answer
-    assert ok(scenarioctl(*line, "--field", "call_data", stdin=file)) == f"{REMARK_CALL}\n"
-
-
 # The store
 
 
@@ -377,38 +345,6 @@ def test_a_list_is_filtered_sorted_and_paged(scenarioctl: Run) -> None:
     assert pages == [ids[4:2:-1], ids[2:0:-1], ids[:1]]
 
 
-def test_a_page_tells_how_to_go_on(scenarioctl: Run) -> None:
-    ids = fill(scenarioctl)
-
-    first = scenarioctl("scenario", "list", "--limit", "3")
-    cursor = first.err.split()[-1]
-    second = scenarioctl("scenario", "list", "--limit", "3", "--after", cursor)
-
-    assert [row[0] for row in rows(first.out)] == ids[:1:-1]
-    assert first.err == says("5", "--after", cursor=cursor)
-    assert [row[0] for row in rows(ok(second))] == ids[1::-1]
-
-
-def test_a_list_in_json(scenarioctl: Run) -> None:
-    scenario_id = created(scenarioctl, *CREATE)
-
-    answer = json.loads(ok(scenarioctl("scenario", "list", "--json")))
-
-    (row,) = answer["scenarios"]
-    assert DATE.fullmatch(row.pop("created"))
-    assert row.pop("size") > 100
-    assert row == {
-        "id": scenario_id,
-        "title": "1.5 DOT · Polkadot → Asset Hub",
-        "receiver": "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
-        "last_run": None,
-        "sent": None,
-        "summary": "polkadot > xTransfer > assetHub",
-        "chains": ["assetHub", "polkadot"],
-    }
-    assert (answer["total"], answer["next"]) == (1, None)
-
-
 def test_a_swap_that_needs_a_quote_has_a_problem_only_where_no_chain_may_be_asked(
     scenarioctl: Run, tmp_path: Path
 ) -> None:
@@ -474,42 +410,7 @@ def test_a_diagram_is_imported_and_exported_as_it_was(
     assert ok(scenarioctl("info", scenario_id)) == "kusama\n"
 
 
-def test_importing_answers_in_json_when_asked(scenarioctl: Run) -> None:
-    answer = json.loads(ok(scenarioctl("scenario", "import", SHARE, "--json")))
-
-    assert ID.fullmatch(answer["id"])
-    assert answer == {"success": True, "shortUrl": answer["id"], "id": answer["id"]}
-
-
 # What the machine knows
-
-
-def test_a_contract_is_described(scenarioctl: Run, tmp_path: Path) -> None:
-    path = DATA / "contracts" / "counter-v3.json"
-    line = ("--offline", "contract", "info", "--abi", str(path), BOB)
-
-    answer = json.loads(ok(scenarioctl(*line)))
-
-    assert answer == {
-        "sucess": True,
-        "description": [
-            {
-                "function_name": "add",
-                "selector": "0x00000010",
-                "mutates": True,
-                "args": ["by: i32"],
-            },
-            {
-                "function_name": "reward",
-                "selector": "0x00000011",
-                "mutates": True,
-                "args": ["value: Balance", "shares: Vec<(i32, Balance)>"],
-            },
-        ],
-        "onchain": None,
-    }
-    assert json.loads(ok(scenarioctl(*line, "--json"))) == answer
-    assert json.loads(ok(scenarioctl(*line[:4], "-", *line[5:], stdin=path))) == answer
 
 
 def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
@@ -596,24 +497,6 @@ def without_colours(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def test_what_is_built_is_read_before_its_bytes(tmp_path: Path) -> None:
-    on_a_terminal(tmp_path, "--offline", *CREATE, "--name", "rent")
-    line = ("--offline", "scenario", "build", "rent")
-
-    drawn, _, code = on_a_terminal(tmp_path, *line, both=True)
-    piped = subprocess.run(
-        [PROGRAM, *line], capture_output=True, text=True, env=environment(tmp_path)
-    )
-
-    *told, last = drawn.splitlines()
-    assert (code, last) == (0, TELEPORT)
-    assert (
-        told[-2] == f"What it does: teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}"
-    )
-    assert "--check --sender" in told[-1]
-    assert (piped.stdout, piped.stderr) == (f"{TELEPORT}\n", f"{told[-2]}\n")
-
-
 @pytest.mark.parametrize(
     ("line", "drawn"),
     [
@@ -650,19 +533,6 @@ def test_on_a_terminal_answers_are_drawn(
     assert "\x1b[1m" in shown
     assert plain == drawn.replace("{id}", scenario_id)
     assert (said, code) == ("", 0)
-
-
-def test_on_a_terminal_json_and_errors_are_the_same(tmp_path: Path) -> None:
-    assert on_a_terminal(tmp_path, "scenario", "list", "--json") == (
-        '{"scenarios": [], "total": 0, "next": null}\n',
-        "",
-        0,
-    )
-    assert on_a_terminal(tmp_path, "info", "abcdefghi") == (
-        "",
-        says("scenario", "abcdefghi").printed,
-        3,
-    )
 
 
 @pytest.mark.parametrize("line", ["chain list", "--help", "info abcdefghi --json"])
@@ -834,19 +704,3 @@ def test_choices_are_those_of_the_operation(
     )
 
     assert sorted(offered) == sorted(map(str, values))
-
-
-def test_choices_are_those_that_the_help_names() -> None:
-    """A value that was added to one and not to the other is noticed."""
-    offered, unexplained = 0, []
-    for name, command in commands().items():
-        for each in command.params:
-            if isinstance(each, OneOption):
-                words = re.findall(r"[\w-]+", each.help or "")
-                offered += len(each.choices)
-                unexplained += [
-                    f"{name} {each.opts[0]} {value}" for value in each.choices if value not in words
-                ]
-
-    assert offered > 30
-    assert unexplained == []

@@ -4,8 +4,6 @@ it."""
 import os
 import subprocess
 import sys
-from asyncio import run
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,13 +11,9 @@ from click.shell_completion import BashComplete, CompletionItem
 
 from scenarioctl.cli import about
 from scenarioctl.cli.about import SHELLS
-from scenarioctl.cli.completions import MOST, find_ids
 from scenarioctl.cli.main import cli
-from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import ROOT, Run
-from tests.messages import says
 from tests.test_cli import CREATE, CREATE_REMARK, ok
-from tests.test_stores import FIRST
 
 
 def tab(line: str) -> list[CompletionItem]:
@@ -63,44 +57,6 @@ def test_scenarios_are_offered_with_their_summary_the_newest_first(
     assert values(line + remark[:5]) == [remark]
 
 
-def test_names_and_the_newest_scenario_are_offered(scenarioctl: Run) -> None:
-    id = ok(scenarioctl(*CREATE_REMARK)).strip()
-    ok(scenarioctl("scenario", "rename", id, "Monthly rent"))
-    ok(scenarioctl("job", "start", id, "-q", "--field", "id"))
-
-    for line, state in (("info ", ""), ("job status ", "running, ")):
-        assert [(each.value, each.help) for each in tab(f"{line}")] == [
-            (id, f"{state}Monthly rent")
-        ]
-        # No other id begins with all of it.
-        assert [(each.value, each.help) for each in tab(f"{line}Monthly")] == [
-            ("Monthly rent", f"{state}{id}, polkadot > Remark")
-        ]
-        assert values(f"{line}@l") == ["@last"]
-
-
-@pytest.mark.parametrize("command", ["stop", "status", "logs", "mempool"])
-def test_jobs_are_offered_with_their_state(scenarioctl: Run, command: str) -> None:
-    ok(scenarioctl(*CREATE))
-    remark = ok(scenarioctl(*CREATE_REMARK)).strip()
-    ok(scenarioctl("job", "start", remark, "-q", "--field", "id"))
-
-    assert [(each.value, each.help) for each in tab(f"job {command} ")] == [
-        (remark, "running, polkadot > Remark")
-    ]
-
-
-def test_the_store_of_the_line_is_asked(scenarioctl: Run, tmp_path: Path) -> None:
-    other = str(tmp_path / "other.db")
-    id = ok(scenarioctl("--store", other, *CREATE_REMARK)).strip()
-
-    assert values("info ") == []
-    assert values(f"--store {other} info ") == [id]
-    assert values(f"info --store {other} ") == [id]
-    assert values(f"--url http://127.0.0.1:1 --store {other} info ") == []
-    assert values("--store postgresql://127.0.0.1:1/x info ") == []
-
-
 def test_a_store_that_cannot_be_read_offers_nothing_and_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("this is not a database")
     (tmp_path / "c.toml").write_text("store = 7")
@@ -111,26 +67,6 @@ def test_a_store_that_cannot_be_read_offers_nothing_and_stays_as_it_is(tmp_path:
     assert values(f"--config {tmp_path}/c.toml info ") == []
     assert sorted(each.name for each in tmp_path.iterdir()) == ["c.toml", "text"]
     assert (tmp_path / "text").read_text() == "this is not a database"
-
-
-def test_as_many_are_offered_as_anybody_reads(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    store = SqliteStore(path)
-    run(
-        store.put_scenarios(
-            replace(FIRST, id=f"id{n:07}", created=n, summary="a", name="") for n in range(MOST + 5)
-        )
-    )
-    run(store.close())
-
-    assert len(find_ids(path, "")) == MOST
-    assert find_ids(path, "id")[0] == (f"id{MOST + 4:07}", "a")
-    assert [id for id, _ in find_ids(path, "id000010")] == [
-        f"id000010{digit}" for digit in range(4, -1, -1)
-    ]
-    assert find_ids(path, "ID") == []
-    assert find_ids(path, "Mon") == []
-    assert find_ids(path, "%") == []
 
 
 # Chains, assets, pallets
@@ -181,26 +117,6 @@ def test_values_are_offered_by_the_words_before_them(line: str, offered: list[st
 # Fields
 
 
-@pytest.mark.parametrize(
-    ("line", "some", "none"),
-    [
-        ("scenario show ID --field ", {"id", "nodes.*.type", "problems"}, {"result"}),
-        ("create swap --field ", {"swap.scenarioid", "success"}, {"id"}),
-        (
-            "scenario list --field scenarios.*.",
-            {"scenarios.*.id", "scenarios.*.summary"},
-            {"total"},
-        ),
-        ("config path --field ", set(), {"config"}),
-    ],
-)
-def test_paths_into_the_answer_are_offered(line: str, some: set[str], none: set[str]) -> None:
-    found = set(values(line))
-
-    assert some <= found
-    assert not none & found
-
-
 # The scripts
 
 
@@ -248,17 +164,6 @@ def test_without_its_package_bash_loads_the_script_from_bashrc(
 
     assert startup.read_text() == f"# mine\n. {path}\n"
     assert loaded.stdout.splitlines()[-1] == "function"
-
-
-@pytest.mark.parametrize("line", [("show", "tcsh"), ("install", "bsh"), ("install", "")])
-def test_another_shell_is_refused(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, line: tuple[str, str]
-) -> None:
-    monkeypatch.setenv("SHELL", "")
-
-    ended = scenarioctl("completion", *filter(None, line))
-
-    assert (ended.out, ended.err, ended.code) == ("", says("shell", line[1]).printed, 2)
 
 
 def test_fish_finds_what_was_installed(

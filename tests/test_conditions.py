@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.actions.fields import units_of
-from scenarioctl.actions.flow_files import draw_flow, read_flow, write_flow
-from scenarioctl.actions.problems import find_problems
+from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.running import Run
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.conditions import ConditionReader
@@ -195,23 +194,6 @@ def test_what_was_skipped_stays_so_after_a_wait(stage: Stage) -> None:
     assert (run.drafts, run.failure) == ([], "")
 
 
-def test_what_a_condition_found_is_data(stage: Stage) -> None:
-    steps = condition("2 > 1"), condition("{{ condition.met }} = true"), send("2 DOT")
-
-    assert len(stage.run(flow(stage, *steps)).drafts) == 1
-
-
-def test_a_comparison_of_different_kinds_fails_the_run(stage: Stage) -> None:
-    run = stage.run(
-        flow(stage, HOOK, condition("{{ free }} > 5"), send("2 DOT")), (UUID, {"free": "x"})
-    )
-
-    assert run.drafts == []
-    assert run.failure == says(
-        "when", '"x" > 5', "a text", "a number", node=next(iter(run._stopped))
-    )
-
-
 def test_a_condition_that_lacks_the_data_of_a_failed_swap_lets_nothing_through(
     stage: Stage,
 ) -> None:
@@ -263,25 +245,6 @@ def test_a_condition_is_judged_when_the_flow_is_read(
         flow(stage, HOOK, step)
 
     assert str(refused.value) == message
-
-
-def test_a_condition_is_written_as_it_was(stage: Stage) -> None:
-    steps = [
-        {"id": "step0", "type": "webhook", "name": "w", "uuid": UUID},
-        condition("{{ step0.a }}raw < 5 DOT", **DOT),
-        condition(
-            "quote < 5 HDX", **{"else": "end", "chain": "hydraDx", "asset": "HDX", "sell": "2 DOT"}
-        ),
-    ]
-
-    diagram = flow(stage, *steps)
-
-    assert write_flow(stage.app, diagram)["steps"] == steps
-    assert [
-        problem.sentence
-        for problem in finish(find_problems(stage.app, diagram))
-        if problem.is_mistake
-    ] == []
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from scenarioctl.config import (
     secrets_in,
     without_password,
 )
-from scenarioctl.config_file import set_value, template, write_value
+from scenarioctl.config_file import set_value, template
 from scenarioctl.errors import InvalidRequest
 from tests.conftest import Run
 from tests.messages import Says, raises, says
@@ -120,19 +120,6 @@ def test_the_template_sets_nothing_and_names_every_setting() -> None:
         assert f"# {name}" in template()
 
 
-def test_every_setting_of_the_template_can_be_set_as_it_stands_there(tmp_path: Path) -> None:
-    lines = [line.removeprefix("# ") for line in template().splitlines()]
-    given = [
-        line for line in lines if any(line.startswith(f"{setting.name} = ") for setting in SETTINGS)
-    ]
-    config = tmp_path / "config.toml"
-    config.write_text("\n".join(given))
-
-    settings = load_settings({"config": str(config)}, {})
-
-    assert set(settings.origins.values()) == {"config.toml"}
-
-
 def test_every_default_can_be_written_into_the_file() -> None:
     for setting in SETTINGS:
         if setting.default is not None and not setting.sample:
@@ -176,83 +163,6 @@ def test_set_keeps_comments_and_order(tmp_path: Path) -> None:
     )
 
 
-def test_each_key_goes_to_its_place_in_the_template(tmp_path: Path) -> None:
-    """Keys were written under what explains tokens."""
-    config = tmp_path / "config.toml"
-    config.write_text(template())
-
-    for key, value in (
-        ("rate", "50"),
-        ("listen", "127.0.0.1:1"),
-        ("listen", "127.0.0.1:9090, unix:/run/api.sock"),
-        ("offline", "true"),
-        ("chains.rig.para_id", "1000"),
-        ("chains.other.para_id", "1001"),
-        ("chains.rig.symbol", "UNIT"),
-    ):
-        set_value(config, key, value, judge=accept, chain_keys=KEYS)
-    write_value(config, ("tokens", "ops"), {"sha256": "00", "scopes": ["read"]}, judge=accept)
-    set_value(config, "log_level", "debug", judge=accept, chain_keys=KEYS)
-
-    expected = template()
-    for example, lines in (
-        ("# rate = 0\n", "rate = 50\n"),
-        (
-            '# listen = ["127.0.0.1:8080"]\n',
-            'listen = [\n    "127.0.0.1:9090",\n    "unix:/run/api.sock",\n]\n',
-        ),
-        ("# offline = false\n", "offline = true\n"),
-        ('# log_level = "info"\n', 'log_level = "debug"\n'),
-        (
-            '# [[chains.rig.assets]]\n# id = "1984"\n# symbol = "USDT"\n# decimals = 6\n',
-            '\n[chains.rig]\npara_id = 1000\nsymbol = "UNIT"\n\n[chains.other]\npara_id = 1001\n',
-        ),
-        (
-            '# [tokens.ops]\n# sha256 = "…"\n# scopes = ["read", "create"]\n',
-            '\n[tokens.ops]\nsha256 = "00"\nscopes = [\n    "read",\n]\n',
-        ),
-    ):
-        assert expected.count(example) == 1
-        expected = expected.replace(example, example + lines)
-    assert config.read_text() == expected
-
-
-def test_a_key_that_has_no_example_goes_behind_the_others_and_above_tables(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    found = []
-    for text in (
-        "",
-        "# mine\n",
-        "rate = 1\n\n# Tables:\n# [tokens.ops]\n",
-        "# mine\n\n# Tables:\n# [tokens.ops]\n",
-        "# Tables:\n# [tokens.ops]\n",
-        'hosts = [\n  "a", # why\n]\n# end\n',
-    ):
-        config.write_text(text)
-        set_value(config, "offline", "true", judge=accept, chain_keys=KEYS)
-        found.append(config.read_text())
-
-    assert found == [
-        "offline = true\n",
-        "# mine\noffline = true\n",
-        "rate = 1\noffline = true\n\n# Tables:\n# [tokens.ops]\n",
-        "# mine\n\noffline = true\n\n# Tables:\n# [tokens.ops]\n",
-        "offline = true\n\n# Tables:\n# [tokens.ops]\n",
-        'hosts = [\n  "a", # why\n]\noffline = true\n\n# end\n',
-    ]
-
-
-def test_set_writes_the_file_anew_where_one_line_would_not_do(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text('chains = {rig = {role = "relay"}}\n')
-
-    set_value(config, "chains.rig.symbol", "KSM", judge=accept, chain_keys=KEYS)
-
-    assert parse_config(config.read_bytes(), config) == {
-        "chains": {"rig": {"role": "relay", "symbol": "KSM"}}
-    }
-
-
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
@@ -288,19 +198,6 @@ def test_set_refuses_and_writes_nothing(
     with raises(InvalidRequest, sentence):
         set_value(config, key, value, judge=accept, chain_keys=KEYS)
     assert not config.exists()
-
-
-def test_what_the_judge_refuses_is_not_written(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text("offline = true\n")
-
-    def refuse(_: object) -> None:
-        raise InvalidRequest("no")
-
-    with pytest.raises(InvalidRequest):
-        set_value(config, "store", "/a.db", judge=refuse, chain_keys=KEYS)
-
-    assert config.read_text() == "offline = true\n"
 
 
 def test_lists_numbers_and_secrets_are_set_and_shown_but_no_secret(
@@ -360,17 +257,6 @@ def test_a_token_is_printed_once_and_kept_as_its_hash(scenarioctl: Run, tmp_path
     assert sha256(token.encode()).hexdigest() not in shown.out
 
 
-def test_a_token_is_good_for_reading_unless_told_otherwise(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    config = str(tmp_path / "config.toml")
-
-    made = json.loads(scenarioctl("--config", config, "--json", "config", "token", "phone").out)
-
-    assert sorted(made) == ["config", "name", "scopes", "token"]
-    assert (made["config"], made["name"], made["scopes"]) == (config, "phone", ["read"])
-
-
 def test_a_token_is_removed_and_nothing_beside_it(scenarioctl: Run, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     scenarioctl("--config", str(config), "config", "token", "ops")
@@ -409,17 +295,6 @@ def test_a_tokens_name_and_scopes_are_judged(scenarioctl: Run, tmp_path: Path) -
     )
 
 
-def test_a_config_written_anew_is_as_readable_as_before(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    set_value(config, "rate", "1", judge=accept, chain_keys=KEYS)
-    first = config.stat().st_mode & 0o777
-    config.chmod(0o644)
-
-    set_value(config, "rate", "2", judge=accept, chain_keys=KEYS)
-
-    assert (first, config.stat().st_mode & 0o777) == (0o600, 0o644)
-
-
 #: Every secret that config.toml can have; docs/security.md names them.
 SECRETS = {
     "token": "sctl_secret",
@@ -444,49 +319,12 @@ def test_a_secret_closes_a_config_that_everybody_could_read_and_says_so(
     assert (again.err, again.code) == ("", 0)
 
 
-def test_a_password_of_a_store_closes_the_config_whatever_is_set(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text('store = "postgresql://me:secret@db.example.org/scenarios"\n')
-    config.chmod(0o664)
-
-    ended = scenarioctl("--config", str(config), "config", "set", "rate", "2")
-
-    assert ended.err == says("store", "mode 600", config=config).within("{}\n")
-    assert config.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_group_that_somebody_let_read_the_config_goes_on_reading_it(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text("")
-    config.chmod(0o640)
-
-    assert set_value(config, "token", "sctl_secret", judge=accept, chain_keys=KEYS) == []
-    assert config.stat().st_mode & 0o777 == 0o640
-
-
 def test_the_list_of_secrets_has_every_setting_that_is_not_shown() -> None:
     hidden = {each.name for each in fields(Settings) if each.metadata and not each.repr}
 
     assert hidden == {*SECRETS, "store", "store_listen"}
     assert set(secrets_in(dict.fromkeys(hidden, "postgresql://me:secret@db/scenarios"))) == hidden
     assert secrets_in({"store": "/scenarios.db", "store_listen": "", "token": ""}) == []
-
-
-def test_a_whole_table_is_written_beside_what_is_there(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text("# mine\nrate = 5 # why\n")
-
-    set_value(
-        config, "chains.rig", "{role = 'relay', symbol = 'UNIT'}", judge=accept, chain_keys=KEYS
-    )
-    write_value(config, ("chains", "rig"), {"role": "relay", "symbol": "KSM"}, judge=accept)
-
-    assert (
-        config.read_text()
-        == '# mine\nrate = 5 # why\n\n[chains.rig]\nrole = "relay"\nsymbol = "KSM"\n'
-    )
 
 
 @pytest.mark.parametrize(

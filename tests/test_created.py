@@ -2,17 +2,15 @@
 scenario."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from scenarioctl.actions.story import NamedChain, Story, tell_scenario
+from scenarioctl.actions.story import tell_scenario
 from scenarioctl.model.diagram import read_diagram
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.drawing import make_app
 from tests.messages import says
-from tests.serving import Serving
 
 TRANSFER = (
     "create",
@@ -29,43 +27,6 @@ TRANSFER = (
 SWAP = ("--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX", "--amount", "2")
 #: An account that nobody is known to hold, with its checksum.
 ON_ETHEREUM = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
-TO_ETHEREUM = f"""
-[[steps]]
-type = "xTransfer"
-source_chain = "assetHub"
-dest_chain = "ethereum"
-assetid = "1/Here"
-amount = "5"
-destination_address = "{ON_ETHEREUM}"
-"""
-FLOW = """
-[[steps]]
-type = "webhook"
-name = "payouts"
-
-[[steps]]
-type = "xTransfer"
-source_chain = "polkadot"
-dest_chain = "polkadot"
-assetid = "DOT"
-amount = "{{ amount }}"
-destination_address = "{{ address }}"
-
-[[steps]]
-type = "delay"
-seconds = 90
-
-[[steps]]
-type = "Remark"
-chain = "polkadot"
-text = "paid"
-"""
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with Serving(tmp_path_factory.mktemp("served"), offline=True) as serving:
-        yield serving
 
 
 @pytest.mark.parametrize(
@@ -160,55 +121,6 @@ def test_creating_says_what_was_understood(
     assert ended.err.splitlines()[0] == f"Created {ended.out.strip()}: {understood}"
 
 
-def test_quiet_does_not_say_it(scenarioctl: Run) -> None:
-    ended = scenarioctl(*TRANSFER, "--destination-address", BOB, "-q")
-
-    assert (ended.err, ended.code) == ("", 0)
-
-
-def test_steps_of_a_flow_are_counted_and_the_first_named(scenarioctl: Run, tmp_path: Path) -> None:
-    file = tmp_path / "flow.toml"
-    file.write_text(FLOW)
-
-    ended = scenarioctl("create", "--file", str(file))
-
-    assert ended.err == (
-        f"Created {ended.out.strip()}: 4 steps: webhook payouts; {{{{ amount }}}} DOT on "
-        "Polkadot; delay 90 s; …\n"
-    )
-
-
-def test_an_imported_diagram_is_described_too(scenarioctl: Run, tmp_path: Path) -> None:
-    scenario = scenarioctl(*TRANSFER, "--destination-address", BOB).out.strip()
-    exported = json.loads(scenarioctl("scenario", "export", scenario, "--as", "json").out)
-    [action] = [node for node in exported["nodes"] if node["type"] == "action"]
-    action["formData"]["actionData"]["target"]["address"] = BOB[:-1] + "4"
-    file = tmp_path / "diagram.json"
-    file.write_text(json.dumps(exported))
-
-    first, second = (
-        scenarioctl("scenario", "import", str(file)),
-        scenarioctl("scenario", "import", str(file)),
-    )
-
-    assert first.err == (
-        f"Created {first.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf4 "
-        "(not a valid address)\n"
-    )
-    assert second.err == says("stored", id=second.out.strip())
-
-
-def test_a_daemon_says_the_same(scenarioctl: Run, served: Serving) -> None:
-    line = (*TRANSFER, "--destination-address", BOB)
-
-    ended = scenarioctl("--url", f"http://127.0.0.1:{served.api}", *line)
-
-    assert ended.err == (
-        f"Created {ended.out.strip()}: 1.5 DOT, Polkadot → Asset Hub, to 14E5nq…NcKVf3 "
-        "(valid address)\n"
-    )
-
-
 def test_a_look_alike_is_marked(tmp_path: Path) -> None:
     app = make_app(tmp_path)
     target = {"chain": "hydraDx", "assetId": None, "address": BOB}
@@ -224,21 +136,6 @@ def test_a_look_alike_is_marked(tmp_path: Path) -> None:
     story = tell_scenario(app, diagram)
 
     assert story.title == says("DOT", "50000534", "Asset Hub", "Hydration")
-
-
-def test_a_title_is_shorter_than_the_sentence() -> None:
-    hub, relay = NamedChain("assetHub_kusama", "Kusama Asset Hub"), NamedChain("kusama", "Kusama")
-    transfer = Story("Transfer", named="1.5 DOT", chains=(hub, relay), receiver=BOB)
-    swap = Story("Swap", named="2 DOT → HDX", chains=(NamedChain("hydraDx", "Hydration"),))
-
-    assert (transfer.title, transfer.announcement) == (
-        "1.5 DOT · Asset Hub → Kusama",
-        "1.5 DOT, Asset Hub → Kusama, to 14E5nq…NcKVf3",
-    )
-    assert (swap.title, swap.announcement) == (
-        "2 DOT → HDX · Hydration",
-        "2 DOT → HDX on Hydration",
-    )
 
 
 @pytest.mark.parametrize(
@@ -293,19 +190,6 @@ def test_a_transfer_whose_cost_only_a_connection_tells_is_kept(
     assert json.loads(shown.out) == []
     pictured = scenarioctl("scenario", "preview", made.out.strip())
     assert pictured.code == 0 and "! " not in pictured.out
-
-
-def test_a_flow_file_may_have_a_transfer_whose_cost_only_a_connection_tells(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    file = tmp_path / "flow.toml"
-    file.write_text(TO_ETHEREUM)
-
-    previewed = scenarioctl("--json", "flow", "preview", str(file))
-    created = scenarioctl("--offline", "create", "--file", str(file))
-
-    assert json.loads(previewed.out)["problems"] == []
-    assert (created.code, len(created.out.split())) == (0, 1), created.err
 
 
 @pytest.mark.parametrize(

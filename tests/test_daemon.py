@@ -3,7 +3,6 @@ logs."""
 
 import contextlib
 import logging
-import multiprocessing
 import os
 import re
 import signal
@@ -14,19 +13,14 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
 from scenarioctl.server import listening
-from scenarioctl.server.daemon import make_room
-from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
-from scenarioctl.server.logs import Journal, Line, is_for_journal
+from scenarioctl.server.logs import Journal, Line
 from scenarioctl.server.systemd import SystemdNotifier
-from tests.conftest import examples
 from tests.daemons import (
     PATIENCE,
     PROGRAM,
@@ -95,20 +89,6 @@ def test_port_0_is_a_free_port_which_is_named() -> None:
     assert (listener.name, listener.is_exposed) == (f"http://127.0.0.1:{port}", False)
 
 
-def test_localhost_is_the_same_port_on_each_of_its_addresses() -> None:
-    listeners = open_listeners(("localhost:0",), field="listen")
-
-    ports = {listener.socket.getsockname()[1] for listener in listeners}
-    for listener in listeners:
-        listener.close()
-
-    assert len(ports) == 1
-    assert {listener.name.rpartition(":")[0] for listener in listeners} <= {
-        "http://127.0.0.1",
-        "http://[::1]",
-    }
-
-
 def test_an_address_of_every_network_is_exposed() -> None:
     (listener,) = open_listeners(("0.0.0.0:0",), field="listen")
     listener.close()
@@ -134,10 +114,6 @@ def test_a_port_that_is_taken_is_a_conflict_and_nothing_stays_open() -> None:
         later.bind(("127.0.0.1", port))
 
     assert str(refused.value) == says("listen", address=taken)
-
-
-def test_an_address_of_another_machine_is_refused() -> None:
-    assert refusal("192.0.2.1:0") == (InvalidRequest, says("listen", "192.0.2.1:0"))
 
 
 def test_a_unix_socket_is_its_owners_and_groups_and_goes_with_the_daemon(tmp_path: Path) -> None:
@@ -175,77 +151,6 @@ def test_a_socket_that_somebody_listens_at_is_left_alone(tmp_path: Path) -> None
         Conflict,
         says("listen", path=path),
     )
-
-
-def test_the_socket_of_a_later_daemon_is_not_removed(tmp_path: Path) -> None:
-    path = tmp_path / "api.sock"
-    (first,) = open_listeners((f"unix:{path}",), field="listen")
-    path.rename(tmp_path / "moved")
-    (second,) = open_listeners((f"unix:{path}",), field="listen")
-
-    first.close()
-
-    assert path.exists()
-    second.close()
-
-
-def open_at(path: str, barrier: Any, answers: Any, finish: Any) -> None:
-    """Try to listen at *path* with all the others; say whether it went well, and stay until
-    *finish*."""
-    barrier.wait()
-    try:
-        (listener,) = open_listeners((f"unix:{path}",), field="listen")
-    except Conflict:
-        answers.put("in use")
-        return
-    answers.put("listens")
-    finish.wait(PATIENCE)
-    listener.close()
-
-
-def test_of_daemons_that_start_at_once_one_takes_the_place_of_a_stale_socket(
-    tmp_path: Path,
-) -> None:
-    """Two saw the same dead socket, and the second removed what the first had made in its place."""
-    path = tmp_path / "api.sock"
-    context = multiprocessing.get_context("fork")
-    found, reached = [], []
-    rounds = examples(20)
-    for _ in range(rounds):
-        with socket.socket(socket.AF_UNIX) as dead:
-            dead.bind(str(path))
-        barrier, answers, finish = context.Barrier(4), context.Queue(), context.Event()
-        racers = [
-            context.Process(target=open_at, args=(str(path), barrier, answers, finish))
-            for _ in range(4)
-        ]
-        for each in racers:
-            each.start()
-        found.append(sorted(answers.get(timeout=PATIENCE) for _ in racers))
-        with socket.socket(socket.AF_UNIX) as client:
-            reached.append(client.connect_ex(str(path)))
-        finish.set()
-        for each in racers:
-            each.join(PATIENCE)
-        assert not path.exists()
-
-    assert found == [["in use", "in use", "in use", "listens"]] * rounds
-    assert reached == [0] * rounds
-
-
-def test_a_daemon_that_ends_leaves_the_socket_of_the_next_alone(tmp_path: Path) -> None:
-    """A number that a file system gives out again told nothing of whose the socket was."""
-    path = tmp_path / "api.sock"
-    for _ in range(10):
-        (first,) = open_listeners((f"unix:{path}",), field="listen")
-        first.socket.close()
-        (second,) = open_listeners((f"unix:{path}",), field="listen")
-
-        first.close()
-
-        assert path.exists()
-        second.close()
-        assert not path.exists()
 
 
 def test_files_and_paths_that_can_be_no_socket_are_named(tmp_path: Path) -> None:
@@ -349,10 +254,6 @@ def test_sockets_of_systemd_that_cannot_be_used_are_named(
     assert str(wrong.value) == says("api", "systemd")
 
 
-def test_sockets_that_are_for_another_process_are_left_alone() -> None:
-    assert take_activated({"LISTEN_FDS": "2", "LISTEN_PID": "1"}) == {"api": [], "worker": []}
-
-
 # -- what systemd hears
 # --------------------------------------------------------------------------------------------
 
@@ -381,14 +282,6 @@ def test_systemd_hears_of_readiness_reloads_and_stops(tmp_path: Path, kind: str)
     assert heard[3]["STOPPING"] == "1"
     assert supervisor.watchdog == 3.0
     assert environment == {}
-
-
-def test_nothing_is_said_where_nobody_listens(tmp_path: Path) -> None:
-    SystemdNotifier({}).ready("Serving")
-    SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "none")}).ready("Serving")
-
-    assert SystemdNotifier({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}).watchdog == 0.0
-    assert SystemdNotifier({"WATCHDOG_USEC": "soon"}).watchdog == 0.0
 
 
 # -- what it logs
@@ -430,20 +323,6 @@ def test_what_clients_send_neither_begins_a_line_nor_commands_a_terminal() -> No
     assert line == '<6>a\\n<0>b\\x1b[2J path="x y" quote="\\"" empty="" odd=c\\nd'
 
 
-def test_each_line_of_a_traceback_has_its_priority() -> None:
-    made = record("a bug", logging.ERROR)
-    try:
-        raise ValueError("x\ny")
-    except ValueError:
-        made.exc_info = sys.exc_info()
-
-    lines = Line(for_journal=True).format(made).splitlines()
-
-    assert lines[0] == "<3>a bug"
-    assert all(line.startswith("<3>") for line in lines)
-    assert lines[-1] in ("<3>y", "<3>ValueError: x\\ny")
-
-
 def test_a_log_that_nobody_reads_holds_up_nobody_and_says_what_it_left_out() -> None:
     reading, writing = os.pipe()
     journal = Journal(writing)
@@ -464,31 +343,6 @@ def test_a_log_that_nobody_reads_holds_up_nobody_and_says_what_it_left_out() -> 
 
     assert told == says("log lines", lines=20000 - len(heard) - 1)
     assert last == "<6>seen again\n"
-
-
-def test_the_journal_is_known_by_its_device_and_inode(tmp_path: Path) -> None:
-    with (tmp_path / "stream").open("w") as stream:
-        found = os.fstat(stream.fileno())
-
-        assert is_for_journal(stream, {"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino}"})
-        assert not is_for_journal(stream, {"JOURNAL_STREAM": "1:2"})
-        assert not is_for_journal(stream, {})
-
-
-def test_a_daemon_that_may_open_few_files_takes_fewer_connections(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    limits = Limits(Settings(config=Path("c"), store="s", cache=Path("c")))
-    asked: list[tuple[int, int]] = []
-    monkeypatch.setattr("scenarioctl.server.daemon.resource.getrlimit", lambda _: (1024, 2000))
-    monkeypatch.setattr(
-        "scenarioctl.server.daemon.resource.setrlimit", lambda _, pair: asked.append(pair)
-    )
-
-    make_room(limits)
-
-    assert (limits.connections, asked) == (1000, [(2000, 2000)])
-    assert caplog.messages == [says("1000", "2000", "LimitNOFILE=")]
 
 
 # -- real processes
@@ -605,23 +459,6 @@ def test_a_daemon_that_stops_answers_those_who_wait_to_be_let_in(tmp_path: Path)
 
     assert [each.partition(b"\r\n")[0] for each in answers] == [b"HTTP/1.1 200 OK"] * 100
     assert all(b'{"status":"ok",' in each for each in answers)
-    assert ended == 0
-
-
-def test_a_small_answer_tells_that_its_connection_ends(tmp_path: Path) -> None:
-    with daemon(tmp_path / "home", "--offline") as running:
-        body = b'{"chain": "polkadot", "text": "gm"}'
-        with half_sent(running, "/api/create/remark", body) as kept:
-            running.process.send_signal(signal.SIGTERM)
-            running.said("stopping at SIGTERM")
-            port = running.port()
-            wait_until(lambda: not listens(port))
-            kept.sendall(body[len(body) // 2 :])
-            answer = read_all(kept)
-        ended = running.process.wait(PATIENCE)
-
-    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert b"\r\nConnection: close\r\n" in answer
     assert ended == 0
 
 

@@ -14,7 +14,6 @@ from scenarioctl.formats.documents import (
     MAX_VALUES,
     canonical_json,
     parse_json,
-    write_json,
 )
 from tests.messages import Says, raises, says
 
@@ -120,28 +119,12 @@ def test_canonical_json_is_compact_sorted_utf8() -> None:
     )
 
 
-def test_written_json_keeps_the_order_of_keys() -> None:
-    assert write_json({"b": 1, "a": 2}) == b'{"b":1,"a":2}'
-
-
 @pytest.mark.parametrize(
     "value", [float("nan"), "\ud800", 10**5000], ids=["nan", "surrogate", "huge"]
 )
 def test_what_json_cannot_express_is_not_written(value: object) -> None:
     with pytest.raises(InvalidRequest, match=r"^the document contains "):
         canonical_json([value])
-
-
-def test_a_document_too_deep_to_write_is_refused() -> None:
-    deep: list[Any] = []
-    for _ in range(200_000):
-        deep = [deep]
-
-    with pytest.raises(InvalidRequest, match=r"^the document is nested too deeply to be written$"):
-        canonical_json(deep)
-    while deep:
-        # Freed from the outside in: otherwise the interpreter does it by recursion.
-        deep = deep.pop()
 
 
 @settings(deadline=None)
@@ -209,13 +192,3 @@ def test_too_many_values_are_refused_before_they_are_parsed(
         match=r"^body has more than 2000000 characters written as escapes, write them as they are$",
     ):
         parse_json('"' + "\\n" * 2_000_001 + '"', field="body")
-
-
-def test_commas_in_a_text_are_no_values() -> None:
-    part = 1024 * 1024
-    # Also where an escape lies across two of the parts in which they are counted.
-    cuts = ["," * (part - 12 + shift) + "\\\\" * 3 + '\\"' * 3 for shift in range(12)]
-    for text in (",[{" * 200_000, ',[{\\"' * 200_000, '\\",' * 300_000, *cuts):
-        written = f'{{"a": "{text}", "b": ["{text}"]}}'
-
-        assert parse_json(written, field="body") == json.loads(written)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scenarioctl.actions import all_steps
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems
-from scenarioctl.actions.story import summarise
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
@@ -23,15 +22,9 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.operations.creation import (
     CreateFlow,
-    CreateQuery,
-    CreateRemark,
     CreateScenario,
-    CreateSwap,
     create_flow,
-    create_query,
-    create_remark,
     create_scenario,
-    create_swap,
 )
 from scenarioctl.runtime.table import RuntimeTable
 from tests.conftest import BOB, ROOT
@@ -241,33 +234,6 @@ def test_each_kind_of_step_gets_the_editors_form(
     assert forms(document)[node] == form
 
 
-def test_steps_run_one_after_the_other(app: Application) -> None:
-    document = draw(app, *STEP.values())
-
-    assert summarise(read_diagram(document)) == (
-        "polkadot > xTransfer > assetHub > hydraDx > swap > hydraDx > assetHub > Remark > "
-        "query(hydraDx) > "
-        "tx(polkadot) > http > webhook > delay > condition"
-    )
-    # The webhook comes after it.
-    assert [problem.sentence for problem in finish(find_problems(app, read_diagram(document)))] == [
-        says("methodInput", "address"),
-        says("when", "http.status"),
-    ]
-
-
-def test_where_a_step_ends_the_next_one_starts_in_the_same_box(app: Application) -> None:
-    onward = (
-        STEP["xTransfer"].replace('"polkadot"', '"assetHub"').replace('"assethub"', '"hydraDx"')
-    )
-    document = draw(app, STEP["xTransfer"], onward)
-
-    assert (
-        summarise(read_diagram(document)) == "polkadot > xTransfer > assetHub > xTransfer > hydraDx"
-    )
-    assert forms(document)["chain_000003"]["amount"] == "1.5"
-
-
 def test_a_graph_is_drawn_from_left_to_right(app: Application) -> None:
     document = draw(
         app,
@@ -320,17 +286,6 @@ def test_every_node_has_what_the_editor_draws_it_by(app: Application) -> None:
     for number, (x, y, width, height) in enumerate(boxes):
         for x2, y2, width2, height2 in boxes[:number]:
             assert x >= x2 + width2 or x2 >= x + width or y >= y2 + height2 or y2 >= y + height
-
-
-def test_an_id_that_is_taken_is_not_used_again(app: Application) -> None:
-    suffixes = iter(["00000a", "00000a", "00000b"])
-    drawn = draw_flow(
-        app,
-        read_flow(toml(STEP["delay"], STEP["delay"])),
-        builder=DiagramBuilder(new_suffix=lambda: next(suffixes)),
-    ).document
-
-    assert [node["id"] for node in drawn["nodes"]] == ["delay_00000a", "delay_00000b"]
 
 
 def test_a_created_flow_survives_export_and_import(app: Application) -> None:
@@ -794,18 +749,6 @@ class TestCreation:
 
         assert refused == sentence
 
-    def test_an_answer_has_no_other_parts_than_its_own(self, served: Application) -> None:
-        said = STEP["Remark"].replace("hello", "{{ http.json.price }}")
-
-        assert self.refusal(served, STEP["http"], said) == says("steps[1].text", "http.json.price")
-
-    def test_a_step_that_comes_later_fills_nothing(self, served: Application) -> None:
-        first = STEP["Remark"].replace("hello", "{{ rates.body }}")
-
-        assert self.refusal(served, first, 'id = "rates"\n' + STEP["http"]) == says(
-            "steps[0].text", "rates.body"
-        )
-
     @pytest.mark.parametrize(
         ("giving", "text"),
         [
@@ -834,43 +777,6 @@ class TestCreation:
         )
 
         assert created.answer["result"]
-
-    def test_a_scenario_of_one_step_has_nothing_that_fills_it(self, served: Application) -> None:
-        requests: list[tuple[Any, Any, str]] = [
-            (create_remark, CreateRemark(chain="polkadot", text="{{ a }}"), "text"),
-            (
-                create_query,
-                CreateQuery(
-                    chain="polkadot",
-                    pallet_name="System",
-                    method_name="Account",
-                    params=("{{ a }}",),
-                ),
-                "params",
-            ),
-            (
-                create_scenario,
-                CreateScenario(
-                    source_chain="polkadot",
-                    dest_chain="assetHub",
-                    destination_address="{{ a }}",
-                    amount="1.5",
-                    assetid="DOT",
-                ),
-                "destination_address",
-            ),
-            (
-                create_swap,
-                CreateSwap(assetin=5, assetout=0, amount="1", min_amount_out="{{ a }}"),
-                "min_amount_out",
-            ),
-        ]
-        for create, request, field in requests:
-            with pytest.raises(InvalidRequest) as refused:
-                finish(create(served, request))
-
-            assert str(refused.value) == says(field, "a")
-        assert finish(served.store.count_scenarios()) == 0
 
     def test_every_creation_encodes_its_transfer_anew(
         self, served: Application, monkeypatch: pytest.MonkeyPatch

@@ -1,25 +1,18 @@
 """All problems of a flow at once, each with its step and field, as a form shows them."""
 
-import base64
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from scenarioctl.actions import all_steps
-from scenarioctl.actions.flow_files import CollectedMistakes, draw_flow, read_flow
 from scenarioctl.application import Application
-from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError
+from scenarioctl.errors import BadJson, InvalidRequest
 from scenarioctl.operations.creation import CreateFlow, create_flow
 from scenarioctl.operations.previews import FlowPreview, FlowProblem, PreviewFlow, preview_flow
 from scenarioctl.operations.results import Result
 from tests.conftest import BOB
 from tests.drawing import make_app
-from tests.messages import Says, says
 from tests.runner import finish
-from tests.test_flow import STEP_LIKE
 
 PALLET = "0x6d6f646c70792f74727372790000000000000000000000000000000000000000"
 
@@ -136,10 +129,6 @@ def places(found: list[FlowProblem]) -> list[tuple[str, str]]:
     return [(each["step"], each["field"]) for each in found]
 
 
-def test_every_step_type_is_tried() -> None:
-    assert set(BROKEN) == {step.name for step in all_steps() if step.flow is not None}
-
-
 @pytest.mark.parametrize("kind", BROKEN)
 def test_each_field_of_a_step_has_its_problem(app: Application, kind: str) -> None:
     step, fields = BROKEN[kind]
@@ -213,46 +202,6 @@ def test_what_depends_on_an_unknown_chain_is_not_judged(app: Application) -> Non
     ]
 
 
-def test_the_picture_shows_the_steps_that_can_be_read_and_the_mistakes_of_others(
-    app: Application,
-) -> None:
-    drawing = base64.b64decode(
-        preview(app, REMARK, TRANSFER | {"amount": "a lot"}, DELAY | {"seconds": "soon"}).answer[
-            "img"
-        ]
-    ).decode()
-
-    assert "hello" in drawing
-    assert "amount 'a lot' is" in drawing
-    assert "seconds 'soon' is" in drawing
-
-
-def test_a_file_is_answered_as_json_without_losing_digits(app: Application) -> None:
-    text = (
-        'name = "x"\n[[steps]]\ntype = "swap"\nassetin = 5\nassetout = "HDX"\namount = 0.10\n'
-        "min_amount_out = 9007199254740993\nexact_minimum = true\n[[steps]]\ntype = "
-        "'delay'\nseconds = 2026-11-22\n"
-    )
-
-    answer = finish(preview_flow(app, PreviewFlow(flow=text, format="text"))).answer
-
-    assert answer["flow"] == {
-        "name": "x",
-        "steps": [
-            {
-                "type": "swap",
-                "assetin": 5,
-                "assetout": "HDX",
-                "amount": "0.10",
-                "min_amount_out": "9007199254740993",
-                "exact_minimum": True,
-            },
-            {"type": "delay", "seconds": "2026-11-22"},
-        ],
-    }
-    assert places(answer["problems"]) == [("steps[1]", "seconds")]
-
-
 def test_a_receiver_without_a_key_says_how_it_is_confirmed(app: Application) -> None:
     step = TRANSFER | {"destination_address": PALLET}
 
@@ -308,39 +257,3 @@ def test_placeholders_are_named_as_they_are_written(app: Application) -> None:
             "waiting": True,
         },
     ]
-
-
-@pytest.mark.parametrize(
-    ("flow", "sentence"),
-    [
-        ("steps = 7", says("flow", "no steps")),
-        ({"steps": [3]}, says("steps[0]", "expected a step")),
-        ({"steps": [{"type": "nosuch"}]}, says("steps[0].type", "not a step type")),
-        ({"steps": [DELAY], "color": 1}, says("flow", "unknown key")),
-    ],
-)
-def test_what_is_no_list_of_steps_is_refused(app: Application, flow: Any, sentence: Says) -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        finish(preview_flow(app, PreviewFlow(flow=flow)))
-
-    assert sentence == str(refused.value)
-
-
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
-)
-@given(st.fixed_dictionaries({"steps": st.lists(STEP_LIKE, min_size=1, max_size=3)}))
-def test_a_flow_has_mistakes_if_it_is_refused(app: Application, content: Any) -> None:
-    mistakes = CollectedMistakes()
-    try:
-        draw_flow(app, read_flow(content))
-        is_refused = False
-    except ScenarioctlError:
-        is_refused = True
-    try:
-        draw_flow(app, read_flow(content, mistakes=mistakes), mistakes=mistakes)
-    except ScenarioctlError:
-        assert is_refused
-        return
-
-    assert bool(mistakes.found) == is_refused

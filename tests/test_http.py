@@ -10,28 +10,25 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterator
-from hashlib import sha256
-from http.client import HTTPResponse, IncompleteRead
+from http.client import HTTPResponse
 from pathlib import Path
-from select import select
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, Conflict, StoreFailed
+from scenarioctl.errors import ChainRefused, Conflict
 from scenarioctl.model.jobs import FinishedRun, MempoolDraft, Retention
-from scenarioctl.server import bodies, handlers
+from scenarioctl.server import handlers
 from scenarioctl.server.endpoints import ENDPOINTS
-from scenarioctl.server.responses import encode, encode_large, write_sentences
+from scenarioctl.server.responses import encode
 from scenarioctl.stores import StoredScenario
 from tests import postgres, refusals
 from tests.conftest import BOB, DATA
 from tests.daemons import PATIENCE, wait_until
 from tests.messages import says
 from tests.serving import Reply, Serving
-from tests.test_check import ALICE
 
 JSON = "application/json"
 TRANSFER = {
@@ -133,23 +130,6 @@ def test_json_may_say_its_character_set(served: Serving, stored: str, kind: str)
     assert reply.json() == {"result": "polkadot > Remark"}
 
 
-def test_a_byte_order_mark_is_read_over(served: Serving, stored: str) -> None:
-    assert (
-        served.post("/api/scenario/info", b'\xef\xbb\xbf{"id": "%s"}' % stored.encode()).status
-        == 200
-    )
-
-
-def test_a_null_counts_as_left_out(served: Serving) -> None:
-    plain = served.post("/api/xcm/asset-transfer", TRANSFER)
-    nulls = served.post(
-        "/api/xcm/asset-transfer", {**TRANSFER, "sender": None, "check": None, "tip": None}
-    )
-
-    assert nulls.json() == plain.json()
-    assert nulls.status == 200
-
-
 def test_a_large_body_is_read_without_holding_the_others_up(served: Serving) -> None:
     large = {"flow": " " * 150_000, "syntax": "toml"}
 
@@ -241,59 +221,6 @@ def test_a_long_list_is_sent_in_portions_and_is_whole(served: Serving, much: str
     assert [entry["amount"] for entry in mempool.json()["mempool"]] == ["0", "1", "2", "3", "4"]
 
 
-def test_a_list_that_breaks_off_is_no_answer(
-    served: Serving, much: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    read = served.app.store.read_log
-
-    async def fail_later(id: str, *, after: int, limit: int) -> Any:
-        lines = await read(id, after=after, limit=limit)
-        if lines and lines[0].text.startswith("line 400"):
-            raise StoreFailed("the disk is gone")
-        return lines
-
-    monkeypatch.setattr(served.app.store, "read_log", fail_later)
-
-    with pytest.raises(IncompleteRead):
-        served.post("/scenario/worker/logs", {"id": much}, port=served.worker)
-
-    assert "a response was broken off: the disk is gone" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {},
-        {"a": []},
-        {"success": True, "result": ["x", "ü\ud800"], "next": "1"},
-        {"a": {"b": [1]}, "c": None},
-    ],
-)
-def test_an_answer_written_in_pieces_is_the_same(answer: dict[str, Any]) -> None:
-    assert json.loads(encode_large(answer)) == answer
-    if "success" not in answer:
-        assert encode_large(answer) == encode(answer)
-
-
-def test_a_webhook_has_a_limit_of_its_own(served: Serving) -> None:
-    uuid = "1d1ec8a3-6a5c-4d43-8f0b-5d1c1a3e9c11"
-    flow = f"[[steps]]\ntype = 'webhook'\nname = 'orders'\nuuid = '{uuid}'"
-    assert served.post("/api/create/flow", {"flow": flow}).status == 200
-    path = f"/webhook/{uuid}"
-
-    large = served.post(path, "x" * 1000)
-    empty = served.send("POST", path, b"", {"Content-Type": JSON})
-
-    assert (large.status, large.json()) == (
-        413,
-        {"success": False, "error": says("body", "1002", "1000"), "code": "too_large"},
-    )
-    assert (empty.status, empty.json()) == (
-        400,
-        {"success": False, "error": says("body", "empty"), "code": "bad_json"},
-    )
-
-
 # Query strings
 
 
@@ -329,10 +256,6 @@ def test_body_and_query_string_of_a_get_may_not_contradict(served: Serving, stor
 
 
 # Paths and methods
-
-
-def test_a_long_unknown_path_is_shortened(served: Serving) -> None:
-    assert refused(served.get("/" + "x/" * 500)) == (404, "not_found", says("x/" * 38, "lists"))
 
 
 def test_the_short_path_of_the_channels_swallows_no_other(served: Serving) -> None:
@@ -452,18 +375,6 @@ def test_a_refused_path_has_the_flag_of_the_one_that_was_meant(
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/scenario/delet", "/api/scenario/delete/", "/job/stopp", "/api/scenarios/delete"]
-)
-def test_no_hint_leads_to_what_removes_or_ends_something(served: Serving, path: str) -> None:
-    reply = served.post(path, {})
-
-    assert (reply.status, reply.json()["error"]) == (
-        404,
-        says("lists", path=path),
-    )
-
-
-@pytest.mark.parametrize(
     "headers",
     [{"Content-Type": "application/x-www-form-urlencoded"}, {}],
     ids=["as curl says", "none"],
@@ -487,14 +398,6 @@ def test_head_answers_as_get_without_the_body(served: Serving) -> None:
         "x-request-id": "",
         "date": "",
     }
-
-
-def test_options_says_what_a_path_takes(served: Serving) -> None:
-    known = served.send("OPTIONS", "/api/scenarios")
-    unknown = served.send("OPTIONS", "/nope")
-
-    assert (known.status, known.headers["allow"], known.body) == (204, "GET, HEAD, OPTIONS", b"")
-    assert unknown.status == 404
 
 
 # Headers
@@ -563,19 +466,6 @@ def test_warnings_travel_in_a_header(served: Serving) -> None:
         says("Polkadot Asset Hub", "delivery", "0.1 DOT", "FeesNotMet")
     ]
     assert json.loads(unquote(reply.headers["scenarioctl-notes"])) == [says("USDt", "1")]
-
-
-def test_sentences_in_a_header_are_cut_to_what_a_header_may_have() -> None:
-    many = json.loads(unquote(write_sentences(("short", "ä" * 3000))))
-    one = json.loads(unquote(write_sentences(("ä" * 3000,))))
-
-    assert many == ["short"]
-    assert one[0].endswith("…")
-    assert len(write_sentences(("ä" * 3000,))) <= 4096
-
-
-def test_an_answer_with_half_of_a_surrogate_pair_is_written_all_the_same() -> None:
-    assert encode({"a": "\ud800", "b": 2**70}) == b'{"a":"\\ud800","b":1180591620717411303424}'
 
 
 # Errors of operations
@@ -663,26 +553,6 @@ def test_a_conflict_with_a_taken_id_is_tried_again(
 # Tokens, limits, origins: their rules have tests of their own, here is that they are asked
 
 
-def test_a_token_is_asked_for_by_scope(tmp_path: Path) -> None:
-    from scenarioctl.server.access import new_token
-
-    token, digest = new_token()
-    with Serving(tmp_path, tokens={"reader": {"sha256": digest, "scopes": ["read"]}}) as serving:
-        bearer = f"Bearer {token}"
-        replies = [
-            serving.get("/healthz"),
-            serving.get("/api/scenarios"),
-            serving.get("/api/scenarios", Authorization=bearer),
-            serving.post(
-                "/api/create/remark", {"chain": "polkadot", "text": "x"}, Authorization=bearer
-            ),
-            serving.get("/metrics"),
-        ]
-
-    assert [reply.status for reply in replies] == [200, 401, 200, 403, 401]
-    assert replies[1].headers["www-authenticate"] == "Bearer"
-
-
 def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
     with Serving(tmp_path, rate=2, clock=lambda: 100.0) as serving:
         replies = [serving.get("/healthz") for _ in range(3)]
@@ -692,46 +562,6 @@ def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
     assert last.status == 429
     assert last.headers["retry-after"] == "1"
     assert last.json()["code"] == "rate_limited"
-
-
-def test_who_guesses_tokens_is_limited_like_everybody(tmp_path: Path) -> None:
-    tokens = {"ops": {"sha256": sha256(b"sctl_ops").hexdigest(), "scopes": ["read"]}}
-    with Serving(tmp_path, rate=2, tokens=tokens, clock=lambda: 100.0) as serving:
-        guesses = [
-            serving.get("/api/scenarios", Authorization=f"Bearer {each}").status for each in "abc"
-        ]
-        known = serving.get("/api/scenarios", Authorization="Bearer sctl_ops")
-
-    assert guesses == [401, 401, 429]
-    assert known.status == 200
-
-
-def test_a_foreign_page_is_refused_and_an_allowed_one_may_read(tmp_path: Path) -> None:
-    with Serving(tmp_path, cors=("https://app.example",)) as serving:
-        foreign = serving.get("/api/scenarios", Origin="https://evil.example")
-        allowed = serving.get("/api/scenarios", Origin="https://app.example")
-        asked = serving.send(
-            "OPTIONS",
-            "/api/create/remark",
-            headers={"Origin": "https://app.example", "Access-Control-Request-Method": "POST"},
-        )
-        denied = serving.send(
-            "OPTIONS", "/api/create/remark", headers={"Origin": "https://evil.example"}
-        )
-
-    assert foreign.status == 403
-    assert "access-control-allow-origin" not in foreign.headers
-    assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (
-        200,
-        "https://app.example",
-    )
-    assert allowed.headers["access-control-expose-headers"] == (
-        "X-Request-Id, Retry-After, Scenarioctl-Ids, Scenarioctl-Notes, Scenarioctl-Warnings"
-    )
-    assert asked.status == 204
-    assert asked.headers["access-control-allow-methods"] == "POST, OPTIONS"
-    assert "Content-Type" in asked.headers["access-control-allow-headers"]
-    assert "access-control-allow-methods" not in denied.headers
 
 
 # Clients that misbehave, byte by byte
@@ -830,15 +660,6 @@ def test_a_chunked_body_is_read(served: Serving, stored: str) -> None:
     assert received.endswith(b'{"result":"polkadot > Remark"}')
 
 
-def test_a_chunked_body_without_end_is_cut_at_the_limit(served: Serving) -> None:
-    lines = ("Transfer-Encoding: chunked", f"Content-Type: {JSON}")
-    part = b"%x\r\n%s\r\n" % (50_000, b" " * 50_000)
-
-    received = converse(served.api, head("/api/scenario/info", *lines), *[part] * 6, until=b'"}')
-
-    assert status_and_code(received) == (413, "too_large")
-
-
 def test_a_large_length_is_refused_before_its_body_comes(served: Serving) -> None:
     lines = ("Content-Length: 200001", f"Content-Type: {JSON}", "Expect: 100-continue")
 
@@ -846,77 +667,6 @@ def test_a_large_length_is_refused_before_its_body_comes(served: Serving) -> Non
 
     assert status_and_code(received) == (413, "too_large")
     assert b"100 Continue" not in received
-
-
-def test_a_client_that_asks_whether_it_may_send_is_told_so(served: Serving, stored: str) -> None:
-    content = json.dumps({"id": stored}).encode()
-    lines = (f"Content-Length: {len(content)}", f"Content-Type: {JSON}", "Expect: 100-continue")
-
-    with (
-        socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection,
-        connection.makefile("rb") as answers,
-    ):
-        connection.sendall(head("/api/scenario/info", *lines))
-        told = [answers.readline() for _ in range(2)]
-        connection.sendall(content)
-        answered = answers.readline()
-
-    assert (told, answered) == ([b"HTTP/1.1 100 Continue\r\n", b"\r\n"], b"HTTP/1.1 200 OK\r\n")
-
-
-def test_a_body_that_dribbles_is_given_up(tmp_path: Path) -> None:
-    with Serving(tmp_path, request_seconds=1) as serving:
-        lines = ("Content-Length: 100", f"Content-Type: {JSON}")
-        started = time.monotonic()
-        received = converse(serving.api, head("/api/scenario/info", *lines), b"{", until=b'"}')
-        seconds = time.monotonic() - started
-
-    assert status_and_code(received) == (408, "too_slow")
-    assert json.loads(received.partition(b"\r\n\r\n")[2])["error"] == says("body", "1")
-    # Not the 30 that is the default.
-    assert 0.9 < seconds < 15
-
-
-def test_clients_that_stall_amid_large_bodies_do_not_keep_others_from_sending_theirs(
-    served: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bodies, "HEAD_START", 0.1)
-    # Of 200 kB each, so that the four and another one are too much.
-    monkeypatch.setattr(handlers, "LARGE_AT_ONCE", 2)
-    begun = (
-        head("/api/create/flow", "Content-Length: 190000", f"Content-Type: {JSON}") + b" " * 100_000
-    )
-    coming = served.servers.context.bodies
-    stalled = [
-        socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) for _ in range(4)
-    ]
-    for connection in stalled:
-        connection.sendall(begun)
-
-    def have_stalled() -> bool:
-        refused, held = select(stalled, [], [], 0)[0], list(coming.coming)
-        return len(refused) + len(held) == 4 and coming.total == len(held) * 100_000
-
-    wait_until(have_stalled)
-    # They are all older than the other one then.
-    time.sleep(0.15)
-
-    started = time.monotonic()
-    reply = served.post("/api/create/flow", {"flow": " " * 150_000, "syntax": "toml"})
-    seconds = time.monotonic() - started
-
-    # As many of them as it takes.
-    received = [connection.recv(4096) for connection in select(stalled, [], [], PATIENCE)[0]]
-    for connection in stalled:
-        connection.close()
-    assert reply.json()["code"] == "invalid_request"
-    # Not the 30 of request_seconds.
-    assert seconds < 20
-    assert {status_and_code(each) for each in received} == {(408, "too_slow")}
-    sentence = json.loads(received[0].partition(b"\r\n\r\n")[2])["error"]
-    assert re.fullmatch(
-        "the body arrived too slowly while others were waiting: got [0-9]+ bytes", sentence
-    )
 
 
 def test_what_may_run_for_hours_takes_no_large_body(served: Serving) -> None:
@@ -960,26 +710,6 @@ def test_a_connection_is_kept_as_the_client_wants_it(
 
     assert first.status == 200
     assert bool(again) is kept
-
-
-def test_a_client_that_never_reads_does_not_fill_the_memory(served: Serving) -> None:
-    sent = head("/docs", method="GET") * 200
-    with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
-        connection.setblocking(False)
-        try:
-            for _ in range(50):
-                connection.send(sent)
-        except BlockingIOError:
-            pass
-
-        async def waiting(_: Application) -> int:
-            return served.servers.context.metrics.under_way
-
-        time.sleep(0.2)
-        under_way = served.wait_for(waiting)
-
-    assert under_way <= 1 + 1
-    assert served.get("/healthz").status == 200
 
 
 def test_a_write_that_was_begun_is_finished_though_its_client_goes(
@@ -1115,25 +845,6 @@ def test_metrics_count_by_endpoint_and_no_client_can_add_a_label(tmp_path: Path)
         assert line in text.splitlines()
 
 
-def test_metrics_are_what_prometheus_reads(served: Serving) -> None:
-    from prometheus_client.parser import text_string_to_metric_families
-
-    reply = served.get("/metrics")
-
-    families = {each.name: each for each in text_string_to_metric_families(reply.body.decode())}
-    assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    assert {
-        "scenarioctl_requests",
-        "scenarioctl_request_seconds",
-        "scenarioctl_jobs",
-        "scenarioctl_info",
-        "process_cpu_seconds",
-        "process_open_fds",
-    } <= families.keys()
-    memory = families["process_resident_memory_bytes"].samples[0].value
-    assert 10e6 < memory < 10e9
-
-
 def test_each_request_is_logged_without_its_secrets(
     served: Serving, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -1154,39 +865,6 @@ def test_each_request_is_logged_without_its_secrets(
 
 
 # Long
-
-
-@pytest.mark.soak
-def test_a_hundred_thousand_requests_leave_the_memory_as_it_was(tmp_path: Path) -> None:
-    import resource
-
-    from benchmarks.http import SCENARIO, press, request_bytes
-
-    def resident() -> int:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * resource.getpagesize()
-
-    with Serving(tmp_path) as serving:
-        made = serving.post("/api/create/scenario", SCENARIO).json()["result"]
-        requests = [
-            request_bytes("/api/scenario/info", {"id": made}),
-            request_bytes("/api/xcm/asset-transfer", TRANSFER),
-            request_bytes("/api/scenario/info/full", {"id": made}),
-        ]
-
-        def send(count: int) -> None:
-            for request in requests:
-                sent = 0.0
-                while sent < count:
-                    load = asyncio.run(press(serving.api, request, 2.0))
-                    sent += load.rate * 2
-
-        send(5_000)
-        before = resident()
-        send(34_000)
-        after = resident()
-
-    assert after - before < 8 * 1024 * 1024
 
 
 # -- clients that leave
@@ -1248,36 +926,3 @@ def test_a_write_that_has_begun_is_done_though_its_client_leaves(tmp_path: Path)
         count = served.wait_for(lambda app: app.store.count_scenarios())
 
     assert count == 1
-
-
-SWAP = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": "1"}
-PAID = {"chain": "polkadot", "tx": "0x00071468656c6c6f", "sender": ALICE}
-
-
-@pytest.mark.parametrize(
-    ("path", "fields"),
-    [
-        ("/api/tx/payload", PAID),
-        ("/api/tx/check", PAID),
-        ("/api/swap/quote", {name: SWAP[name] for name in ("assetin", "assetout", "amount")}),
-        ("/api/scenario/info/full", {"id": ""}),
-        ("/api/create/remark", {"chain": "nowhere", "text": "x"}),
-        ("/api/create/remark", {"chain": "polkadto", "text": "x"}),
-        (
-            "/api/actions/query",
-            {"chain": "polkadot", "pallet_name": "System", "method_name": "Number"},
-        ),
-        ("/api/tx/decode", {"chain": "paseo", "tx": "0x00071468656c6c6f"}),
-    ],
-)
-def test_options_of_a_command_are_in_the_advice_alone(
-    tmp_path: Path, path: str, fields: dict[str, str]
-) -> None:
-    with Serving(tmp_path, offline=True) as serving:
-        swap = serving.post("/api/create/flow", {"flow": {"steps": [SWAP]}}).json()["result"]
-        refusal = serving.post(path, {**fields, **({"id": swap} if "id" in fields else {})})
-
-    answer = refusal.json()
-    assert refusal.status >= 400
-    said = answer["error"].removesuffix(answer.get("advice", ""))
-    assert re.findall(r"--[a-z]|scenarioctl |`[a-z]+ [a-z]+`", said) == []

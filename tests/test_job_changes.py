@@ -27,7 +27,6 @@ from tests.runner import finish as run
 from tests.test_store_jobs import (
     HOUR,
     JOB,
-    NO_LIMIT,
     NOW,
     WEBHOOK,
     claim,
@@ -125,17 +124,6 @@ class TestBetweenRuns:
         assert (again.job.planned, again.interrupted) == (NOW + 4 * HOUR, False)
         assert resume(app)["result"] == "Job already running"
 
-    def test_a_job_that_is_resumed_before_its_time_keeps_it(
-        self, app: Application, store: Store, time: Clock
-    ) -> None:
-        run(store.start_job(JOB))
-        finish(store, ended(claim(store)[0]))
-        pause(app)
-        time.wall = NOW + MINUTE
-        resume(app)
-
-        assert get_job(store).due == NOW + HOUR
-
     def test_a_cron_line_goes_on_at_its_next_time(
         self, app: Application, store: Store, time: Clock
     ) -> None:
@@ -154,21 +142,6 @@ class TestBetweenRuns:
         assert job.due is not None
         assert time.wall < job.due <= time.wall + 24 * HOUR
         assert job.due % (24 * HOUR) == 8 * HOUR
-
-    def test_after_a_resume_a_job_pauses_after_as_many_failures_again(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.start_job(replace(JOB, schedule=Schedule(every=HOUR, pause_after=2))))
-        states = []
-        for number in range(4):
-            (claimed,) = claim(store, now=NOW + number * HOUR)
-            finish(store, ended(claimed, failure="down"))
-            states.append(get_job(store).state)
-            if states[-1] is JobState.PAUSED:
-                resume(app)
-
-        assert states == [JobState.RUNNING, JobState.PAUSED] * 2
-        assert get_job(store).failures == 4
 
     def test_a_time_that_is_left_out_after_a_resume_does_not_pause_the_job_again(
         self, app: Application, store: Store
@@ -219,19 +192,6 @@ class TestBetweenRuns:
         assert again == Schedule(
             every=2 * HOUR, **{**common, "catchup": 5 * MINUTE, "pause_after": 0}
         )
-
-    def test_what_decides_no_time_moves_none(
-        self, app: Application, store: Store, time: Clock
-    ) -> None:
-        run(store.start_job(replace(JOB, due=NOW + HOUR, planned=NOW + HOUR)))
-        time.wall = NOW + MINUTE
-        reschedule(app, pause_after="7")
-
-        assert get_job(store).due == NOW + HOUR
-        assert texts(store) == ["Rescheduled: every 1h"]
-        assert reschedule(app, pause_after=7)["result"] == "The schedule is already: every 1h"
-        assert len(texts(store)) == 1
-        assert len(claim(store, now=NOW + HOUR)) == 1
 
     def test_a_run_that_is_due_already_is_not_put_off(
         self, app: Application, store: Store, time: Clock
@@ -370,26 +330,6 @@ class TestDuringARun:
             "Job stopped while step 2 waited for a webhook",
         ]
 
-    def test_a_run_that_waits_ends_at_another_time_with_a_line_that_says_where(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
-        run(store.start_job(JOB))
-        (leg,) = claim(store)
-        assert finish(store, waiting(leg)) is True
-        assert reschedule(app, every="2h")["next"] == "2025-11-20T21:29:18.123456789Z"
-
-        assert not get_job(store).in_progress
-        run(store.put_event(WEBHOOK, "late", now=NOW, retention=NO_LIMIT))
-        assert claim(store, now=NOW + HOUR) == []
-        (again,) = claim(store, now=NOW + 2 * HOUR)
-        assert (again.job.planned, again.saved) == (NOW + 2 * HOUR, "")
-        words = (
-            "Rescheduled while step 2 waited for a webhook: every 2h, the next run is at "
-            "2025-11-20T21:29:18Z"
-        )
-        assert texts(store)[-1] == words
-
     @pytest.mark.parametrize(
         "fields", [{"pause_after": "3"}, {"notify": "https://hooks.example.org/jobs"}]
     )
@@ -419,23 +359,6 @@ class TestDuringARun:
         assert claim(store, now=NOW + 29 * MINUTE) == []
         assert len(claim(store, now=NOW + 30 * MINUTE)) == 1
 
-    def test_a_run_pauses_its_job_by_the_schedule_that_it_began_with(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        reschedule(app, pause_after="1")
-        finish(store, ended(claimed, schedule=claimed.job.schedule, failure="down"))
-        assert get_job(store).state is JobState.RUNNING
-
-        (claimed,) = claim(store, now=NOW + HOUR)
-        reschedule(app, pause_after="0")
-        paused = ended(
-            claimed, schedule=claimed.job.schedule, failure="down", due=None, next_planned=None
-        )
-        finish(store, paused)
-        assert get_job(store).state is JobState.PAUSED
-
     def test_a_job_that_was_started_anew_after_a_pause_keeps_nothing_of_the_old_run(
         self, app: Application, store: Store
     ) -> None:
@@ -450,18 +373,6 @@ class TestDuringARun:
 
 
 class TestChangeJob:
-    def test_nothing_changes_if_the_change_raises(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        before = get_job(store)
-
-        def refuse(_: object) -> None:
-            raise Conflict("no")
-
-        with pytest.raises(Conflict):
-            run(store.change_job(ID, refuse))
-        assert get_job(store) == before
-        assert run(store.change_job(ID, lambda _: None)) == before
-
     def test_changes_side_by_side_take_place_one_after_the_other(
         self, app: Application, store: Store
     ) -> None:

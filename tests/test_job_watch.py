@@ -18,13 +18,9 @@ from scenarioctl.operations.scenarios import DeleteScenario, delete_scenario
 from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import says
-from tests.node import Gone
 from tests.runner import finish
 from tests.test_jobs import REMARK, diagram, remark
 from tests.test_output import Terminal
-from tests.test_remote import Script, script
-
-__all__ = ["script"]
 
 BROKEN = {**REMARK, "id": "b", "formData": {"action": "remark"}}
 
@@ -150,45 +146,6 @@ def row(id: str, **fields: Any) -> dict[str, Any]:
     return {"id": id, "state": "running", **plain, **fields}
 
 
-def page(*rows: dict[str, Any], next: str | None = None) -> dict[str, Any]:
-    return {"jobs": list(rows), "total": len(rows), "next": next}
-
-
-def test_the_jobs_of_a_daemon_are_watched_page_by_page_and_after_it_was_away(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script.first = [
-        page(row("a"), row("b"), next="cursor"),
-        # A job that changed meanwhile.
-        page(row("b", failures=7), row("c")),
-        Gone,
-        page(row("a", executing=True, step="webhook 6f1c"), row("b"), row("c")),
-    ]
-
-    def sleep(_: float) -> None:
-        if not script.first:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(time, "sleep", sleep)
-
-    ended = scenarioctl("job", "watch", "--url", script.url)
-
-    assert ended.code == 0
-    assert [line.split("\t")[::3] for line in ended.out.splitlines()] == [
-        ["a", "-", "0"],
-        ["b", "-", "7"],
-        ["c", "-", "0"],
-        ["a", "in progress: webhook 6f1c", "0"],
-        ["b", "-", "0"],
-    ]
-    assert ended.err.splitlines() == [says("lost", url=script.url), says("following")]
-    assert [sent.path for sent in script.asked] == [
-        "/job/list?limit=1000",
-        "/job/list?limit=1000&after=cursor",
-        *["/job/list?limit=1000"] * 2,
-    ]
-
-
 def test_a_terminal_shows_a_table_that_is_redrawn_until_ctrl_c(tmp_path: Path, jobs: Jobs) -> None:
     id = jobs.start()
     watching = Terminal(tmp_path, "--store", str(jobs.path), "job", "watch", NO_COLOR="1")
@@ -207,36 +164,6 @@ def test_a_terminal_shows_a_table_that_is_redrawn_until_ctrl_c(tmp_path: Path, j
     assert "\x1b[?25h" in rest
 
 
-def test_jobs_that_have_no_room_are_counted(tmp_path: Path, jobs: Jobs) -> None:
-    for _ in range(12):
-        jobs.start()
-    watching = Terminal(tmp_path, "--store", str(jobs.path), "job", "watch", lines=9, NO_COLOR="1")
-    shown = watching.read_until("7 more")
-    watching.process.send_signal(signal.SIGINT)
-    watching.read()
-
-    assert watching.end() == 0
-    assert shown.count("running  ") == 5
-    assert "7 more: name some, choose a --state, or enlarge the window" in shown
-
-
-def test_a_list_begins_with_the_job_that_changed_last(scenarioctl: Run, jobs: Jobs) -> None:
-    ids = [jobs.start() for _ in range(3)]
-    jobs.run_due()
-    finish(pause_job(jobs.app, PauseJob(id=ids[0])))
-    store = ("--store", str(jobs.path))
-
-    listed = scenarioctl(*store, "job", "list")
-    some = scenarioctl(*store, "job", "list", ids[1], ids[0], ids[1], "--json")
-
-    lines = [line.split("\t") for line in listed.out.splitlines()]
-    assert [line[0] for line in lines] == [ids[0], ids[2], ids[1]]
-    assert [line[8] for line in lines] == ["1"] * 3
-    rows = json.loads(some.out)["jobs"]
-    assert [row["id"] for row in rows] == [ids[1], ids[0]]
-    assert lines[0][9] == f"{rows[1]['changed'][:19]}Z"
-
-
 def test_a_status_on_a_terminal_says_since_when_a_job_is_paused(tmp_path: Path, jobs: Jobs) -> None:
     id = jobs.start()
     finish(pause_job(jobs.app, PauseJob(id=id)))
@@ -251,17 +178,3 @@ def test_a_status_on_a_terminal_says_since_when_a_job_is_paused(tmp_path: Path, 
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(job.changed // 10**9 + 5.75 * 3600))
     assert facts["state"] == f"paused since {since}"
     assert facts["reason"] == "paused on request"
-
-
-def test_drafts_that_could_be_signed_are_counted(jobs: Jobs, scenarioctl: Run) -> None:
-    id = jobs.start()
-    jobs.run_due()
-    (entry,) = finish(jobs.app.store.read_mempool(id))
-    assert _drafts(scenarioctl, jobs, id) == "1\n"
-    finish(jobs.app.store.flag_drafts({entry.seq: "outdated"}, now=1, lines={}))
-
-    assert _drafts(scenarioctl, jobs, id) == "0\n"
-
-
-def _drafts(scenarioctl: Run, jobs: Jobs, id: str) -> str:
-    return scenarioctl("--store", str(jobs.path), "job", "status", id, "--field", "drafts").out

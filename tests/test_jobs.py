@@ -30,14 +30,12 @@ from scenarioctl.operations.jobs import (
     JobLog,
     JobMempool,
     JobStatus,
-    ListJobs,
     RunJob,
     StartJob,
     StopJob,
     job_log,
     job_mempool,
     job_status,
-    list_jobs,
     run_job,
     start_job,
     stop_job,
@@ -304,47 +302,6 @@ async def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Pat
         ]
 
 
-async def test_runs_by_hand_and_those_of_the_schedule_are_counted_alike(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await remark(app)
-        for number, failure in enumerate(("the chain is down", "")):
-            moment = NOON + number * 60 * SECOND
-            by_hand = FinishedRun(
-                job=id, epoch=None, planned=moment, started=moment, finished=moment, failure=failure
-            )
-            await app.store.finish_run(by_hand, retention=Retention())
-        by_hand_alone = (await job_status(app, JobStatus(id=id))).answer
-        await start_job(app, StartJob(id=id))
-        started = (await job_status(app, JobStatus(id=id))).answer
-        (listed,) = (await list_jobs(app, ListJobs())).answer["jobs"]
-
-        for row in (by_hand_alone, started, listed):
-            assert (row["runs"], row["outcome"], row["failures"]) == (2, "executed", 0)
-            assert row["last"] == row["finished"] == "2026-11-21T12:01:00.000000000Z"
-        assert len(started["last_runs"]) == 2
-        assert (by_hand_alone["state"], by_hand_alone["schedule"]) == ("stopped", None)
-
-
-async def test_jobs_are_listed_by_page_and_state(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        ids = sorted([await remark(app) for _ in range(3)])
-        for id in ids:
-            await start_job(app, StartJob(id=id))
-        await stop_job(app, StopJob(id=ids[1]))
-
-        first = (await list_jobs(app, ListJobs(limit="2"))).answer
-        second = (await list_jobs(app, ListJobs(limit=2, after=str(first["next"])))).answer
-        running = (await list_jobs(app, ListJobs(state="Running"))).answer
-
-        # All changed in the same moment.
-        assert [row["id"] for row in first["jobs"]] == [ids[2], ids[1]]
-        assert [row["id"] for row in second["jobs"]] == [ids[0]]
-        assert (first["total"], second["next"]) == (3, None)
-        assert [row["id"] for row in running["jobs"]] == [ids[2], ids[0]]
-        with raises(InvalidRequest, says("state", "tired", "running, stopped, paused")):
-            await list_jobs(app, ListJobs(state="tired"))
-
-
 async def test_the_log_is_whole_unless_a_part_is_asked_for(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         id = await remark(app)
@@ -546,26 +503,6 @@ async def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps
         assert await app.store.get_job(id) is None
 
 
-async def test_the_newest_rows_of_a_run_are_found_among_many(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await remark(app)
-        for number, moment in enumerate((NOON, NOON + 10, NOON + 20)):
-            lines = tuple(f"{number} {line}" for line in range(450))
-            ran = FinishedRun(
-                job=id, epoch=None, planned=moment, started=moment, finished=moment, lines=lines
-            )
-            await app.store.finish_run(ran, retention=Retention())
-
-        newest = await (await job_log(app, JobLog(id=id, run=2, tail=300))).whole()
-        last = await (await job_log(app, JobLog(id=id, run=2, tail=1))).whole()
-        limited = await (await job_log(app, JobLog(id=id, limit=401))).whole()
-
-        assert newest.answer["result"] == [f"1 {line}" for line in range(150, 450)]
-        assert last.answer["result"] == ["1 449"]
-        assert limited.answer["result"] == [f"0 {line}" for line in range(401)]
-        assert limited.answer["next"] == "401"
-
-
 async def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(
     tmp_path: Path,
 ) -> None:
@@ -613,24 +550,6 @@ class Hanging:
 HTTP = node("h", "http", url="https://example.org/")
 
 
-async def test_a_job_without_a_timeout_has_the_default_one(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        app.settings = replace(app.settings, run_seconds=1)
-        app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
-        id = await diagram(app, REMARK, HTTP)
-        await start_job(app, StartJob(id=id))
-
-        assert await Worker(app).run_next()
-
-        lines = (await job_log(app, JobLog(id=id))).answer["result"]
-        assert lines[-3:] == [
-            says("1", "run_seconds"),
-            "workload executed",
-            "Sleeping",
-        ]
-        assert len(await app.store.read_mempool(id)) == 1
-
-
 @pytest.mark.parametrize(("seconds", "timeout", "ends"), [(1.2, "", False), (1.2, "1s", True)])
 async def test_the_default_timeout_does_not_count_delays(
     tmp_path: Path, seconds: float, timeout: str, ends: bool
@@ -645,16 +564,6 @@ async def test_the_default_timeout_does_not_count_delays(
                 await run_job(app, RunJob(id=id, timeout=timeout))
         else:
             assert len((await run_job(app, RunJob(id=id, timeout=timeout))).answer["mempool"]) == 1
-
-
-async def test_the_default_timeout_goes_on_after_a_delay(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        app.settings = replace(app.settings, run_seconds=1)
-        app.resources.outgoing[()] = Hanging()  # type: ignore[assignment]
-        id = await diagram(app, node("d", "delay", seconds=0.1), HTTP)
-
-        with pytest.raises(TimedOut):
-            await run_job(app, RunJob(id=id))
 
 
 async def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
@@ -674,44 +583,6 @@ def create(scenarioctl: Run) -> str:
     return scenarioctl(
         "--offline", "create", "remark", "--chain", "polkadot", "--text", "hi"
     ).out.strip()
-
-
-def test_a_job_on_the_command_line(scenarioctl: Run) -> None:
-    id = create(scenarioctl)
-
-    started = scenarioctl("job", "start", id, "--every", "10m")
-    again = scenarioctl("job", "start", id)
-    listed = scenarioctl("job", "list")
-    state = scenarioctl("job", "status", id, "--field", "state")
-    stopped = scenarioctl("job", "stop", id)
-
-    nobody = says("worker", "daemon")
-    assert (started.out, started.err, started.code) == ("Job started\n", nobody, 0)
-    assert (again.out, again.err) == ("Job already running\n", nobody)
-    assert listed.out.split("\t")[:3] == [id, "running", "every 10m"]
-    assert state.out == "running\n"
-    assert (stopped.out, stopped.err) == ("Job stopped\n", "")
-
-
-def test_a_run_on_the_command_line_prints_its_log_and_is_kept(scenarioctl: Run) -> None:
-    id = create(scenarioctl)
-
-    ran = scenarioctl("--offline", "job", "run", id)
-    log = scenarioctl("job", "logs", id)
-    page = scenarioctl("job", "logs", id, "--limit", "1")
-    mempool = scenarioctl("job", "mempool", id)
-    drafts = scenarioctl("job", "mempool", id, "--limit", "1")
-    end = scenarioctl("job", "mempool", id, "--after", "1")
-
-    assert ran.code == 0
-    assert ran.out == log.out
-    assert ran.out.splitlines()[-1] == "workload executed"
-    assert page.out == log.out.splitlines()[0] + "\n"
-    assert page.err.startswith("more with --after ")
-    assert mempool.out.split("\t")[1:5] == ["Remark", "polkadot", "0", "current"]
-    assert mempool.out.endswith("\t1\n")
-    assert (mempool.err, drafts.out, drafts.err) == ("", mempool.out, says("--after", "1"))
-    assert (end.out, end.err) == ("", "")
 
 
 def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Path) -> None:

@@ -12,14 +12,13 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import CHAINS, Registry
 from scenarioctl.config import load_settings
 from scenarioctl.operations.assets import AssetDetails, ShowAsset, show_asset
-from scenarioctl.runtime.table import BUNDLED, load_bundled
+from scenarioctl.runtime.table import BUNDLED
 from scenarioctl.runtime.table_cache import save_cached
-from scenarioctl.transactions.runtime_query import MOST_TYPES, describe_types, find_items
-from tests.conftest import BOB, DATA, Run
+from scenarioctl.transactions.runtime_query import find_items
+from tests.conftest import DATA, Run
 from tests.messages import says
 from tests.network import table_of
 from tests.runner import finish
-from tests.serving import Serving
 from tests.test_cli import ok
 
 
@@ -54,18 +53,6 @@ def test_an_asset_is_listed_with_all_that_is_known_of_it(scenarioctl: Run) -> No
     assert marks["23"] == "not the canonical USDT 10"
 
 
-def test_a_list_of_all_chains_has_those_of_each(scenarioctl: Run) -> None:
-    rows = answer(scenarioctl, "asset", "list")["assets"]
-    each = [
-        row
-        for chain in CHAINS
-        for row in answer(scenarioctl, "asset", "list", chain.name)["assets"]
-    ]
-
-    assert rows == each
-    assert len({(row["chain"], row["id"]) for row in rows}) == len(rows) > 900
-
-
 def test_of_canonical_assets_no_two_share_a_symbol(scenarioctl: Run) -> None:
     rows = answer(scenarioctl, "asset", "list", "--canonical")["assets"]
     named = [(row["chain"], row["symbol"].lower()) for row in rows]
@@ -97,18 +84,6 @@ def test_the_deposit_of_a_chain_of_ones_own_is_that_of_its_runtime(
     }
 
 
-def test_of_a_symbol_each_chains_canonical_asset_comes_first(scenarioctl: Run) -> None:
-    shown = answer(scenarioctl, "asset", "show", "usdt")["assets"]
-    canonical = [(row["chain"], row["id"]) for row in shown if row["canonical"]]
-
-    assert ("hydraDx", "10") in canonical
-    assert ("assetHub", "1984") in canonical
-    assert [row["canonical"] for row in shown] == sorted(
-        (row["canonical"] for row in shown), reverse=True
-    )
-    assert {row["symbol"].lower() for row in shown} == {"usdt"}
-
-
 def test_a_symbol_is_a_card_of_the_asset_that_it_means(scenarioctl: Run) -> None:
     lines = ok(scenarioctl("asset", "show", "USDT")).splitlines()
     facts = {line[:19].strip(): line[21:] for line in lines}
@@ -123,24 +98,6 @@ def test_a_symbol_is_a_card_of_the_asset_that_it_means(scenarioctl: Run) -> None
     assert facts["also"].endswith("0xdac17f958d…c13d831ec7 on ethereum")
     assert facts["look-alikes"].startswith("202406 on assetHub, ")
     assert facts["look-alikes"].endswith("more; name one by its id")
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (("hydraDx", "native"), ["0"]),
-        (("hydraDx", "1/here"), ["5"]),
-        (("assetHub", "0"), ["DOT"]),
-        (("assetHub", "01984"), ["1984"]),
-        (("polkadot", "dot"), ["0"]),
-    ],
-)
-def test_an_asset_of_a_chain_goes_by_several_names(
-    scenarioctl: Run, words: tuple[str, str], expected: list[str]
-) -> None:
-    shown = answer(scenarioctl, "asset", "show", *words)["assets"]
-
-    assert [row["id"] for row in shown if row["canonical"]] == expected
 
 
 def test_where_an_asset_can_be_sent_is_where_transfers_of_it_are_built() -> None:
@@ -269,20 +226,6 @@ def test_every_item_of_a_runtime_can_be_described(name: str) -> None:
         assert all(each.type and each.expected for item in items for each in item.parameters)
 
 
-def test_the_types_of_a_program_are_described_once_each() -> None:
-    table = load_bundled("polkadot")
-    assert table is not None
-    _, _, (item,) = find_items(table, Registry().find("polkadot"), "XcmPallet", "execute")
-    types = describe_types(table, item.types)
-
-    paths = [path for _, path, _ in types]
-    assert "staging_xcm::v5::location::Location" in paths
-    # XCM of each version has types of one name.
-    assert 60 < len(types) < MOST_TYPES
-    assert all(definition for _, _, definition in types)
-    assert not any(path.endswith("RuntimeCall") for path in paths)
-
-
 # Addresses
 
 TREASURY = b"modlpy/trsry".ljust(32, b"\0")
@@ -329,25 +272,3 @@ def test_the_bytes_of_some_accounts_tell_what_they_are(
 
 
 # Over HTTP
-
-
-def test_the_same_is_answered_over_http(scenarioctl: Run, tmp_path: Path) -> None:
-    with Serving(tmp_path) as serving:
-        for path, line in (
-            ("/api/assets?chain=hydraDx&canonical=true", "asset list hydraDx --canonical"),
-            ("/api/assets/USDT?chain=hydraDx", "asset show hydraDx USDT"),
-            ("/api/assets/1%2FHere", "asset show 1/Here"),
-            ("/api/chains/hydration", "chain show hydration"),
-            ("/api/chains/polkadot/pallets?item=Balances", "chain pallets polkadot Balances"),
-            (f"/api/address?address={BOB}", f"address {BOB}"),
-        ):
-            reply = serving.get(path)
-            remote = scenarioctl(
-                "--url", f"http://127.0.0.1:{serving.api}", *line.split(), "--json"
-            )
-
-            assert reply.status == 200
-            assert reply.json() == answer(scenarioctl, *line.split()) == json.loads(remote.out)
-        missing = serving.get("/api/assets/nothing")
-        assert (missing.status, missing.json()["code"]) == (404, "not_found")
-        assert serving.get("/api/chains/nowhere").status == 404

@@ -3,7 +3,6 @@ made of them."""
 
 import asyncio
 import http.client
-import json
 import re
 import shutil
 import subprocess
@@ -16,11 +15,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreUnavailable
-from scenarioctl.model.jobs import JobState
+from scenarioctl.errors import StoreBusy
 from scenarioctl.server import metrics as server_metrics
 from scenarioctl.stores import create_store
-from scenarioctl.stores.postgres import administration, connections
+from scenarioctl.stores.postgres import connections
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
@@ -30,8 +28,6 @@ from tests.fleet import Proxy
 from tests.postgres import RUNTIME, shared_server, start_server
 from tests.runner import finish as run
 from tests.serving import Serving
-from tests.test_store_jobs import JOB, stop_job
-from tests.test_stores import FIRST, message
 
 pytestmark = pytest.mark.processes
 
@@ -206,22 +202,6 @@ class TestMetrics:
         assert away["scenarioctl_jobs"] == before["scenarioctl_jobs"]
         assert age_in(away) > 1
 
-    def test_a_file_has_the_times_of_its_reads_and_writes(self, tmp_path: Path) -> None:
-        with Serving(tmp_path) as serving:
-            before = scrape(serving.get("/metrics").body)["scenarioctl_store_seconds_count"][()]
-            serving.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
-            after = scrape(serving.get("/metrics").body)
-
-        assert after["scenarioctl_store_seconds_count"][()] > before
-        assert after["scenarioctl_store_up"] == {(): 1}
-
-    def test_a_refused_request_is_no_failure_of_the_store(self, store: PostgresStore) -> None:
-        run(store.put_scenario(FIRST))
-
-        message(Conflict, store.put_scenario(FIRST))
-        message(NotFound, store.get_scenario("nosuch"))
-        assert store.usage().errors == 0
-
     def test_requests_that_wait_for_a_connection_are_counted(
         self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -275,32 +255,6 @@ class TestMetrics:
 
         assert run(listen()) == [None, True, False]
 
-    def test_jobs_that_take_long_to_count_are_counted_rarely(
-        self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        run(store.put_scenario(FIRST))
-        assert run(store.statistics()).jobs[JobState.RUNNING] == 0
-        run(store.start_job(JOB))
-        assert run(store.statistics()).jobs[JobState.RUNNING] == 1
-        monkeypatch.setattr(administration, "_SHORT", 0)
-        monkeypatch.setattr(administration, "_SHARE", 1e-9)
-        run(store.statistics())
-        run(stop_job(store))
-
-        assert run(store.statistics()).jobs[JobState.RUNNING] == 1
-        monkeypatch.setattr(store._job_counts, "_not_before", 0)
-        assert run(store.statistics()).jobs[JobState.STOPPED] == 1
-
-    def test_a_store_that_is_away_from_the_start_has_figures(self) -> None:
-        store = PostgresStore(ServerSettings(url="postgresql://me@127.0.0.1:1/db", pool=3))
-
-        message(StoreUnavailable, store.statistics())
-        usage = store.usage()
-        assert (usage.errors, usage.listening) == (1, None)
-        assert usage.pool is not None
-        assert (usage.pool.limit, usage.pool.used) == (3, 0)
-        run(store.close())
-
 
 class TestFilesForPrometheus:
     def test_the_guide_lists_every_metric(
@@ -331,34 +285,6 @@ class TestFilesForPrometheus:
 
         assert len(named) > 5
         assert named <= metrics.keys()
-
-    @pytest.mark.parametrize("path", [ALERTS, DASHBOARD], ids=lambda path: path.name)
-    def test_they_select_only_labels_that_exist(
-        self, path: Path, metrics: dict[str, dict[tuple[str, ...], float]]
-    ) -> None:
-        selected = re.findall(
-            r'(scenarioctl_\w+)\{(?:state|outcome)=\\?"(\w+)\\?"', path.read_text()
-        )
-
-        for name, value in selected:
-            assert any(value in labels for labels in metrics[name]), (name, value)
-        assert selected or path is DASHBOARD
-
-    def test_each_panel_of_the_dashboard_has_its_place_and_asks_something(self) -> None:
-        dashboard = json.loads(DASHBOARD.read_text())
-        places: set[tuple[int, int]] = set()
-
-        for panel in dashboard["panels"]:
-            place = panel["gridPos"]
-            covered = {
-                (x, y)
-                for x in range(place["x"], place["x"] + place["w"])
-                for y in range(place["y"], place["y"] + place["h"])
-            }
-            assert not covered & places
-            assert max(x for x, _ in covered) < 24
-            places |= covered
-            assert all(_NAME.search(target["expr"]) for target in panel["targets"])
 
     @pytest.mark.skipif(
         shutil.which("promtool") is None,

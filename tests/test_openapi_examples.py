@@ -11,14 +11,12 @@ from urllib.parse import quote
 
 import pytest
 
-from scenarioctl.model.request_fields import field_aliases, field_rows
+from scenarioctl.model.request_fields import field_aliases
 from scenarioctl.operations import find_handler
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.openapi import describe
 from scenarioctl.server.reference import write_reference
-from scenarioctl.server.schemas import request_schema
-from tests.messages import says
 from tests.serving import Reply, Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
@@ -128,61 +126,3 @@ def test_an_error_names_the_field_that_was_sent(stored: Serving, row: Endpoint) 
                 others.append((name, value, answer))
 
     assert others == []
-
-
-LISTS = [row for row in ENDPOINTS if "limit" in find_handler(row.operation)[1].__dataclass_fields__]
-
-
-@pytest.mark.parametrize("row", LISTS, ids=lambda row: row.operation)
-def test_a_list_has_at_least_one_row(stored: Serving, row: Endpoint) -> None:
-    example = EXAMPLES[row.operation].request
-    refused = send(stored, row, {**example, "limit": 0})
-    schema = request_schema(find_handler(row.operation)[1])
-
-    assert (refused.status, refused.json()["field"]) == (422, "limit")
-    assert send(stored, row, {**example, "limit": 1}).status in (200, 503)
-    assert schema["properties"]["limit"]["minimum"] == 1
-
-
-#: Endpoints of the original interface, whose names stay, and those that speak the web editor's
-#: share format.
-OF_THE_INTERFACE = {
-    "scenarios.scenario_info",
-    "scenarios.full_scenario_info",
-    "scenarios.import_scenario",
-    "scenarios.export_scenario",
-    "jobs.start_job",
-    "jobs.stop_job",
-    "jobs.job_log",
-    "jobs.job_mempool",
-}
-
-
-def names_an_id(row: Endpoint) -> bool:
-    fields = field_rows(find_handler(row.operation)[1])
-    return any(field["name"] == "id" and field["unit"] == "ID" for field in fields)
-
-
-@pytest.mark.parametrize("row", [*filter(names_an_id, ENDPOINTS)], ids=lambda row: row.operation)
-def test_the_id_of_a_scenario_has_one_name_in_our_own_endpoints(
-    stored: Serving, row: Endpoint
-) -> None:
-    properties = request_schema(find_handler(row.operation)[1])["properties"]
-
-    assert ("scenario" in properties) == (row.operation not in OF_THE_INTERFACE)
-    if "scenario" not in properties:
-        return
-    example = {**EXAMPLES[row.operation].request}
-    differing = send(stored, row, {**example, "id": "abcdefghi"})
-    others = {name: value for name, value in example.items() if name != "scenario"}
-    missing = send(stored, row, {**others})
-    assert (differing.status, differing.json()["field"]) == (422, "scenario")
-    assert differing.json()["error"] == says("Xq3b9LmZt", "abcdefghi")
-    assert (missing.status, missing.json()["field"]) == (422, "scenario")
-    for name in ("scenario", "id", "scenario_id", "scenarioid", "job"):
-        answer = send(stored, row, {**others, name: "abcdefghi"}).json()
-        assert (answer["code"], answer["field"], answer["value"]) == (
-            "not_found",
-            name,
-            "abcdefghi",
-        )

@@ -7,23 +7,19 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
-from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.cli.output import draw_table
 from tests.conftest import BOB, Run
 from tests.daemons import PATIENCE
 from tests.messages import says
 from tests.test_cli import CREATE_REMARK, CREATE_SWAP, OMNIPOOL_NOTE, OMNIPOOL_WARNING, PROGRAM, ok
-from tests.test_parity import commands
 
 
 @pytest.fixture
@@ -58,48 +54,6 @@ def test_a_field_is_a_path(scenarioctl: Run, remark: str, path: str, printed: st
     shown = ok(scenarioctl("scenario", "show", remark, "--field", path))
 
     assert shown == printed.format(id=remark, chain=chain, action=action)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("scenario", "list", "--field", "scenarios.0.id"),
-        ("--field", "scenarios.*.id", "scenario", "list"),
-        ("job", "logs", "{id}", "--field", "id"),
-        ("info", "{id}", "--field", "id"),
-        ("scenario", "export", "{id}", "--field", "id"),
-        ("scenario", "preview", "{id}", "--field", "id"),
-    ],
-)
-def test_a_field_works_on_every_command(
-    scenarioctl: Run, remark: str, line: tuple[str, ...]
-) -> None:
-    ok(scenarioctl("job", "start", remark, "--every", "12h", "--field", "id", "-q"))
-
-    assert ok(scenarioctl(*(word.format(id=remark) for word in line))) == f"{remark}\n"
-
-
-def test_each_created_scenario_has_its_id_in_the_same_place(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    flow = tmp_path / "f.toml"
-    flow.write_text('[[steps]]\ntype = "remark"\nchain = "polkadot"\ntext = "hello"\n')
-    lines = [
-        CREATE_REMARK,
-        CREATE_SWAP,
-        ("create", "query", "--chain", "polkadot", "System", "Number"),
-        ("create", "--file", str(flow)),
-    ]
-
-    ids = [scenarioctl(*line, "--field", "id").out.strip() for line in lines]
-    share = ok(scenarioctl("scenario", "export", ids[0])).strip()
-    again = json.loads(ok(scenarioctl("scenario", "import", share, "--json", "-q")))["id"]
-
-    assert len(set(ids)) == 4
-    assert again == ids[0]
-    assert sorted(
-        ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id")).split()
-    ) == sorted(ids)
 
 
 @pytest.mark.parametrize(
@@ -198,15 +152,6 @@ def test_quiet_prints_no_notes_but_warnings(scenarioctl: Run) -> None:
     assert quiet.err == f"Warning: {OMNIPOOL_WARNING}\n"
 
 
-def test_quiet_does_not_say_what_a_call_does(scenarioctl: Run) -> None:
-    line = ("--offline", "call", "polkadot", "System", "remark", "hello")
-
-    loud, quiet = scenarioctl(*line), scenarioctl(*line, "-q")
-
-    assert loud.err.startswith("What it does: ")
-    assert (quiet.out, quiet.err) == (loud.out, "")
-
-
 def test_verbose_says_what_was_asked(scenarioctl: Run) -> None:
     ended = scenarioctl("-v", *CREATE_REMARK)
 
@@ -240,15 +185,6 @@ def test_strict_creates_nothing_if_there_is_a_warning(
     assert ok(scenarioctl("scenario", "list")) == ""
 
 
-def test_strict_prints_no_transaction_there_is_a_warning_about(scenarioctl: Run) -> None:
-    made = scenarioctl(*CREATE_SWAP).out.strip()
-
-    ended = scenarioctl("--offline", "scenario", "full", made, "--strict", "-q")
-
-    assert (ended.out, ended.code) == ("", 7)
-    assert says("warning", "Omnipool", "--strict").printed == ended.err
-
-
 def test_a_refusal_reads_as_one_sentence(scenarioctl: Run) -> None:
     line = (
         "--offline",
@@ -269,21 +205,6 @@ def test_a_refusal_reads_as_one_sentence(scenarioctl: Run) -> None:
         says("(FeesNotMet); --strict was asked for").printed,
         7,
     )
-
-
-def test_strict_lets_pass_what_has_no_warning(scenarioctl: Run) -> None:
-    assert len(ok(scenarioctl(*CREATE_REMARK, "--strict"))) == 10
-
-
-def test_a_warning_of_the_surroundings_counts_too(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SCENARIOCTL_STOER", "x")
-
-    ended = scenarioctl("scenario", "list", "--strict")
-
-    assert ended.code == 7
-    assert ended.err.startswith("Warning: unknown environment variable SCENARIOCTL_STOER")
 
 
 def test_in_json_errors_are_on_stderr_too(scenarioctl: Run) -> None:
@@ -323,18 +244,6 @@ def test_an_offline_refusal_tells_where_offline_comes_from(
 
 
 # Lists
-
-
-def test_the_newest_is_first(scenarioctl: Run) -> None:
-    made = [ok(scenarioctl(*CREATE_REMARK)).strip() for _ in range(3)]
-
-    def ids(*options: str) -> list[str]:
-        return ok(scenarioctl("scenario", "list", "--field", "scenarios.*.id", *options)).split()
-
-    assert ids() == made[::-1]
-    assert ids("--ascending") == made
-    assert ids("--sort", "id") == sorted(made)
-    assert ids("--sort", "id", "--descending") == sorted(made, reverse=True)
 
 
 def test_of_several_those_are_deleted_that_exist(scenarioctl: Run) -> None:
@@ -455,33 +364,6 @@ def test_a_person_is_asked_before_anything_is_deleted(
     listed.end()
 
 
-def test_who_deletes_several_sees_what_they_are(tmp_path: Path) -> None:
-    made = []
-    for _ in range(2):
-        created = Terminal(tmp_path, *CREATE_REMARK)
-        made.append(created.read().split()[-1])
-        assert created.end() == 0
-    for line in (("scenario", "rename", made[0], "Rent"), ("job", "start", made[0])):
-        done = Terminal(tmp_path, *line)
-        done.read()
-        assert done.end() == 0
-
-    deleting = Terminal(tmp_path, "scenario", "delete", "nobody", "Rent", made[1])
-    asked = deleting.read_until("]: ")
-    deleting.type("y\n")
-    rest = deleting.read()
-
-    assert asked.splitlines() == [
-        f'{made[0]} (Rent: remark "hello" · Polkadot), whose job is running',
-        f'{made[1]} (remark "hello" · Polkadot)',
-        "Delete 2 scenarios, with log and drafts? [y/N]: ",
-    ]
-    assert made[1] in rest.split()
-    assert "scenario 'nobody' is not in the store" in rest
-    assert f"job stop {made[0]}" in rest
-    assert deleting.end() == 3
-
-
 def test_times_are_local_on_a_terminal_and_utc_elsewhere(tmp_path: Path, scenarioctl: Run) -> None:
     store = str(tmp_path / "s.db")
     ok(scenarioctl("--store", store, *CREATE_REMARK))
@@ -541,79 +423,6 @@ def test_a_list_that_is_higher_than_the_screen_goes_to_the_pager(tmp_path: Path)
 # Help
 
 
-def test_the_help_of_a_command_names_its_own_options(scenarioctl: Run) -> None:
-    shown = ok(scenarioctl("create", "remark", "--help"))
-
-    assert "--text" in shown
-    assert "Global options: see scenarioctl --help." in shown
-    assert "--no-offline" not in shown
-    assert all(each.opts[0] in ok(scenarioctl("--help")) for each in GLOBAL_OPTIONS)
-
-
-@pytest.mark.parametrize("words", sorted(commands()))
-def test_no_option_of_a_command_hides_a_global_one(words: str) -> None:
-    own = [each for each in commands()[words].params if each not in GLOBAL_OPTIONS]
-    taken = {spelling for each in own for spelling in each.opts}
-    hidden = {each.opts[0] for each in GLOBAL_OPTIONS if not taken.isdisjoint(each.opts)}
-
-    # They write pictures to a file too; the URL of a chain's node is no daemon's.
-    own_options = {
-        "scenario preview": {"--output"},
-        "flow preview": {"--output"},
-        "chain add": {"--url"},
-    }
-    assert hidden == own_options.get(words, set())
-
-
-def test_a_log_and_drafts_have_local_times_and_gaps_between_runs(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    here = ("--store", str(tmp_path / "s.db"))
-    id = ok(scenarioctl(*here, *CREATE_REMARK)).strip()
-    for _ in range(2):
-        ok(scenarioctl(*here, "--offline", "job", "run", id))
-    bare = ok(scenarioctl(*here, "job", "logs", id)).splitlines()
-    timed = json.loads(ok(scenarioctl(*here, "job", "logs", id, "--json")))
-    entries = json.loads(ok(scenarioctl(*here, "job", "mempool", id, "--json")))["mempool"]
-
-    log = Terminal(tmp_path, *here, "job", "logs", id, TZ="Asia/Kathmandu")
-    lines = log.read().splitlines()
-    mempool = Terminal(tmp_path, *here, "job", "mempool", id, "--tail", "1", TZ="Asia/Kathmandu")
-    drafts = mempool.read()
-
-    assert (log.end(), mempool.end()) == (0, 0)
-    elsewhere = ok(scenarioctl(*here, "job", "logs", id, "--times", "--tail", "1"))
-    assert elsewhere == f"{timed['times'][3][:19]}Z  {bare[3]}\n"
-    local = [_in_kathmandu(moment) for moment in timed["times"]]
-    written = [f"{moment}  {line}" for moment, line in zip(local, bare, strict=True)]
-    assert (timed["result"], len(bare)) == (bare, 4)
-    assert lines == [*written[:2], "", *written[2:]]
-    assert _in_kathmandu(entries[1]["Date"]) in drafts
-    assert len(drafts.splitlines()) == 2
-
-
-def test_followed_drafts_go_past_the_pager(scenarioctl: Run, tmp_path: Path) -> None:
-    here = ("--store", str(tmp_path / "s.db"))
-    id = ok(scenarioctl(*here, *CREATE_REMARK)).strip()
-    for _ in range(4):
-        ok(scenarioctl(*here, "--offline", "job", "run", id))
-
-    screen = Terminal(
-        tmp_path, *here, "job", "mempool", id, "--follow", lines=2, PAGER="false", TZ="UTC"
-    )
-    shown = screen.read_until("  4\n")
-    screen.process.send_signal(signal.SIGINT)
-
-    drafts = [line for line in shown.splitlines() if "  Remark  polkadot  0  current  0x" in line]
-    assert [line.split()[-1] for line in drafts] == ["1", "2", "3", "4"]
-    assert screen.end() == 130
-
-
-def _in_kathmandu(moment: str) -> str:
-    there = datetime.fromisoformat(moment[:19]) + timedelta(hours=5, minutes=45)
-    return f"{there:%Y-%m-%d %H:%M:%S}"
-
-
 ROWS = (
     ("assetHub", "1984", "0/PalletInstance(50)/GeneralIndex(1984)", "Tether USD"),
     ("hydraDx", "0x" + "1f" * 20, None, "a name with « and 漢字 of several words"),
@@ -646,18 +455,3 @@ def test_a_table_fits_the_screen_and_breaks_no_word(
                 assert set(cell.replace("/", "/ ").split()) <= set(words)
     assert "0x1f1f1f1f1f…1f1f1f1f1f" in words
     assert (len(lines) == 1 + len(ROWS)) is (width == 200)
-
-
-def test_a_table_that_would_break_words_is_shown_row_by_row(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert laid_out(monkeypatch, capsys, 50) == [
-        "chain     assetHub",
-        "id        1984",
-        "location  0/PalletInstance(50)/GeneralIndex(1984)",
-        "name      Tether USD",
-        "",
-        "chain  hydraDx",
-        "id     0x1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f",
-        "name   a name with « and 漢字 of several words",
-    ]

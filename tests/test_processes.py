@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.canned import answers
-from tests.conftest import BOB, ROOT, without_echo
+from tests.conftest import BOB, without_echo
 from tests.daemons import PATIENCE
 from tests.messages import says
-from tests.node import Node
 
 pytestmark = pytest.mark.processes
 
@@ -174,77 +172,6 @@ def test_a_command_that_verifies_no_signature_does_without_substrate_interface(
     ] == []
 
 
-def test_a_list_imports_neither_codec_nor_transactions(tmp_path: Path) -> None:
-    modules = imported(tmp_path, "scenario", "list", "--json")
-
-    assert of("scenarioctl.runtime", modules) == of("scenarioctl.transactions", modules) == []
-
-
-def test_a_connected_transfer_imports_the_wire_and_nothing_else_more(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    with Node(answers("polkadot")) as node:
-        config.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
-        offline = imported(tmp_path, "--config", str(config), *TRANSFER)
-        modules = imported(tmp_path, "--config", str(config), *TRANSFER[1:])
-
-    # The WebSocket client, and of a settings file, which is TOML.
-    assert [name for name in HEAVY if of(name, modules)] == ["aiohttp", "tomllib"]
-    # Where the runtime is known and the route has one form, no metadata is read and nothing
-    # dry-run.
-    assert of("scenarioctl", modules - offline) == [
-        "scenarioctl.chains.availability",
-        "scenarioctl.chains.client",
-        "scenarioctl.chains.connection",
-        "scenarioctl.chains.node_client",
-        "scenarioctl.chains.pool",
-        "scenarioctl.chains.rpc_errors",
-        "scenarioctl.chains.tables",
-        "scenarioctl.chains.websocket",
-        "scenarioctl.retries",
-        "scenarioctl.runtime.blocks",
-        "scenarioctl.runtime.storage_keys",
-        "scenarioctl.runtime.table_cache",
-        "scenarioctl.transactions.connected_transfer",
-    ]
-
-
-def test_a_transfer_reads_the_tables_it_needs_and_no_other(tmp_path: Path) -> None:
-    script = (
-        "import sys\n"
-        "sys.addaudithook(lambda event, arguments: event == 'open' and "
-        "print(arguments[0], file=sys.__stderr__))\n"
-    )
-
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            script + TELL.replace("atexit.register", "(lambda _: _)"),
-            *TRANSFER,
-        ],
-        capture_output=True,
-        text=True,
-        env=environment(tmp_path),
-    )
-
-    opened = {Path(line).name for line in done.stderr.splitlines() if line.endswith(".json")}
-    assert done.returncode == 0
-    assert opened <= {
-        "polkadot.json",
-        "assetHub.json",
-        "assets.json",
-        "chains.json",
-        "fees.json",
-        "manifest.json",
-        "operations.json",
-        "registry.json",
-        "routes.json",
-        "trust.json",
-    }
-    assert "polkadot.json" in opened
-    assert list(tmp_path.rglob("*")) == []
-
-
 def run_at_once(home: Path, lines: Sequence[tuple[str, ...]]) -> list[tuple[str, str, int]]:
     """Run the program once for each line, all at the same time; return what each printed and how it
     ended."""
@@ -313,16 +240,6 @@ def test_processes_create_read_and_delete_side_by_side(tmp_path: Path) -> None:
     assert run(tmp_path, "template", "stats", "hydraDx") == "2\n"
 
 
-def test_the_store_is_for_its_owners_eyes(tmp_path: Path) -> None:
-    run(tmp_path, "create", "remark", "--chain", "polkadot", "--text", "secret")
-
-    store = tmp_path / ".local" / "share" / "scenarioctl" / "scenarios.db"
-    assert [oct(path.stat().st_mode & 0o777) for path in (store, store.parent)] == [
-        "0o600",
-        "0o700",
-    ]
-
-
 def test_a_creating_process_that_is_interrupted_stores_nothing(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     process = subprocess.Popen(
@@ -344,16 +261,3 @@ def test_a_creating_process_that_is_interrupted_stores_nothing(tmp_path: Path) -
 
     assert (out, err, process.returncode) == ("", "\n", 130)
     assert run(tmp_path, "scenario", "list") == ""
-
-
-def test_the_program_runs_as_a_module_and_from_any_folder(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "scenarioctl.cli.main", "--version"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment(tmp_path),
-    )
-
-    assert (done.stdout, done.stderr, done.returncode) == (run(tmp_path, "--version"), "", 0)
-    assert ROOT not in tmp_path.parents

@@ -4,7 +4,6 @@ none."""
 import http.client
 import json
 import re
-import socket
 import socketserver
 import ssl
 import threading
@@ -286,15 +285,6 @@ def test_the_answer_is_printed_like_that_of_this_machine(scenarioctl: Run, scrip
     assert as_json == Ended(out='{"result": "polkadot > Remark", "id": "abc"}\n', err="", code=0)
 
 
-def test_one_field_of_a_remote_answer_is_printed_alone(scenarioctl: Run, script: Script) -> None:
-    script.answer = {"result": {"tx": "0x0400", "summary": "polkadot > Remark"}}
-
-    assert (
-        scenarioctl("scenario", "full", "abc", "--field", "tx", "--url", script.url).out
-        == "0x0400\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("human", "paid"), [("1.5 USDT", "1.5 USDT"), (None, "1500000 of the smallest unit of USDT")]
 )
@@ -349,14 +339,6 @@ def test_notes_and_warnings_are_said_on_stderr(scenarioctl: Run, script: Script)
     )
 
 
-def test_notes_that_are_no_notes_are_left_out(scenarioctl: Run, script: Script) -> None:
-    script.headers = {"Scenarioctl-Notes": "%5B%22cut", "Scenarioctl-Warnings": "1"}
-
-    assert scenarioctl("--url", script.url, "info", "abc") == Ended(
-        out="polkadot > Remark\n", err="", code=0
-    )
-
-
 @pytest.mark.parametrize("code", OUTCOMES)
 def test_an_error_of_the_daemon_is_the_same_error_here(
     scenarioctl: Run, script: Script, code: str
@@ -391,31 +373,6 @@ def test_an_error_of_the_daemon_names_the_option_that_was_typed(
 
     assert plain == Ended(out="", err="Error: --to 'asethub' is not a chain\n", code=2)
     assert json.loads(as_json.out) == script.answer
-
-
-def test_an_error_says_success_false_where_the_answer_says_true(
-    scenarioctl: Run, script: Script
-) -> None:
-    script.status, script.answer = (
-        404,
-        {"success": False, "error": "it is not there", "code": "not_found"},
-    )
-
-    ended = scenarioctl("scenario", "delete", "abc", "--yes", "--url", script.url, "--json")
-
-    said = json.dumps(script.answer) + "\n"
-    assert ended == Ended(out=said, err=said, code=3)
-
-
-@pytest.mark.parametrize(("status", "exit_code"), [(418, 2), (507, 5)])
-def test_an_error_that_is_not_known_here_is_told_by_its_status(
-    scenarioctl: Run, script: Script, status: int, exit_code: int
-) -> None:
-    script.status, script.answer = status, {"error": "of a newer daemon", "code": "teapot"}
-
-    ended = scenarioctl("info", "abc", "--url", script.url)
-
-    assert ended == Ended(out="", err="Error: of a newer daemon\n", code=exit_code)
 
 
 @pytest.mark.parametrize(
@@ -497,36 +454,6 @@ def test_a_daemon_that_is_not_there_is_named(
     assert ended == Ended(out=said, err=said, code=5)
 
 
-def test_a_host_or_a_socket_that_is_not_there_is_named(
-    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def find_nothing(*_: object) -> None:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", find_nothing)
-
-    host = scenarioctl("info", "abc", "--url", "http://no.such.host")
-    path = scenarioctl("info", "abc", "--url", f"unix://{tmp_path}/d.sock")
-
-    start = "Start it with scenarioctl daemon, or leave out --url to run locally"
-    assert host == Ended(
-        out="",
-        err=(
-            "Error: no daemon answers at http://no.such.host (name or service not known). "
-            f"{start}\n"
-        ),
-        code=5,
-    )
-    assert path == Ended(
-        out="",
-        err=(
-            f"Error: no daemon answers at unix://{tmp_path}/d.sock (no such file or "
-            f"directory). {start}\n"
-        ),
-        code=5,
-    )
-
-
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
@@ -588,25 +515,6 @@ def test_what_is_no_daemon_is_said_to_be_none(scenarioctl: Run, data: bytes, sen
     assert ended == Ended(out="", err=f"Error: {sentence.format(url=url)}\n", code=5)
 
 
-def test_an_answer_of_another_shape_is_no_bug(scenarioctl: Run, script: Script) -> None:
-    script.answer = {"version": 7}
-
-    ended = scenarioctl("info", "abc", "--url", script.url)
-
-    assert ended.err.startswith(
-        "Error: the daemon's answer has no field 'result'. Check that scenarioctl "
-    )
-    assert (ended.out, ended.code) == ("", 5)
-
-
-def test_plain_http_is_no_tls(scenarioctl: Run) -> None:
-    with saying(b"HTTP/1.1 400 Bad Request\r\n\r\n") as url:
-        ended = scenarioctl("info", "abc", "--url", url.replace("http:", "https:"))
-
-    assert "(no TLS: " in ended.err
-    assert (ended.out, ended.code) == ("", 5)
-
-
 def test_a_certificate_that_is_not_trusted_is_no_missing_daemon(
     scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -640,36 +548,6 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
     said = f"Error: the daemon at {script.url} did not answer within 0.1 seconds"
     assert read == Ended(out="", err=f"{said}\n", code=5)
     assert written == Ended(out="", err=f"{said}; it may have carried out the request\n", code=5)
-
-
-def test_a_daemon_that_refuses_a_large_body_before_it_was_read_is_heard(
-    scenarioctl: Run, script: Script, tmp_path: Path
-) -> None:
-    script.hasty, script.status = True, 413
-    script.answer = {"success": False, "error": "the body is too large", "code": "too_large"}
-    script.headers = {"Connection": "close"}
-    path = tmp_path / "large.txt"
-    path.write_text("A" * 20_000_000)
-
-    ended = scenarioctl("scenario", "import", str(path), "--url", script.url)
-
-    # A reset may come before the answer was read; then it is said that it broke off.
-    assert ended.err == says("body", "large").printed or "closed the connection before" in ended.err
-    assert ended.code in (2, 5)
-
-
-def test_the_largest_import_goes_through_whole(
-    scenarioctl: Run, script: Script, tmp_path: Path
-) -> None:
-    script.answer = {"success": True, "shortUrl": "3kf9Qz7aB"}
-    path = tmp_path / "large.txt"
-    path.write_text("Ünïcode" * (32 * 1024 * 1024 // len("Ünïcode".encode())))
-
-    ended = scenarioctl("scenario", "import", str(path), "--url", script.url)
-
-    assert ended == Ended(out="3kf9Qz7aB\n", err="", code=0)
-    assert len(script.asked[0].body) < 32 * 1024 * 1024 + 20
-    assert script.asked[0].fields == {"url": path.read_text()}
 
 
 def test_the_token_is_sent_and_shown_nowhere(
@@ -815,16 +693,6 @@ def test_what_only_the_daemon_can_say_is_refused_beside_it(
     assert script.asked == []
 
 
-def test_a_store_of_the_environment_is_that_of_this_machine(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("SCENARIOCTL_STORE", str(tmp_path / "s.db"))
-    monkeypatch.setenv("SCENARIOCTL_OFFLINE", "true")
-
-    assert scenarioctl("info", "abc", "--url", script.url).out == "polkadot > Remark\n"
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("line", [("config", "show"), ("config", "path")], ids=" ".join)
 def test_commands_about_this_machine_do_not_go_with_a_url(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
@@ -843,24 +711,6 @@ def test_commands_about_this_machine_do_not_go_with_a_url(
     )
     assert allowed.code == 0
     assert script.asked == []
-
-
-def test_an_empty_url_means_this_machine(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SCENARIOCTL_URL", script.url)
-
-    assert (
-        scenarioctl("info", "abcdefghi", "--url", "").err == says("scenario", "abcdefghi").printed
-    )
-    assert script.asked == []
-
-
-@pytest.mark.parametrize("id", ["", ".", ".."])
-def test_what_no_path_can_name_is_refused(scenarioctl: Run, script: Script, id: str) -> None:
-    ended = scenarioctl("scenario", "export", id, "--url", script.url)
-
-    assert ended == Ended(out="", err=f"Error: id {id!r} cannot be part of a URL\n", code=2)
 
 
 def test_a_watched_query_asks_again_and_prints_what_changed(

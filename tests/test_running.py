@@ -39,7 +39,7 @@ from tests.messages import Says, says
 from tests.network import FakeNetwork
 from tests.runner import finish
 from tests.test_actions import diagram, transfer_form
-from tests.test_samples import NEEDS_QUOTE, OURS, REAL, open_sample
+from tests.test_samples import open_sample
 
 NOW = 1_700_000_000_123_456_789
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
@@ -180,25 +180,6 @@ def text_of(draft: MempoolDraft) -> str:
 
 
 class TestDrafts:
-    def test_a_transfer_is_drafted(self, stage: Stage) -> None:
-        running = stage.run(diagram(("action", transfer_form())))
-
-        assert running.drafts == [
-            MempoolDraft(
-                chain="polkadot",
-                amount="15000000000",
-                tx_type="xTransfer",
-                date=NOW,
-                tx=TRANSFER,
-                spec_version=2000000,
-                expires=NOW + 24 * 3600 * SECOND,
-                node="a",
-                human="1.5 DOT",
-            )
-        ]
-        assert running.lines == [says("xTransfer", "assetHub", "2000000")]
-        assert (running.failure, running.used_events) == ("", {})
-
     def test_every_kind_of_transaction_is_drafted_in_order(self, stage: Stage) -> None:
         swap = ("action", test_actions.TestSwap().form(minAmountOut="123"))
         running = stage.run(
@@ -401,22 +382,6 @@ class TestDrafts:
 
         assert [step.seconds for step in running.steps.values()] == [0, 60]
 
-    def test_a_run_goes_on_that_an_older_version_has_saved(self, stage: Stage) -> None:
-        found = diagram(remark("x"), ("delay", {"seconds": "60"}), edges="ab")
-        before, after = (Run(stage.app, "scenario1", found, key="scenario1 1") for _ in range(2))
-        finish(before.go())
-        saved = before.save()
-        saved["outcomes"] = {node: step["outcome"] for node, step in saved.pop("steps").items()}
-        del saved["began"]
-
-        after.restore(json.loads(json.dumps(saved)))
-        finish(after.go(waited=60))
-
-        assert {node: (step.outcome, step.seconds) for node, step in after.steps.items()} == {
-            "a": ("drafted", None),
-            "b": ("done", None),
-        }
-
     def test_a_bug_ends_the_run_and_what_came_before_it_can_be_read(
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -431,12 +396,6 @@ class TestDrafts:
             finish(running.go())
 
         assert len(running.lines) == len(running.drafts) == 1
-
-    def test_a_line_stays_one_line(self, stage: Stage) -> None:
-        running = Run(stage.app, "scenario1", diagram())
-        running.say("a\nb\ud800\r\n" + "c" * 3000)
-
-        assert running.lines == ["a b? " + "c" * 1994 + "…"]
 
     def test_a_long_scenario_lets_others_have_their_turn(self, stage: Stage) -> None:
         turns = 0
@@ -540,14 +499,6 @@ class TestQuery:
         assert running.lines[-2] == says("d", "query", "b")
         assert text_of(running.drafts[3]) == "10000000000"
 
-    def test_a_constant_is_read_without_a_node(self, stage: Stage) -> None:
-        running = stage.run(
-            diagram(("chainQuery", self.CONSTANT), remark("{{ query }}"), edges="ab")
-        )
-
-        assert running.drafts[0].tx == "10000000000"
-        assert text_of(running.drafts[1]) == "10000000000"
-
 
 class TestWebhook:
     def test_the_newest_event_fills_the_steps_behind(self, stage: Stage) -> None:
@@ -561,17 +512,6 @@ class TestWebhook:
             says("Webhook", UUID, "2"),
         ]
         assert (stage.slept, stage.waits) == ([], [])
-
-    def test_what_a_diagram_says_of_an_event_is_never_used(self, stage: Stage) -> None:
-        document = diagram(webhook(timeout=1), remark("{{ to }}"), edges="ab").document
-        nodes = [
-            {**document["nodes"][0], "eventData": {"content": {"to": BOB}}},
-            document["nodes"][1],
-        ]
-        running = stage.run(read_diagram({**document, "nodes": nodes}))
-
-        assert running.drafts == []
-        assert running.failure == says("webhook", "a", UUID, "1")
 
     def test_a_run_waits_until_an_event_comes(self, stage: Stage) -> None:
         async def post_at_the_third_pause() -> None:
@@ -894,111 +834,6 @@ class TestHttp:
         assert (running.failure, web.sent) == (sentence.within("http 'a' failed: {}"), [])
 
 
-#: What a run of each sample leaves: chain, amount, kind and transaction (or its reason) of every
-#: entry.
-ADDRESS = '"14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"'
-SAMPLES: dict[str, list[tuple[str, str, str, str]]] = {
-    "lnr8CfoQX": [("polkadot", "110000000000", "xTransfer", "0x")],
-    # The advice behind it names an option, which a run does not have.
-    "hLhmE6m0j": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE.partition(": give")[0])],
-    "dcMwilVsg": [
-        (
-            "polkadot",
-            "0",
-            "Remark",
-            "the Remark has no text, expected it in actionData.source.target",
-        )
-    ],
-    "EU4_I95ge": [
-        ("", "0", "ChainQuery", "the query has no form, expected a chain, a pallet and a method"),
-    ],
-    "qSxt94jqC": [("polkadot", "0", "ChainQuery", f"[{ADDRESS}]")],
-    "remark_data": [
-        ("assetHub", "0", "Remark", "0x"),
-        (
-            "assetHub",
-            "123000000000000000000",
-            "xTransfer",
-            (
-                "source asset 100 and target asset 7 are not the same asset: WETH (asset 100, "
-                "not the canonical WETH 2/GlobalConsensus(Ethereum:1)/"
-                "AccountKey20(0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2)) on Polkadot Asset "
-                "Hub, USDC (asset 7, not the canonical USDC 22) on Hydration"
-            ),
-        ),
-    ],
-    "webhooks": [
-        (
-            "assetHub",
-            "0",
-            "xTransfer",
-            (
-                "source asset 10 and target asset 10 are not the same asset: BEAST (asset 10, "
-                "symbol not verified) on Polkadot Asset Hub, USDT on Hydration"
-            ),
-        )
-    ],
-    "http_chain_xtransfer": [
-        (
-            "polkadot",
-            "30000000000",
-            "xTransfer",
-            (
-                "source asset 0 and target asset 10 are not the same asset: DOT on Polkadot, "
-                "BEAST (asset 10, symbol not verified) on Polkadot Asset Hub"
-            ),
-        ),
-        (
-            "assetHub",
-            "0",
-            "xTransfer",
-            (
-                "source asset 10 and target asset 0 are not the same asset: BEAST (asset 10, "
-                "symbol not verified) on Polkadot Asset Hub, DOT on Polkadot"
-            ),
-        ),
-    ],
-    "transfer": [("polkadot", "15000000000", "xTransfer", "0x")],
-    "transfer_by_neighbours": [("assetHub", "20000000", "xTransfer", "0x")],
-    "swap": [("hydraDx", "20000000000", "swap", NEEDS_QUOTE.partition(": give")[0])],
-    "swap_with_minimum": [("hydraDx", "20000000000", "swap", "0x")],
-    "remark_without_text": [
-        (
-            "polkadot",
-            "0",
-            "Remark",
-            "the Remark has no text, expected it in actionData.source.target",
-        )
-    ],
-    "remark_and_wrong_target": [
-        ("assetHub", "0", "Remark", "0x"),
-        (
-            "assetHub",
-            "1000000",
-            "xTransfer",
-            (
-                "source asset 1984 and target asset 5 are not the same asset: USDt on Polkadot "
-                "Asset Hub, DOT on Hydration"
-            ),
-        ),
-    ],
-    "webhook_query": [("polkadot", "0", "ChainQuery", f"[{ADDRESS}]")],
-    "unfinished": [
-        ("", "0", "ChainQuery", "the query has no form, expected a chain, a pallet and a method"),
-        (
-            "",
-            "0",
-            "ChainTx",
-            "the call has no form, expected a chain, a pallet, a method and its params",
-        ),
-    ],
-    "query_answer_in_body": [("polkadot", "0", "ChainQuery", json.dumps([BOB]))],
-    "calls_by_key": [("polkadot", "0", "ChainTx", "0x"), ("assetHub", "0", "ChainTx", "0x")],
-    "made_by_the_original_api": [("hydraDx", "25000000000", "xTransfer", "0x")],
-    "other_steps": [("assetHub", "0", "ChainTx", "0x"), ("polkadot", "0", "ChainQuery", "[]")],
-}
-
-
 def editor_pill(path: str, step: object) -> str:
     """Return a pill as the web editor writes it."""
     return (
@@ -1084,24 +919,6 @@ class TestPillsOfTheEditor:
         assert running.drafts[-1].tx == NO_TRANSACTION
         assert running.failure.endswith(f": source.target {reason}")
 
-    def test_show_lists_a_pill_whose_step_cannot_give_it(self, stage: Stage) -> None:
-        sentences = [
-            self.problem(stage, path, step)
-            for path, step in (
-                ("eventData.content.who", 9),
-                ("eventData.content.who", 5),
-                ("eventData.data.free", 1),
-                ("if-else-separator-1", "undefined"),
-            )
-        ]
-
-        assert sentences == [
-            says("source.target", "eventData.content.who", "9", "5"),
-            says("source.target", "eventData.content.who", "5"),
-            says("source.target", "eventData.data.free", "1"),
-            says("source.target", "if-else-separator-1"),
-        ]
-
     def found(self, path: str, step: object) -> Diagram:
         """Return a webhook, a query, a request, another webhook and a Remark with the pill, in this
         order."""
@@ -1150,37 +967,6 @@ class TestSamples:
                 (draft.chain, draft.amount, draft.tx_type, "0x" if text.startswith("0x") else text)
             )
         return found
-
-    @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
-    def test_a_sample_gives_what_is_decided(self, stage: Stage, path: Path) -> None:
-        stage.web()
-        found = open_sample(path)
-        running = stage.run(found, *((uuid, {"address": BOB}) for uuid in webhooks_of(found)))
-
-        assert self.outcome(running) == SAMPLES[path.stem]
-
-    @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
-    def test_the_mistakes_of_a_sample_show_also_where_nobody_answers(
-        self, stage: Stage, path: Path
-    ) -> None:
-        stage.web(*[RequestFailed("example.com could not be reached")] * 5)
-        expected = [row for row in SAMPLES[path.stem] if not row[3].startswith(("0x", "["))]
-
-        running = stage.run(open_sample(path))
-
-        assert [
-            row for row in self.outcome(running) if not row[3].startswith(("0x", "["))
-        ] == expected
-
-    @pytest.mark.parametrize("path", [*OURS, *REAL], ids=lambda path: path.stem)
-    def test_the_webhooks_of_a_sample_can_be_indexed(self, stage: Stage, path: Path) -> None:
-        expected = {
-            "qSxt94jqC": ("e5085097-1cc5-45fc-a5ea-c1db571c12a3",),
-            "webhooks": ("2cdb32c1-0ea2-46f3-b72e-2dfff0067077",),
-            "webhook_query": (UUID,),
-            "query_answer_in_body": (OTHER,),
-        }
-        assert webhooks_of(open_sample(path)) == expected.get(path.stem, ())
 
 
 class TestIndex:

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.actions.flow_files import draw_flow, read_flow, write_flow
-from scenarioctl.actions.redrawing import is_alike, keep_nodes
+from scenarioctl.actions.redrawing import keep_nodes
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.formats.documents import write_toml
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.model.toml import parse_toml
 from scenarioctl.operations.scenario_changes import (
     RenameScenario,
     ReplaceScenario,
@@ -28,7 +27,6 @@ from tests.conftest import BOB, DATA, Ended, Run
 from tests.drawing import make_app
 from tests.messages import raises, says
 from tests.runner import finish
-from tests.test_cli import PROGRAM
 from tests.test_output import Terminal
 
 DIAGRAMS = DATA / "diagrams"
@@ -65,13 +63,6 @@ text = "{{ paid.note }} and {{ step0 }}"
 """
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-VALUES = st.recursive(
-    st.booleans() | st.integers() | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=8,
-)
-
-
 #: Without a store.
 ALONE = make_app(Path("/dev/null"))
 
@@ -180,9 +171,6 @@ class TestFlowsOfDiagrams:
         assert keep_nodes(again, diagram) == diagram.document
         assert write_toml(write_flow(app, again)) == written
 
-    def test_a_flow_in_its_own_order_is_written_as_it_was(self, app: Application) -> None:
-        assert write_toml(write_flow(app, drawn(app, RENT))) == RENT
-
     def test_an_id_that_a_placeholder_begins_with_is_given_to_no_step(
         self, app: Application
     ) -> None:
@@ -190,15 +178,6 @@ class TestFlowsOfDiagrams:
 
         assert steps[0]["id"] == "step0_"
         assert steps[1]["text"] == "{{ step0_.note }} and {{ step0 }}"
-
-    def test_a_confirmed_receiver_stays_confirmed(self, app: Application) -> None:
-        pallet = "13UVJyLnbVp9RBZYFwFGyDvVd1y27Tt8tkntv6Q7JVPhFsTB"
-        text = RENT.replace(BOB, pallet)
-        with pytest.raises(InvalidRequest):
-            drawn(app, text)
-        confirmed = text.replace('assetid = "DOT"', 'assetid = "DOT"\nyes = true')
-
-        assert write_toml(write_flow(app, drawn(app, confirmed))) == confirmed
 
     @given(flow=FLOWS)
     def test_no_flow_loses_anything(self, flow: dict[str, Any]) -> None:
@@ -259,14 +238,6 @@ class TestFlowsOfDiagrams:
         except InvalidRequest:
             return
         assert keep_nodes(drawn(app, flow), diagram) == document
-
-    @given(document=st.dictionaries(TEXTS, VALUES, max_size=4))
-    def test_toml_is_read_as_it_was_written(self, document: dict[str, Any]) -> None:
-        assert parse_toml(write_toml(document), field="flow") == document
-
-    def test_toml_has_no_null(self) -> None:
-        with raises(InvalidRequest, says("steps[0].params[1]", "null")):
-            write_toml({"steps": [{"params": ["x", None]}]})
 
 
 class TestNodesThatStay:
@@ -374,25 +345,6 @@ class TestLabels:
 
         assert (ended.out, ended.err, ended.code) == ("", said.printed, 2)
 
-    def test_a_flow_file_may_have_tags(self, scenarioctl: Run, tmp_path: Path) -> None:
-        (tmp_path / "f.toml").write_text(f'tags = ["b", "a"]\n{RENT}')
-        id = ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "f.toml"))).strip()
-        (tmp_path / "f.toml").write_text(f'tags = "b"\n{RENT}')
-        refused = scenarioctl("--offline", "create", "--file", str(tmp_path / "f.toml"))
-
-        assert shown(scenarioctl, id)["tags"] == ["a", "b"]
-        assert refused.err == says("flow.tags", "'b'").printed
-
-    def test_tags_of_a_foreign_diagram_that_are_none_are_left_out(
-        self, scenarioctl: Run, tmp_path: Path
-    ) -> None:
-        document = {"tags": ["b", 1, "a b", None, "a"], "name": 7, "nodes": [], "edges": []}
-        (tmp_path / "d.json").write_text(json.dumps(document))
-        id = ok(scenarioctl("scenario", "import", str(tmp_path / "d.json"))).strip()
-
-        assert shown(scenarioctl, id)["tags"] == ["a", "b"]
-        assert json.loads(ok(scenarioctl("scenario", "export", id, "--as", "json"))) == document
-
     def test_a_label_is_set_though_somebody_else_changes_the_scenario(
         self, app: Application
     ) -> None:
@@ -483,21 +435,6 @@ class TestReplacing:
         assert (after["created"], after["name"]) == (before["created"], "Rent")
         assert "2.5 DOT" in after["nodes"][1]["text"]
         assert [node["id"] for node in after["nodes"]] == [node["id"] for node in before["nodes"]]
-
-    def test_an_argument_that_is_an_empty_text_is_a_change(self, app: Application) -> None:
-        call = {
-            "type": "chainTx",
-            "chain": "polkadot",
-            "pallet_name": "Staking",
-            "method_name": "bond",
-        }
-        former = drawn(app, {"steps": [{**call, "params": {"value": "1"}}]})
-        document = keep_nodes(
-            drawn(app, {"steps": [{**call, "params": {"value": "1", "payee": ""}}]}), former
-        )
-
-        assert not is_alike(document, former.document)
-        assert document["nodes"][0]["formData"]["params"] == {"value": "1", "payee": ""}
 
     def test_nothing_is_done_where_nothing_changed(
         self, scenarioctl: Run, rent: str, tmp_path: Path
@@ -675,22 +612,6 @@ class TestReplacing:
         )
 
 
-def test_a_preview_says_all_problems_of_a_flow_in_full(scenarioctl: Run, tmp_path: Path) -> None:
-    (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}").replace('"1.5"', '"1,500"'))
-    line = ("--offline", "flow", "preview", str(tmp_path / "f.toml"))
-
-    drawn, strict, data = (
-        scenarioctl(*line),
-        scenarioctl(*line, "--strict"),
-        scenarioctl(*line, "--json"),
-    )
-
-    amount, text = drawn.err.splitlines()
-    assert amount == says("steps[0].amount", "1,500", "1500", "1.5")
-    assert text == says("steps[1].text", "a")
-    assert (drawn.code, strict.code, data.code, data.err) == (0, 7, 0, "")
-
-
 def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}"))
     line = ("--offline", "flow", "preview", str(tmp_path / "f.toml"))
@@ -772,16 +693,6 @@ class TestEditing:
         assert self.flow(home, id) == RENT
         assert list((home / "kept").iterdir()) == []
 
-    def test_an_error_is_shown_in_the_editor_which_opens_again(self, home: Path, id: str) -> None:
-        editor = "grep -q Error $1 && sed -i s/1.x/3/ $1 || sed -i s/1.5/1.x/ $1"
-        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
-
-        error, changed, printed = shown.splitlines()
-        assert (error, printed, code) == (says("steps[0].amount", "1.x").within("Error: {}"), id, 0)
-        assert changed.startswith(f"Changed {id}: ")
-        assert self.seen(home, 1).startswith(f"# {error}\n")
-        assert self.flow(home, id) == RENT.replace("1.5", "3")
-
     def test_the_line_of_an_error_is_that_of_the_file_that_opens_again(
         self, home: Path, id: str
     ) -> None:
@@ -793,18 +704,6 @@ class TestEditing:
         assert self.seen(home, 1).splitlines()[int(found[1]) - 1] == "amount = ?"
         assert code == 2
 
-    def test_the_line_of_an_error_in_json_is_that_of_the_file_too(self, home: Path) -> None:
-        id = self.play(home, "scenario", "import", str(DIAGRAMS / "calls_by_key.json"))[0].split()[
-            -1
-        ]
-        editor = """grep -q Error $1 || sed -i 's/^  "edges":/  ?/' $1"""
-        shown, code = self.play(home, "scenario", "edit", id, editor=editor)
-
-        found = re.search(r"line (\d+)", shown)
-        assert found is not None
-        assert self.seen(home, 1).splitlines()[int(found[1]) - 1].startswith("  ?")
-        assert code == 2
-
     def test_the_work_of_a_person_who_gives_up_is_kept(self, home: Path, id: str) -> None:
         editor = "sed -i s/1.5/1.x/ $1"
         shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
@@ -814,48 +713,6 @@ class TestEditing:
         assert f"Your version is kept in {folder}/{id}.toml\n" in shown
         assert (folder / f"{id}.toml").read_text() == RENT.replace("1.5", "1.x")
         assert folder.stat().st_mode & 0o777 == 0o700
-
-    @pytest.mark.parametrize(
-        "editor",
-        ["sed -i s/paid/mine/ $1; printf '\\377' >> $1", "sed -i s/paid/mine/ $1; exit 1"],
-        ids=["no UTF-8", "exit code"],
-    )
-    @pytest.mark.parametrize("is_first", [True, False])
-    def test_the_work_is_kept_if_it_cannot_be_taken_from_the_editor(
-        self, home: Path, id: str, editor: str, is_first: bool
-    ) -> None:
-        if not is_first:
-            editor = f"if grep -q Error $1; then {editor}; else sed -i s/1.5/1.x/ $1; fi"
-        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
-        (folder,) = (home / "kept").iterdir()
-
-        assert code == 2
-        assert f"Your version is kept in {folder}/{id}.toml\n" in shown
-        assert b"mine" in (folder / f"{id}.toml").read_bytes()
-        assert self.flow(home, id) == RENT
-
-    def test_the_work_is_kept_if_somebody_else_was_faster(self, home: Path, id: str) -> None:
-        theirs = home / "theirs.toml"
-        theirs.write_text(RENT.replace("paid", "theirs"))
-        editor = f"{PROGRAM} --offline scenario edit {id} --file {theirs}; sed -i s/paid/mine/ $1"
-        shown, code = self.play(home, "--offline", "scenario", "edit", id, editor=editor)
-
-        assert code == 4
-        assert "kept in " in shown
-        assert self.flow(home, id) == RENT.replace("paid", "theirs")
-
-    def test_a_diagram_that_no_flow_can_hold_opens_as_json(self, home: Path) -> None:
-        diagram = DIAGRAMS / "calls_by_key.json"
-        id = self.play(home, "scenario", "import", str(diagram))[0].split()[-1]
-        editor = "sed -i s/0x68656c6c6f/0x6869/ $1"
-        _, code = self.play(home, "scenario", "edit", id, editor=editor)
-        exported = self.play(home, "scenario", "export", id, "--as", "json")[0]
-
-        assert code == 0
-        assert "cannot hold it" in self.seen(home, 0).splitlines()[1]
-        assert json.loads(exported) == json.loads(
-            diagram.read_text().replace("0x68656c6c6f", "0x6869")
-        )
 
     @pytest.mark.parametrize(
         ("more", "said"),
@@ -872,9 +729,3 @@ class TestEditing:
 
         assert (shown, code) == (said.within("Error: {}\n"), 2)
         assert list((home / "kept").iterdir()) == []
-
-    def test_without_a_terminal_a_file_is_needed(self, scenarioctl: Run, rent: str) -> None:
-        ended = scenarioctl("scenario", "edit", rent)
-
-        assert (ended.out, ended.code) == ("", 2)
-        assert ended.err == says("terminal", "--file").printed

@@ -15,7 +15,7 @@ from scenarioctl.actions.drafting import find_step_place
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest
-from scenarioctl.formats.documents import pack, read_bagpipes_store, write_share
+from scenarioctl.formats.documents import read_bagpipes_store, write_share
 from scenarioctl.operations.scenarios import (
     ExportScenario,
     FirstTransaction,
@@ -29,7 +29,6 @@ from scenarioctl.operations.scenarios import (
     list_scenarios,
     show_scenario,
 )
-from scenarioctl.stores import StoredScenario
 from tests.conftest import BOB, DATA, Run
 from tests.messages import raises, says
 from tests.runner import finish
@@ -126,19 +125,6 @@ class TestImport:
             bring(app, DIAGRAM, "no.id")
         assert finish(app.store.count_scenarios()) == 2
 
-    def test_a_diagram_that_an_older_version_stored_is_the_same(self, app: Application) -> None:
-        old = StoredScenario(
-            id="old",
-            blob=pack(json.loads(DIAGRAM)),
-            summary="delay",
-            chains=(),
-            created=1,
-            updated=1,
-        )
-        finish(app.store.put_scenario(old))
-
-        assert bring(app, DIAGRAM, "old") == "old"
-
     def test_pressed_twice_at_once_it_is_stored_once_and_runs_once(self, tmp_path: Path) -> None:
         with Serving(tmp_path) as serving:
 
@@ -225,26 +211,6 @@ class TestBagpipesStore:
             *["invalid_request"] * 4,
         ]
 
-    def test_an_id_does_not_go_with_several(self, tmp_path: Path, scenarioctl: Run) -> None:
-        file = tmp_path / "urls2.json"
-        file.write_text(self.entries(("a", share(DIAGRAM))))
-
-        ended = scenarioctl("scenario", "import", str(file), "--id", "x")
-
-        assert (ended.err, ended.code) == (says("id", "x").printed, 2)
-
-    def test_a_daemon_is_given_each(self, tmp_path: Path, scenarioctl: Run) -> None:
-        file = tmp_path / "urls2.json"
-        file.write_text(self.entries(("lnr8CfoQX", share(DIAGRAM))))
-        with Serving(tmp_path) as serving:
-            ended = scenarioctl(
-                "--url", f"http://127.0.0.1:{serving.api}", "scenario", "import", str(file)
-            )
-            found = serving.get("/getUrl/lnr8CfoQX").json()
-
-        assert (ended.out, ended.code) == ("lnr8CfoQX\n", 0)
-        assert found == {"success": True, "longUrl": share(DIAGRAM)}
-
     @pytest.mark.parametrize(
         "text",
         [
@@ -258,9 +224,6 @@ class TestBagpipesStore:
     )
     def test_anything_else_is_no_such_file(self, text: str) -> None:
         assert read_bagpipes_store(text, limit=1000) is None
-
-    def test_an_entry_that_is_no_object_is_told_of_by_its_place(self) -> None:
-        assert read_bagpipes_store('{"urls": [7]}', limit=1000) == (("urls[0]", None, None),)
 
 
 class TestFullInfo:
@@ -297,9 +260,6 @@ class TestFullInfo:
         assert transactions[1]["error"].startswith(
             "source asset 1984 and target asset 5 are not the same"
         )
-
-    def test_a_single_one_is_not_listed_again(self, app: Application) -> None:
-        assert "transactions" not in self.full(app, "transfer.json")
 
     @pytest.mark.parametrize("step", [2, "2", "chainTx_j00002"])
     def test_one_step_is_drafted_alone(self, app: Application, step: int | str) -> None:
@@ -351,14 +311,6 @@ class TestFullOnTheLine:
         assert (len(single.out.split()), single.code) == (1, 0)
         assert second.out == lines.out.splitlines()[1] + "\n"
 
-    def test_all_fails_as_the_first_step_that_cannot_draft(self, scenarioctl: Run) -> None:
-        id = self.stored(scenarioctl, "remark_and_wrong_target.json")
-
-        ended = scenarioctl("--offline", "scenario", "full", id, "--all")
-
-        assert (len(ended.out.split()), ended.code) == (1, 2)
-        assert ended.err == says("Error", "1984", "5")
-
     def test_a_terminal_shows_the_first_and_says_how_many_there_are(
         self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -372,11 +324,6 @@ class TestFullOnTheLine:
         assert "polkadot > ChainTx > polkadot" in first.out
         assert first.err == says("2 transactions", "--all", "--step")
         assert everything.out.count("summary") == 2
-
-    def test_all_and_a_step_are_refused(self, scenarioctl: Run) -> None:
-        ended = scenarioctl("--offline", "scenario", "full", "x", "--all", "--step", "2")
-
-        assert (ended.code, ended.err) == (2, says("step", "'2'", "--all"))
 
 
 class TestNames:
@@ -408,21 +355,3 @@ class TestNames:
         numbered = bring(app, '{"name": 7, "nodes": [], "edges": []}')
 
         assert self.listed(app) == [(id, "Pay rent"), (numbered, None)]
-
-    def test_a_name_has_a_limit(self, app: Application) -> None:
-        with raises(InvalidRequest, says("flow.name", "201")):
-            self.create(app, "x" * 201)
-
-    def test_a_terminal_shows_names_where_there_are_any(
-        self, app: Application, scenarioctl: Run, tmp_path: Path
-    ) -> None:
-        words = ("--store", str(tmp_path / "s"), "scenario", "list")
-        id = self.create(app, "")
-        assert scenarioctl(*words).out.split("\t")[::2] == [id, "delay 1 s\n"]
-
-        self.create(app, "Pay rent")
-
-        assert [line.split("\t")[2:] for line in scenarioctl(*words).out.splitlines()] == [
-            ["Pay rent", "delay 1 s"],
-            ["", "delay 1 s"],
-        ]

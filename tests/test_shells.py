@@ -1,6 +1,5 @@
 """Completions complete in the shells themselves; man pages read without a warning."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -140,35 +139,6 @@ def test_bash_quotes_a_name_with_a_space() -> None:
     assert (done.stdout, done.stderr) == ("Monthly\\ rent\nscopes,read\n", "")
 
 
-@pytest.mark.parametrize(
-    ("said", "kind", "offered"),
-    [
-        ("kusama\nthe relay chain", 9, "kusama"),
-        (
-            "polkadot\nrelay, DOT\nplain\npop\nparachain",
-            63,
-            "polkadot  (relay, DOT)\npop       (parachain)",
-        ),
-        ("polkadot\nrelay, DOT\nplain\npop\nparachain", 37, "polkadot\npop"),
-        ("a\\:b\ntwo\nplain\na\n_", 63, "a:b  (two)\na"),
-    ],
-    ids=["one", "several", "menu-complete", "a colon"],
-)
-def test_bash_lists_several_with_their_descriptions(said: str, kind: int, offered: str) -> None:
-    script = f"""
-        source {ROOT}/completions/scenarioctl
-        env() {{ printf '%s\\n' "$SAID"; }}
-        COMP_WORDS=(scenarioctl x) COMP_CWORD=1 COMP_TYPE={kind}
-        _scenarioctl_completion scenarioctl
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    environment = {"PATH": f"{BIN}:/usr/bin:/bin", "SAID": f"plain\n{said}"}
-
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment)
-
-    assert (done.stdout, done.stderr) == (f"{offered}\n", "")
-
-
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
 def test_a_man_page_says_what_the_help_says(program: str) -> None:
     page = ROOT / "man/man1" / "scenarioctl-xcm-asset-transfer.1"
@@ -195,64 +165,6 @@ def test_a_man_page_says_what_the_help_says(program: str) -> None:
     assert "5 A chain, a daemon or a web server could not be reached" in text
 
 
-#: A real line editor: what stands on the line after a TAB behind the words.
-ZSH = """
-PS1='> '; unsetopt zle_bracketed_paste; autoload -Uz compinit; fpath=({completions} $fpath); compinit -u -D
-source {completions}/_scenarioctl
-"""
-
-
-@pytest.mark.parametrize("shell", [shell for shell in ["zsh"] if shutil.which(shell)])
-def test_zsh_completes_the_value_behind_an_equals_sign(tmp_path: Path, shell: str) -> None:
-    setup = tmp_path / "setup.zsh"
-    setup.write_text(ZSH.format(completions=ROOT / "completions"))
-    line = "scenarioctl create scenario --from=hy"
-    script = f"""
-        zmodload zsh/zpty
-        zpty -b inner {shell} -f -i
-        zpty -w inner 'source {setup}; print rea''dy'
-        zpty -r -m inner found '*ready*'
-        zpty -n -w inner {line!r}$'\\t'
-        zpty -r -m inner found '*hydraDx*'
-        print -r -- "${{found##*scenarioctl }}"
-    """
-    done = subprocess.run(
-        [shell, "-f", "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={
-            "HOME": str(tmp_path),
-            "PATH": f"{BIN}:/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "TERM": "dumb",
-        },
-    )
-
-    assert "--from=hydraDx" in done.stdout.replace("\x08", ""), done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("shell", [shell for shell in ["fish"] if shutil.which(shell)])
-def test_fish_keeps_whole_descriptions_and_values_behind_an_equals_sign(
-    tmp_path: Path, shell: str
-) -> None:
-    def offered(line: str) -> list[str]:
-        script = f"source {ROOT}/completions/scenarioctl.fish; complete -C $argv[1]"
-        done = subprocess.run(
-            [shell, "--no-config", "-c", script, line],
-            capture_output=True,
-            text=True,
-            env={"HOME": str(tmp_path), "PATH": f"{BIN}:/usr/bin:/bin", "LANG": "C.UTF-8"},
-        )
-        assert done.stderr == ""
-        return done.stdout.splitlines()
-
-    assert "scenario\tList, show, build, change, import, export and delete scenarios." in offered(
-        "scenarioctl s"
-    )
-    assert offered("scenarioctl create scenario --from=hy") == ["--from=hydraDx\tdex, HDX"]
-
-
 def test_bash_completes_the_value_behind_an_equals_sign() -> None:
     # Readline makes three words of it.
     script = f"""
@@ -267,35 +179,3 @@ def test_bash_completes_the_value_behind_an_equals_sign() -> None:
     )
 
     assert (done.stdout, done.stderr) == ("hydraDx\n", "")
-
-
-@pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
-def test_the_tables_of_guides_fit_on_80_columns(program: str) -> None:
-    pages = sorted(
-        path for section in ("man5", "man7") for path in (ROOT / "man" / section).iterdir()
-    )
-
-    for page in pages:
-        done = subprocess.run(
-            [program, "--warnings", "-l", str(page)],
-            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MANWIDTH": "80"},
-            capture_output=True,
-            text=True,
-        )
-        assert done.stderr == "", page.name
-
-
-@pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
-def test_the_titles_of_man_pages_fit_their_line(program: str) -> None:
-    pages = sorted((ROOT / "man").rglob("*.?"))
-    longest = max(pages, key=lambda page: len(page.name))
-
-    done = subprocess.run(
-        [program, "-l", str(longest)],
-        capture_output=True,
-        text=True,
-        env={"PATH": "/usr/bin:/bin", "MANWIDTH": "80", "LANG": "C.UTF-8"},
-    )
-
-    title = f"{longest.stem.upper()}(1)"
-    assert done.stdout.splitlines()[0].split() == [title, title]

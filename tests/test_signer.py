@@ -219,35 +219,7 @@ def test_bytes_behind_a_call_are_refused() -> None:
     assert "Current offset: 41 / length: 42" in refusal(lambda: RUNTIME.decode(data + b"\0"))
 
 
-def test_a_call_that_is_too_long_is_refused() -> None:
-    longest = TABLE.encode_call(remark(4092))
-
-    assert chain.call_of("0x" + bare_extrinsic(longest).hex()) == longest
-    why = refusal(
-        lambda: chain.call_of("0x" + bare_extrinsic(TABLE.encode_call(remark(4093))).hex())
-    )
-    assert why == "its call has 4097 bytes, more than 4096"
-
-
 # What a call does
-
-
-def test_a_transfer_is_read() -> None:
-    assert read(transfer()) == policy.Move(
-        chain="polkadot", kind="transfer", asset="native", amount=DOT, receiver=BOBS
-    )
-
-
-@pytest.mark.parametrize("call", [teleport(), by_type()], ids=["teleport", "by type"])
-def test_a_transfer_to_another_chain_is_read(call: Call) -> None:
-    assert read(call) == policy.Move(
-        chain="polkadot", kind="xcm", asset="0/Here", amount=DOT, receiver=BOBS,
-        to="0/Parachain(1000)", by="Teleport",
-    )  # fmt: skip
-
-
-def test_a_remark_is_read() -> None:
-    assert read(remark()).kind == "remark"
 
 
 UNKNOWN: dict[str, tuple[Call, str]] = {
@@ -380,17 +352,6 @@ def test_a_rule_for_another_chain_refuses_other_ways(changes: dict[str, Any], wh
 )
 def test_a_rule_refuses_more_than_its_sum_of_a_day(day: policy.Spent) -> None:
     assert RULE.refusal(ALLOWED, day).endswith(f"are more than max_per_day ({8 * DOT})")
-
-
-def test_a_policy_is_read(tmp_path: Path) -> None:
-    read = policy.load_policy(written(tmp_path))
-
-    assert (read.chains["polkadot"].most_fee, read.chains["polkadot"].most_fee_per_day) == (
-        DOT // 10,
-        DOT // 5,
-    )
-    assert (read.rules[0].most, read.rules[0].most_per_day) == (DOT, 3 * DOT // 2)
-    assert read.rules[0].receivers == (BOBS,)
 
 
 def test_the_policy_of_the_example_is_read() -> None:
@@ -715,25 +676,11 @@ def test_only_one_signer_uses_a_key_file_and_nobody_else_reads_it(tmp_path: Path
     file.close()
 
 
-def test_a_journal_is_made_once_and_kept(desk: Desk) -> None:
-    with pytest.raises(SystemExit) as ended:
-        signer.create_journal(desk.policy.journal, dev_key())
-
-    assert str(ended.value).startswith(f"the journal {desk.policy.journal} exists")
-
-
 def test_without_a_journal_nothing_is_signed(tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as ended:
         signer.Journal(tmp_path / "none")
 
     assert str(ended.value).startswith("there is no journal ")
-
-
-def test_a_journal_of_another_account_is_refused(desk: Desk) -> None:
-    with pytest.raises(SystemExit) as ended:
-        signer.Signer(desk.policy, desk.signer.journal, desk.daemon, dev_key("//Bob"))
-
-    assert str(ended.value).startswith("the journal is of ")
 
 
 def test_a_chain_with_a_transaction_under_way_stays_in_the_policy(desk: Desk) -> None:

@@ -132,18 +132,6 @@ def test_what_is_signed_counts_though_the_daemon_refuses_to_send_it(desk: Desk) 
     assert desk.events(3) == ["refused"]
 
 
-def test_a_remark_with_the_number_of_a_paid_transfer_frees_nothing(desk: Desk) -> None:
-    desk.daemon.list = lambda **_: {"mempool": desk.daemon.drafts}
-    for number in range(1, 6):
-        for call in (transfer(4 * DOT), remark()):
-            desk.daemon.drafts = [draft(number, call)]
-            desk.look(2)
-
-    assert desk.ledger.paid == 8 * DOT
-    assert desk.signer.journal.spent("polkadot", "native") == 8 * DOT
-    assert desk.events(1) == ["intent", "signed", "finalized"]
-
-
 def test_a_line_of_the_journal_is_not_replaced(desk: Desk) -> None:
     desk.daemon.drafts = [draft(1, transfer(4 * DOT))]
     desk.look()
@@ -170,15 +158,6 @@ def test_a_draft_of_one_job_is_not_signed_for_another_one(tmp_path: Path, seq: i
 
 
 # Fees
-
-
-def test_long_remarks_are_refused(desk: Desk) -> None:
-    desk.daemon.drafts = [draft(1, remark(3_000_000)), draft(2, remark(3_000_000))]
-
-    desk.look()
-
-    assert desk.ledger.calls == []
-    assert desk.lines(1)[0]["why"] == "its call has 3000006 bytes, more than 4096"
 
 
 def test_a_fee_above_the_limit_is_refused(desk: Desk) -> None:
@@ -278,21 +257,6 @@ def test_a_list_that_is_not_as_described_never_reaches_the_journal(desk: Desk, a
     assert desk.events(2) == ["intent", "signed", "finalized"]
 
 
-def test_a_list_for_a_new_job_that_is_not_as_described_is_not_a_start(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, LyingDaemon, **POLICY)
-    desk.signer.journal.close()
-    desk.policy.journal.unlink()
-    signer.create_journal(desk.policy.journal, dev_key())
-    desk.daemon.list = lambda **_: {"mempool": [draft("x")]}
-
-    desk.open()
-    desk.look()
-    desk.restart()
-
-    assert desk.signer.journal.cursors == {}
-    desk.signer.journal.close()
-
-
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -324,28 +288,6 @@ def test_a_draft_that_is_not_as_described_is_refused(desk: Desk, changes: Any, w
     assert desk.events() == ["refused"]
     assert desk.lines()[0]["why"].startswith(why)
     assert len(desk.lines()[0]["why"]) <= 500
-
-
-def test_what_the_daemon_says_stays_in_its_line(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    desk.daemon.drafts = [draft(1, chain="a\n2026-11-25T00:00:00Z abc/2: finalized: 0x\x1b[2J")]
-
-    desk.look()
-
-    (line,) = capsys.readouterr().err.splitlines()
-    assert (
-        "abc/1: not signed: a?2026-11-25T00:00:00Z abc/2: finalized: 0x?[2J is not a chain" in line
-    )
-
-
-def test_refusals_are_written_a_page_at_a_time(desk: Desk) -> None:
-    many = [draft(number, chain="kusama") for number in range(1, 1000)]
-    desk.daemon.list = lambda *, after=0, **_: {"mempool": many[after:]}
-
-    desk.look(2)
-
-    assert len(desk.signer.journal.drafts) == 2 * signer.PAGE
 
 
 # Sending
@@ -431,19 +373,6 @@ def test_a_node_that_falls_behind_is_waited_for(
         == 1
     )
     assert (desk.lines(3)[0]["nonce"], desk.ledger.paid) == (2, 3 * DOT)
-
-
-@pytest.mark.parametrize("method", ["chain_getHeader", "chain_getBlockHash", "chain_getBlock"])
-def test_a_node_that_does_not_know_a_block_yet_is_asked_again(desk: Desk, method: str) -> None:
-    desk.node.answers[method] = None
-    desk.daemon.drafts = [draft(1)]
-
-    desk.look()
-    desk.node.answers = {}
-    desk.look()
-
-    assert desk.events() == ["intent", "signed", "finalized"]
-    assert desk.ledger.paid == DOT
 
 
 @pytest.mark.parametrize("sent", [True, False])

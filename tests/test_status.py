@@ -1,11 +1,9 @@
 """`scenarioctl status` and `/api/status/events`: what needs a person, the chains, the worker and
 the jobs."""
 
-import asyncio
 import json
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,21 +22,16 @@ from scenarioctl.model.jobs import (
     Retention,
     new_owner,
 )
-from scenarioctl.operations import status as operation
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.operations.registry_feeds import date_facts
-from scenarioctl.operations.status import ShowStatus, read_store_status, show_status
+from scenarioctl.operations.status import ShowStatus, show_status
 from scenarioctl.operations.stores import CheckStore, check_store
-from scenarioctl.server import streams
 from scenarioctl.stores import create_store
 from tests.conftest import Run
-from tests.daemons import PATIENCE, wait_until
 from tests.messages import says
 from tests.network import FakeNetwork
-from tests.serving import Serving
 from tests.test_job_runs import MINUTE, draft, run_at
 from tests.test_jobs import NOON, opened, remark
-from tests.test_streams import Stream
 
 
 async def told(app: Application) -> Any:
@@ -335,115 +328,3 @@ def test_chains_that_scenarios_use_are_asked(scenarioctl: Run, tmp_path: Path) -
 )
 def test_the_time_of_a_block_is_read_or_unknown(answer: object, moment: int | None) -> None:
     assert read_block_time(answer) == moment
-
-
-@pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
-    monkeypatch.setattr(streams, "_PAUSE", 0.02)
-    monkeypatch.setattr(streams, "_LEAST", 0.02)
-    monkeypatch.setattr(streams, "_CHAINS", 0.1)
-    with Serving(tmp_path) as serving:
-        yield serving
-
-
-def next_status(stream: Stream, happens: Any) -> Any:
-    """Return the next status of which *happens* is true."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        found = stream.block()
-        if found.get("event") == "status" and happens(said := json.loads(found["data"])):
-            return said
-    raise AssertionError("the stream did not tell")
-
-
-def test_the_stream_tells_what_it_is_and_what_becomes_of_it(served: Serving) -> None:
-    with Stream(served, "/api/status/events", port=served.api) as stream:
-        headers = dict(stream.response.getheaders())
-        first = next_status(stream, lambda _: True)
-        id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()[
-            "result"
-        ]
-        assert served.post("/job/run", {"id": id}, port=served.worker).status == 200
-        then = next_status(stream, lambda said: said["needs"]["count"])
-
-    assert headers["Content-Type"] == "text/event-stream; charset=utf-8"
-    assert (first["scenarios"], first["needs"]["count"]) == (0, 0)
-    assert (then["scenarios"], then["needs"]["sign"][0]["id"]) == (1, id)
-
-
-def test_the_stream_tells_of_the_chains_again_and_again(served: Serving) -> None:
-    served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
-    with Stream(served, "/api/status/events", port=served.api) as stream:
-        found: list[Any] = []
-        while len(found) < 3:
-            event = stream.block()
-            if event.get("event") == "chains":
-                found.append(json.loads(event["data"])["chains"])
-
-    assert [(each["name"], each["state"]) for each in found[-1]] == [("polkadot", "offline")]
-
-
-def test_nobody_reads_while_nobody_listens(
-    served: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads = []
-
-    async def counted(app: Application) -> Any:
-        reads.append(app)
-        return await read_store_status(app)
-
-    monkeypatch.setattr(operation, "read_store_status", counted)
-    path = "/api/status/events"
-    with Stream(served, path, port=served.api) as one, Stream(served, path, port=served.api) as two:
-        next_status(one, lambda _: True)
-        next_status(two, lambda _: True)
-        # One poller for both.
-        assert len(reads) == 1
-    # A stream ends when it has something to send.
-    wait_until(lambda: not served.servers.context.metrics.streams)
-    before = len(reads)
-    served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
-    time.sleep(0.3)
-
-    assert served.servers.context.metrics.streams == 0
-    assert len(reads) == before
-
-
-def test_no_chain_is_asked_any_more_once_nobody_listens(
-    served: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ended: list[str] = []
-
-    async def slow(_: Application, chain: Any) -> Any:
-        try:
-            await asyncio.sleep(60)
-        finally:
-            ended.append(chain.name)
-
-    monkeypatch.setattr(operation, "ask_chain", slow)
-    served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
-    with Stream(served, "/api/status/events", port=served.api) as stream:
-        while stream.block().get("event") != "chains":
-            pass
-        still = list(ended)
-    deadline = time.monotonic() + PATIENCE
-    while not ended and time.monotonic() < deadline:
-        served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"})
-        time.sleep(0.1)
-
-    assert (still, ended) == ([], ["polkadot"])
-
-
-def test_the_stream_takes_no_fields(served: Serving) -> None:
-    refused = served.get("/api/status/events?id=x")
-
-    assert (refused.status, refused.json()["error"]) == (422, says("id=x"))
-
-
-def test_the_stream_ends_with_the_daemon(served: Serving) -> None:
-    with Stream(served, "/api/status/events", port=served.api) as stream:
-        next_status(stream, lambda _: True)
-        began = time.monotonic()
-        served.stop()
-
-    assert time.monotonic() - began < 5

@@ -3,14 +3,12 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound
-from scenarioctl.formats.documents import pack
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
@@ -32,10 +30,8 @@ from scenarioctl.model.jobs import (
     StepResult,
     WebhookEvent,
 )
-from scenarioctl.stores import JobPage, runs
+from scenarioctl.stores import JobPage
 from scenarioctl.stores.runs import WaitingDraft, WaitingDrafts
-from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from scenarioctl.stores.sqlite.store import SqliteStore, SteadyClock
 from scenarioctl.stores.store import Store
 from tests.messages import says
@@ -221,12 +217,6 @@ class TestEveryStore:
         assert run(store.get_job(FIRST.id)) == replace(JOB, schedule=schedule, epoch=1)
         assert next_due(store) == NOW
 
-    def test_starting_a_job_that_runs_changes_nothing(self, store: Store) -> None:
-        run(store.start_job(JOB))
-
-        assert run(store.start_job(replace(JOB, schedule=Schedule(every=1), due=NOW + 9))) is False
-        assert run(store.get_job(FIRST.id)) == replace(JOB, epoch=1)
-
     def test_a_job_needs_its_scenario(self, store: Store) -> None:
         sentence = "scenario 'x' is not in the store"
 
@@ -244,11 +234,6 @@ class TestEveryStore:
         assert message(InvalidRequest, store.get_job("a/b")) == sentence
         assert message(InvalidRequest, store.read_log("a/b")) == sentence
         assert message(InvalidRequest, store.read_mempool("a/b")) == sentence
-
-    def test_a_time_that_no_clock_shows_is_refused(self, store: Store) -> None:
-        assert message(InvalidRequest, store.start_job(replace(JOB, due=2**63))) == says(
-            "9223372036854775808", "1970"
-        )
 
     def test_a_stopped_job_is_due_no_more(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -677,38 +662,6 @@ class TestEveryStore:
         finish(store, ended(claimed, lines=("x",) * 100, due=NOW + 31 * HOUR), few)
         assert texts(store) == ["x"] * 100
 
-    def test_lines_amid_a_run_are_no_more_bytes_than_there_is_room_for(self, store: Store) -> None:
-        few = Retention(log_bytes=8_000)
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        lines = runs.Lines(job=FIRST.id, texts=("y" * 3000,), written=NOW, retention=few)
-        assert isinstance(store, Store)
-        for noted in range(5):
-            mark = runs.LegProgress(epoch=claimed.job.epoch, lines=lines, noted=noted)
-            assert run(store.write(partial(runs.mark_lines, [mark]))) == [True]
-        assert texts(store) == ["y" * 3000] * 2
-
-    def test_a_long_line_is_cut(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        finish(store, ended(claimed, lines=("x" * 4096, "x" * 4097, "ü" * 4000)))
-
-        whole, cut, wide = texts(store)
-        assert (whole, cut) == ("x" * 4096, "x" * 4093 + "…")
-        assert wide == "ü" * 2046 + "…"
-
-    def test_who_reads_on_gets_no_more_long_drafts_at_once_than_a_portion(
-        self, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        long = replace(DRAFT, tx="0x" + "ab" * 300_000)
-        finish(store, ended(claim(store)[0], drafts=(long,) * 5))
-
-        assert len(run(store.read_mempool(FIRST.id))) == 5
-        assert len(run(store.read_mempool(FIRST.id, limit=200))) == 2
-        assert [entry.seq for entry in run(store.read_mempool(FIRST.id, after=4, limit=200))] == [5]
-        assert run(store.read_mempool(FIRST.id, after=5, limit=200)) == []
-
     def test_a_webhook_keeps_no_more_of_its_events_than_there_is_room_for(
         self, store: Store
     ) -> None:
@@ -718,13 +671,6 @@ class TestEveryStore:
             run(store.put_event(WEBHOOK, "x" * 100_000, now=NOW, retention=few))
 
         assert [event.id for event in run(store.list_events(WEBHOOK))] == [4, 5]
-
-    def test_a_run_with_more_lines_than_are_kept_leaves_its_last(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        finish(store, ended(claimed, lines=tuple(map(str, range(500)))), Retention(log_lines=3))
-
-        assert texts(store) == ["497", "498", "499"]
 
     @pytest.mark.parametrize(("limit", "least", "most"), [(16, 16, 17), (0, 20, 20)])
     def test_a_job_keeps_its_newest_runs_and_a_few_more(
@@ -789,28 +735,6 @@ class TestEveryStore:
         (kept,) = run(store.last_runs(FIRST.id, limit=1))
         assert run(store.steps_of_run(FIRST.id, kept.number)) == (steps if stored else {})
         assert run(store.steps_of_run(OTHER.id, kept.number)) == {}
-
-    @pytest.mark.parametrize(("count", "longest"), [(3, 1000), (30, 200), (100, 0)])
-    def test_of_many_steps_less_of_their_texts_is_kept(
-        self, store: Store, count: int, longest: int
-    ) -> None:
-        step = StepResult(
-            outcome=StepOutcome.DONE, seconds=1.5, input="i" * 900, output="o" * 1000, length=5000
-        )
-        steps = {f"n{number}": step for number in range(count)}
-        finish(
-            store,
-            FinishedRun(
-                job=FIRST.id, epoch=None, planned=NOW, started=NOW, finished=NOW, steps=steps
-            ),
-        )
-
-        (kept,) = run(store.last_runs(FIRST.id, limit=1))
-        found = run(store.steps_of_run(FIRST.id, kept.number))
-        shown = "i" * 200 + "…" if longest == 200 else step.input[:longest]
-        assert found == {
-            node: replace(step, input=shown, output=step.output[:longest]) for node in steps
-        }
 
     def test_the_newest_draft_of_each_job_waits(self, store: Store) -> None:
         def leave(id: str, *expiries: int | None) -> None:
@@ -1345,16 +1269,6 @@ class TestSqlite:
             assert not scans, (statement, plan)
             assert not [step for step in plan if "TEMP B-TREE" in step], (statement, plan)
 
-    def test_asking_for_what_is_not_there_writes_nothing(self, store: SqliteStore) -> None:
-        _, writer = connections_of(store)
-        before = writer.total_changes, run(store.change_token())
-        assert run(store.find_due(9)) == []
-        assert run(store.until_due()) is None
-        assert run(store.begin_leg(FIRST.id, leg=1, owner="me")) is None
-        assert run(store.free_legs(["me"])) == 0
-
-        assert (writer.total_changes, run(store.change_token())) == before
-
     def test_beginning_costs_the_same_however_many_are_in_progress_or_not_due(
         self, store: SqliteStore
     ) -> None:
@@ -1386,38 +1300,3 @@ class TestSqlite:
             told.append(clock())
 
         assert told == [NOW, NOW + 1, NOW + 2, NOW + 5, NOW + HOUR, NOW + HOUR + 7]
-
-    def test_webhooks_of_scenarios_stored_before_they_were_indexed_are_found(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        path = tmp_path / "old.db"
-        monkeypatch.setattr(database_file, "MIGRATIONS", MIGRATIONS[:1])
-        old = SqliteStore(path)
-        diagram = {
-            "nodes": [
-                {"id": "1", "type": "webhook", "formData": {"uuid": WEBHOOK.upper()}},
-                {"id": "2", "type": "webhook", "formData": {"uuid": "{{ uuid }}"}},
-                {"id": "3", "type": "webhook"},
-                {"id": "4", "type": "delay", "formData": {}},
-            ],
-            "edges": [],
-        }
-        old._database.executemany(
-            (
-                "INSERT INTO scenarios (id, summary, created, updated, size, blob) VALUES (?, "
-                "'', 1, 1, 1, ?)"
-            ),
-            [
-                ("a", pack({"nodes": [], "edges": []})),
-                ("b", pack(diagram)),
-                ("c", b"c"),
-                ("d", "damaged"),
-            ],
-        )
-        run(old.close())
-        monkeypatch.undo()
-        store = SqliteStore(path)
-
-        webhooks = {id: run(store.get_scenario(id)).webhooks for id in ("a", "b", "c")}
-        run(store.close())
-        assert webhooks == {"a": (), "b": (WEBHOOK,), "c": ()}

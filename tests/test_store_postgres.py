@@ -4,7 +4,6 @@ wrong, in a sentence each."""
 import asyncio
 import json
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -19,7 +18,6 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from scenarioctl.config import load_settings
 from scenarioctl.errors import (
     InvalidRequest,
     ScenarioctlError,
@@ -30,13 +28,13 @@ from scenarioctl.errors import (
 from scenarioctl.model.jobs import FinishedRun, Retention
 from scenarioctl.stores import create_store, events, open_store, runs, scenarios, statements
 from scenarioctl.stores.operations import POSTGRES, Operation
-from scenarioctl.stores.postgres import connections, errors
+from scenarioctl.stores.postgres import connections
 from scenarioctl.stores.postgres import store as postgres_store
-from scenarioctl.stores.postgres.connections import Connection, ServerSettings, connection_info
+from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.postgres.store import _run as run_operation
-from scenarioctl.stores.rows import read_cursor, write_cursor
+from scenarioctl.stores.rows import read_cursor
 from tests import postgres
 from tests.conftest import Run
 from tests.daemons import wait_until
@@ -47,7 +45,7 @@ from tests.runner import finish as run
 from tests.serving import Serving
 from tests.test_outbox import READY
 from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, begin_due, ended
-from tests.test_stores import FIRST, SECOND, all_pages, fill, message, tell_words
+from tests.test_stores import FIRST, SECOND, all_pages, fill, message
 
 pytestmark = pytest.mark.processes
 
@@ -127,30 +125,10 @@ class TestRefusals:
 
         assert refusal(StoreFailed, url) == says("nosuchhost.invalid", "host")
 
-    def test_a_port_where_nobody_answers(self) -> None:
-        url = "postgresql://me:secret@127.0.0.1:1/scenarioctl"
-
-        assert refusal(StoreUnavailable, url) == says("127.0.0.1:1", "available")
-
     def test_a_wrong_password(self, server: Server) -> None:
         url = server.tcp_url("postgres", user=OWNER, password="secret")
 
         assert refusal(StoreFailed, url) == says("password", port=server.port)
-
-    def test_no_password(self, server: Server) -> None:
-        url = f"postgresql://{OWNER}@127.0.0.1:{server.port}/postgres"
-
-        assert refusal(StoreFailed, url) == says("password", port=server.port)
-
-    def test_an_unknown_database(self, server: Server) -> None:
-        assert refusal(StoreFailed, server.tcp_url("nosuchdatabase")) == says(
-            "nosuchdatabase", "database", port=server.port
-        )
-
-    def test_an_unknown_role(self, server: Server) -> None:
-        assert refusal(StoreFailed, server.url("postgres", user="nosuchrole")) == says(
-            "nosuchrole", "role"
-        )
 
     def test_a_database_without_tables(self, server: Server) -> None:
         url = server.create_database("bare")
@@ -181,21 +159,6 @@ class TestRefusals:
 
         assert message(StoreFailed, create_store(server.url("guarded", user=RUNTIME))) == says(
             "guarded", "schema scenarioctl"
-        )
-
-    def test_an_encoding_other_than_utf8(self, server: Server) -> None:
-        url = server.create_database(
-            "latin", more="ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"
-        )
-
-        assert message(StoreFailed, create_store(url)) == says("latin", "LATIN1", "UTF8")
-
-    def test_a_server_older_than_15(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(errors, "OLDEST_SERVER", 999_999)
-        (version,) = server.execute("SHOW server_version")[0]
-
-        assert message(StoreFailed, create_store(server.url("postgres"))) == says(
-            "15 or newer", version=version.split()[0]
         )
 
     def test_a_read_only_server(self, server: Server, store: PostgresStore) -> None:
@@ -242,15 +205,6 @@ class TestRefusals:
 
         assert message(StoreFailed, create_store(url)) == says("occupied", "schema scenarioctl")
 
-    def test_a_role_to_grant_to_that_is_not_there(self, server: Server) -> None:
-        url = server.create_database("granting")
-
-        assert message(InvalidRequest, create_store(url, grant="nosuchrole")) == says(
-            "grant", "nosuchrole"
-        )
-        # All or nothing.
-        assert refusal(StoreFailed, url) == says("granting", "scenarioctl store init")
-
     @pytest.mark.parametrize(
         "url",
         [
@@ -265,11 +219,6 @@ class TestRefusals:
 
         assert str(refused.value) == says("postgresql://me:…", "URL")
         assert "secret" not in str(refused.value)
-
-    def test_a_port_that_is_none(self) -> None:
-        assert refusal(InvalidRequest, "postgresql://me:secret@127.0.0.1:port/db") == says(
-            "port", "me:…", "%2F"
-        )
 
     def test_libraries_that_are_not_installed(self) -> None:
         script = """
@@ -305,16 +254,6 @@ except InvalidRequest as error:
         with opened(server.url("shared", user=RUNTIME), statement_seconds=1) as hasty:
             assert message(StoreBusy, hasty._read(sleep)) == says("shared", "too long")
             assert run(hasty.count_scenarios()) == 0
-
-    def test_a_right_that_was_taken_away(self, server: Server) -> None:
-        url = server.create_database("taken")
-        run(create_store(url, grant=RUNTIME))
-        server.execute(f"REVOKE INSERT ON scenarioctl.scenarios FROM {RUNTIME}", database="taken")
-
-        with opened(server.url("taken", user=RUNTIME)) as store:
-            assert message(StoreFailed, store.put_scenario(FIRST)) == says(
-                "taken", "permission denied"
-            )
 
 
 class TestRoles:
@@ -402,40 +341,6 @@ class TestConnections:
 
         assert asked(store, "SELECT count(*) FROM scenarios GROUP BY xmin::text") == [(20,)]
 
-    def test_what_the_environment_says_of_a_connection_stays(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("PGOPTIONS", "-c work_mem=8MB")
-        monkeypatch.setenv("PGCONNECT_TIMEOUT", "77")
-        monkeypatch.setenv("PGAPPNAME", "mine")
-        info = psycopg.conninfo.conninfo_to_dict(
-            connection_info(
-                ServerSettings(url="postgresql://h/d?tcp_user_timeout=9"),
-                "postgresql://h/d?tcp_user_timeout=9",
-            )
-        )
-
-        assert str(info["options"]).startswith("-c work_mem=8MB -c search_path=scenarioctl ")
-        assert info["tcp_user_timeout"] == "9"
-        assert "connect_timeout" not in info
-        assert "application_name" not in info
-
-    def test_a_service_file_and_a_password_file_are_read(
-        self, server: Server, store: PostgresStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        run(store.put_scenario(FIRST))
-        service, passwords = tmp_path / "service.conf", tmp_path / "pgpass"
-        service.write_text(
-            f"[scenarios]\nhost=127.0.0.1\nport={server.port}\nuser={RUNTIME}\ndbname=shared\n"
-        )
-        passwords.write_text(f"127.0.0.1:{server.port}:shared:{RUNTIME}:{server.password}\n")
-        passwords.chmod(0o600)
-        monkeypatch.setenv("PGSERVICEFILE", str(service))
-        monkeypatch.setenv("PGPASSFILE", str(passwords))
-
-        with opened("postgresql://?service=scenarios") as other:
-            assert run(other.count_scenarios()) == 1
-
     def test_a_transaction_whose_process_is_frozen_is_ended_by_the_server(
         self, server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -454,35 +359,6 @@ class TestConnections:
                 await connection.execute("SELECT 1")
 
             assert message(StoreUnavailable, frozen._write(freeze)) == says("shared", "lost")
-
-    def test_deadlocks_are_not_seen(self, server: Server) -> None:
-        """Transactions that count chains in opposite orders wait for each other, until the server
-        ends one."""
-        url = server.create_database("deadlocks")
-        run(create_store(url, grant=RUNTIME))
-        server.execute("ALTER DATABASE deadlocks SET deadlock_timeout = '20ms'")
-        with opened(server.url("deadlocks", user=RUNTIME), pool=20) as daemon:
-
-            async def put(number: int) -> int:
-                chains = ("polkadot", "hydraDx", "assetHub", "kusama")
-                ordered = chains if number % 2 else chains[::-1]
-                return await daemon.put_scenarios(
-                    (
-                        replace(FIRST, id=f"s{number}-{place}", chains=(chain,), digest=b"")
-                        for place, chain in enumerate(ordered)
-                    ),
-                    replace=True,
-                )
-
-            async def put_all() -> None:
-                for portion in range(5):
-                    await asyncio.gather(
-                        *(put(number) for number in range(portion * 20, portion * 20 + 20))
-                    )
-
-            run(put_all())
-            assert run(daemon.count_scenarios("kusama")) == 100
-            assert run(daemon.count_scenarios()) == 400
 
     def test_only_what_a_command_needs_is_imported(
         self, server: Server, store: PostgresStore
@@ -543,20 +419,6 @@ class TestRows:
         for index, plan in plans.items():
             assert index in "\n".join(row[0] for row in plan), plan
 
-    def test_scenarios_without_words_are_sought_in_an_index(
-        self, server: Server, store: PostgresStore
-    ) -> None:
-        fill(store, 3000)
-        for _ in range(3):
-            tell_words(store)
-        server.execute("ANALYZE", database="shared")
-        question = POSTGRES.render(statements.WITHOUT_WORDS)
-        plan = asked(
-            store, f"EXPLAIN {question}".replace("%(after)s", "0").replace("%(limit)s", "200")
-        )
-
-        assert "scenarios_without_words" in "\n".join(row[0] for row in plan), plan
-
     def test_statistics_read_no_scenario(self, server: Server, store: PostgresStore) -> None:
         fill(store, 3000)
         server.execute("ANALYZE", database="shared")
@@ -595,18 +457,6 @@ class TestRows:
         read = partial(scenarios.list_page, limit=10, after=after, **question)
 
         assert rows_read(store, "scenarios", read) < 100
-
-    @pytest.mark.parametrize("part", [b"\xff", 1.5, "then"], ids=["bytes", "fraction", "words"])
-    def test_the_cursor_of_a_damaged_row_of_a_file_is_refused(
-        self, store: PostgresStore, part: Any
-    ) -> None:
-        cursor = write_cursor(
-            id="", summary="", created=part, seq=1, sort="created", descending=False
-        )
-
-        assert message(InvalidRequest, store.list_scenarios(after=cursor)) == says(
-            "after", cursor=cursor
-        )
 
     def test_long_summaries_are_sorted_by_their_beginnings(self, store: PostgresStore) -> None:
         long = "Ünïcödé " * 500
@@ -844,25 +694,6 @@ class TestServerThatEnds:
 
             assert run(wait())[1] == "awake"
 
-    def test_many_at_once_are_answered_together(self, mortal: Server) -> None:
-        with opened(mortal.url("mortal", user=RUNTIME), pool=4) as store:
-            run(store.count_scenarios())
-            mortal.stop(signal.SIGINT)
-
-            async def ask() -> list[Any]:
-                return await asyncio.gather(
-                    *(store.count_scenarios() for _ in range(50)), return_exceptions=True
-                )
-
-            begun = time.monotonic()
-            answers = run(ask())
-            took = time.monotonic() - begun
-            mortal.start()
-
-            assert {type(answer) for answer in answers} == {StoreUnavailable}
-            # Sooner than one of them gives up waiting for a connection.
-            assert took < 8
-
     def test_a_daemon_answers_503_meanwhile_and_recovers_by_itself(
         self, mortal: Server, tmp_path: Path
     ) -> None:
@@ -991,19 +822,6 @@ class TestCommands:
         refused = scenarioctl("--store", path, "store", "init", "--grant", "me")
         assert refused.code == 2
         assert "grant 'me' needs a store on a server" in refused.err
-
-    def test_settings_show_no_password(
-        self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("SCENARIOCTL_STORE", "postgresql://me:secret1@pool/db?password=secret2")
-        monkeypatch.setenv("SCENARIOCTL_STORE_LISTEN", "postgresql://me:secret3@server/db")
-        shown = scenarioctl("--json", "config", "show")
-
-        settings = json.loads(shown.out)
-        assert settings["store"] == "postgresql://me:…@pool/db"
-        assert settings["store_listen"] == "postgresql://me:…@server/db"
-        for text in (shown.out, scenarioctl("config", "show").out, repr(load_settings({}))):
-            assert not re.search(r"secret\d", text)
 
     def test_an_address_for_listening_that_is_none_is_refused_without_telling_it(
         self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch

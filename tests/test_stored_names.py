@@ -2,13 +2,10 @@
 command line; and the beginnings of ids."""
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
@@ -16,7 +13,6 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, shorten
 from scenarioctl.model.request_fields import field_rows
 from scenarioctl.operations import find_handler, stored_names
-from scenarioctl.operations.jobs import ListJobs, list_jobs
 from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info
 from scenarioctl.server.endpoints import ENDPOINTS
 from tests.conftest import BOB, Run
@@ -24,7 +20,6 @@ from tests.drawing import make_app
 from tests.messages import raises, says
 from tests.serving import Serving
 from tests.test_stores import FIRST, SECOND
-from tests.test_streams import Stream
 
 RENT = replace(FIRST, id="3kf9Qz7aB", name="Monthly rent")
 #: Their ids begin alike, and one has the id of another for its name.
@@ -108,23 +103,6 @@ async def test_what_names_nothing_is_refused(
             await summary_of(app, text)
 
 
-async def test_an_empty_store_has_no_newest_scenario(tmp_path: Path) -> None:
-    async with make_app(tmp_path) as app:
-        with raises(NotFound, says("@last", "not in the store")):
-            await summary_of(app, "@last")
-
-
-async def test_the_same_job_named_twice_is_one_row(tmp_path: Path) -> None:
-    async with make_app(tmp_path) as app:
-        await stored(app)
-        request = ListJobs(ids=("Monthly rent", "hLhm", RENT.id))
-
-        found = await stored_names.perform(app, list_jobs, request)
-
-        assert [row["id"] for row in found.answer["jobs"]] == [RENT.id, OTHER.id]
-        assert found.ids == {"Monthly rent": RENT.id, "hLhm": OTHER.id}
-
-
 def test_every_operation_that_takes_the_id_of_a_scenario_or_a_job_takes_its_name() -> None:
     takes_id = {
         (row.operation, field.name)
@@ -162,25 +140,6 @@ def test_over_http_only_an_id_is_deleted(serving: Serving, text: str) -> None:
 
     assert reply.status in (404, 422)
     assert serving.wait_for(lambda app: app.store.count_scenarios()) == 3
-
-
-def test_over_http_names_go_where_ids_go(serving: Serving) -> None:
-    info = serving.post("/api/scenario/info", {"id": "Monthly rent"})
-    status = serving.post("/job/status", {"id": "3kf9Q"}, port=serving.worker)
-    several = serving.post("/api/scenario/info", {"id": "3kf9"})
-    exact = serving.post("/api/scenario/info", {"id": RENT.id})
-
-    assert info.json() == exact.json() == {"result": RENT.summary}
-    assert info.headers["scenarioctl-ids"] == quote(json.dumps({"Monthly rent": RENT.id}), safe="")
-    assert "scenarioctl-ids" not in exact.headers
-    assert status.json()["id"] == RENT.id
-    assert (several.status, several.json()["field"], several.json()["value"]) == (422, "id", "3kf9")
-
-
-def test_a_job_is_followed_by_its_name(serving: Serving) -> None:
-    refused = serving.get("/job/events?id=no%20such&tail=1", port=serving.worker)
-    with Stream(serving, "/job/events?id=Monthly%20rent&tail=1") as stream:
-        assert (refused.status, stream.response.status) == (422, 200)
 
 
 REMARK = ("--offline", "create", "remark", "--chain", "polkadot", "--text")
@@ -221,43 +180,6 @@ def test_commands_take_names_and_say_the_id(scenarioctl: Run) -> None:
         assert (signed.out, signed.code) == ("writes 'one' to the history of Polkadot\n", 0), (
             signed.err
         )
-
-
-def test_a_daemon_says_which_id_was_meant(scenarioctl: Run, serving: Serving) -> None:
-    url = f"http://127.0.0.1:{serving.api}"
-
-    assert scenarioctl("--url", url, "info", "Monthly rent", "--field", "id").out == f"{RENT.id}\n"
-
-
-def test_a_command_that_asks_again_goes_on_with_the_same_scenario(
-    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import time
-
-    path = tmp_path / "s.db"
-    store = ("--offline", "--store", str(path))
-    other, last = (scenarioctl(*store, *REMARK[1:], text).out.strip() for text in ("one", "two"))
-    logs = []
-    for id in (other, last):
-        assert scenarioctl(*store, "job", "run", id).code == 0
-        logs.append(scenarioctl(*store, "job", "logs", id).out)
-    looks = 0
-
-    def sleep(seconds: float) -> None:
-        nonlocal looks
-        looks += 1
-        with closing(sqlite3.connect(path)) as database:
-            database.execute("UPDATE scenarios SET created = created * 2 WHERE id = ?", (other,))
-            database.execute("UPDATE log_lines SET seq = seq + 100 WHERE job = ?", (other,))
-            database.commit()
-        if looks == 2:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(time, "sleep", sleep)
-    followed = scenarioctl(*store, "job", "logs", "@last", "--follow")
-
-    assert followed.out == logs[1]
-    assert scenarioctl(*store, "info", "@last", "--field", "id").out == f"{other}\n"
 
 
 BOTH = ("--name", " Monthly   rent", "--tag", "treasury", "--tag", "monthly")
@@ -308,13 +230,3 @@ def test_what_is_created_has_its_name_and_its_tags(
     assert (unnamed.get("name"), unnamed.get("tags")) == (("Rent", own) if own else (None, None))
     assert (wrong.code, wrong.err) == (2, says("--tag", "two words").printed)
     assert scenarioctl("scenario", "list", "--field", "total").out == "2\n"
-
-
-def test_over_http_too(serving: Serving) -> None:
-    created = serving.post(
-        "/api/create/remark",
-        {"chain": "polkadot", "text": "hi", "name": "Rent", "tags": ["monthly"]},
-    ).json()
-    (row, *_) = serving.get("/api/scenarios?tag=monthly").json()["scenarios"]
-
-    assert (row["id"], row["name"]) == (created["result"], "Rent")

@@ -271,16 +271,6 @@ class TestEveryStore:
 
         assert run(store.find_named(text, limit=6)) == found
 
-    def test_of_many_scenarios_that_are_named_alike_some_are_found(self, store: Store) -> None:
-        run(
-            store.put_scenarios(
-                replace(FIRST, id=f"same-{number}", name="Rent") for number in range(5)
-            )
-        )
-
-        assert run(store.find_named("same", limit=2)) == [("same-0", "Rent"), ("same-1", "Rent")]
-        assert run(store.find_named("Rent", limit=2)) == [("same-4", "Rent"), ("same-3", "Rent")]
-
     def test_a_digest_goes_with_its_scenario_and_changes_with_it(self, store: Store) -> None:
         run(store.put_scenario(replace(FIRST, digest=b"a" * 16)))
         run(store.put_scenario(replace(FIRST, digest=b"b" * 16), replace=True))
@@ -344,18 +334,6 @@ class TestEveryStore:
         run(store.put_scenario(SECOND))
         assert tagged() == [(FIRST.id, ("paid",)), (SECOND.id, ())]
 
-    def test_the_pages_of_a_tag_are_those_of_its_list(self, store: Store) -> None:
-        run(
-            store.put_scenarios(
-                [replace(each, tags=("all",)) for each in fill(store, 5)], replace=True
-            )
-        )
-        run(store.put_scenario(FIRST))
-        everything = [row.id for row in run(store.list_scenarios(tag="all", limit=100)).items]
-
-        assert len(everything) == 5
-        assert all_pages(store, tag="all", limit=2) == everything
-
     def test_a_scenario_is_changed_in_place(self, store: Store) -> None:
         run(store.put_scenario(FIRST))
         changed = replace(
@@ -412,21 +390,6 @@ class TestEveryStore:
 
         assert run(other.get_scenario(FIRST.id)) == FIRST
         run(other.close())
-
-    def test_an_empty_blob_no_chain_and_no_summary_are_kept(self, store: Store) -> None:
-        bare = StoredScenario(
-            id="-_", blob=b"", summary="", chains=(), created=0, updated=2**63 - 1
-        )
-        run(store.put_scenario(bare))
-
-        assert run(store.get_scenario("-_")) == bare
-        assert run(store.count_scenarios()) == 1
-
-    def test_a_chain_named_twice_is_kept_once(self, store: Store) -> None:
-        run(store.put_scenario(replace(FIRST, chains=("polkadot", "assetHub", "polkadot"))))
-
-        assert run(store.get_scenario(FIRST.id)).chains == ("assetHub", "polkadot")
-        assert run(store.count_scenarios("polkadot")) == 1
 
     def test_ids_differ_in_their_case(self, store: Store) -> None:
         run(store.put_scenarios([replace(FIRST, id="Aa"), replace(SECOND, id="aA")]))
@@ -617,9 +580,6 @@ class TestEveryStore:
                 assert all_pages(store, chain=chain, sort="id") == expected
             assert run(store.count_scenarios()) == len(held)
 
-    def test_an_empty_store_lists_nothing(self, store: Store) -> None:
-        assert run(store.list_scenarios()) == ScenarioPage(items=(), total=0, next="")
-
     def test_a_list_tells_all_but_the_blob(self, store: Store) -> None:
         run(store.put_scenarios([FIRST, SECOND]))
 
@@ -776,25 +736,6 @@ class TestEveryStore:
             cursor, "ascending"
         )
 
-    def test_a_huge_time_in_a_forged_cursor_is_refused(self, store: Store) -> None:
-        forged = "WyJjcmVhdGVkIixmYWxzZSw5OTk5OTk5OTk5OTk5OTk5OTk5OTk5LCJhIl0"
-
-        assert "is not a cursor" in message(InvalidRequest, store.list_scenarios(after=forged))
-
-    def test_a_page_of_ten_thousand_scenarios_is_as_right_as_one_of_ten(self, store: Store) -> None:
-        scenarios = fill(store, 10_000)
-        some = scenarios[4321]
-
-        assert run(store.get_scenario(some.id)) == replace(some, chains=tuple(sorted(some.chains)))
-        assert run(store.count_scenarios("hydraDx")) == 5000
-        assert run(store.count_scenarios("polkadot")) == run(store.count_scenarios()) == 10_000
-        assert all_pages(store, limit=1000, sort="id") == [
-            f"id-{number:05}" for number in range(10_000)
-        ]
-        page = run(store.list_scenarios(limit=10, chain="hydraDx", descending=True))
-        assert [item.created for item in page.items] == list(range(5999, 5989, -1))
-        assert page.total == 5000
-
 
 class TestSqlite:
     """What holds for the embedded store alone."""
@@ -850,61 +791,6 @@ class TestSqlite:
         assert writer == ["wal", full, 1, 10_000, len(MIGRATIONS)]
         # Nothing that waits for another process happens on the event loop.
         assert reader == ["wal", full, 1, 0, len(MIGRATIONS)]
-
-    def test_the_current_folder_may_change(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(path.parent)
-        store = open_store("scenarios.db")
-        monkeypatch.chdir("/")
-        run(store.put_scenario(FIRST))
-        run(store.close())
-
-        assert path.exists()
-
-    def test_a_blob_is_what_another_program_finds_under_the_id(self, path: Path) -> None:
-        store = open_store(path)
-        run(store.put_scenario(FIRST))
-        run(store.close())
-        database = sqlite3.connect(path)
-        rows = database.execute("SELECT id, blob FROM scenarios").fetchall()
-        database.close()
-
-        assert rows == [(FIRST.id, FIRST.blob)]
-
-    def test_the_counts_follow_even_what_is_changed_by_hand(self, store: SqliteStore) -> None:
-        run(store.put_scenarios([FIRST, SECOND]))
-        store._database.execute("DELETE FROM scenarios WHERE id = 'lnr8CfoQX'")
-        store._database.execute(
-            "INSERT INTO scenario_chains SELECT 'polkadot', 1, seq FROM scenarios"
-        )
-
-        assert store._database.execute(
-            "SELECT * FROM scenario_counts ORDER BY chain"
-        ).fetchall() == [
-            ("", 1),
-            ("hydraDx", 1),
-            ("polkadot", 1),
-        ]
-
-    def test_what_is_deleted_by_hand_leaves_nothing_to_the_next(
-        self, store: SqliteStore, path: Path
-    ) -> None:
-        run(store.put_scenarios([FIRST, SECOND]))
-        # As others open it: without references.
-        by_hand = sqlite3.connect(path, isolation_level=None)
-        by_hand.execute("DELETE FROM scenarios")
-        by_hand.close()
-        third = replace(SECOND, id="third", chains=("kusama",))
-        run(store.put_scenarios([third, FIRST]))
-
-        assert run(store.get_scenario("third")) == third
-        assert run(store.get_scenario(FIRST.id)) == FIRST
-        assert [run(store.count_scenarios(chain)) for chain in ("", "kusama", "hydraDx")] == [
-            2,
-            1,
-            0,
-        ]
 
     def test_no_question_reads_the_whole_table(self, store: SqliteStore, path: Path) -> None:
         fill(store, 500)
@@ -973,11 +859,6 @@ class TestSqlite:
                 "USE TEMP B-TREE FOR ORDER BY",
             ]
         ] * len(plans)
-
-    def test_the_statistics_read_one_row(self, store: SqliteStore) -> None:
-        plan = self.plan(store, "SELECT amount FROM scenario_counts WHERE chain = 'polkadot'")
-
-        assert plan == ["SEARCH scenario_counts USING PRIMARY KEY (chain=?)"]
 
     def test_a_search_reads_words_and_not_the_blobs(self, store: SqliteStore) -> None:
         # In a thread, which opens its connection now.  Of several, another one might read next.

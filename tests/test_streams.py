@@ -148,18 +148,6 @@ def test_a_client_goes_on_where_it_left_off(served: Serving, stored: str, how: s
     assert (kind, read_position(name).mempool) == ("mempool", read_position(last).mempool + 1)
 
 
-def test_now_leaves_out_what_was_before(served: Serving, stored: str) -> None:
-    run(served, stored)
-    with Stream(served, f"/job/events?id={stored}&after=now") as stream:
-        stream.block()
-        run(served, stored)
-        events = stream.until("workload executed")
-
-    with Stream(served, f"/job/events?id={stored}") as stream:
-        everything = stream.until("workload executed") + stream.until("workload executed")
-    assert len([each for each in everything if each[0] == "log"]) == 2 * len(events)
-
-
 def test_a_stream_can_begin_with_the_newest_lines(served: Serving, stored: str) -> None:
     for _ in range(3):
         run(served, stored)
@@ -177,16 +165,6 @@ def test_a_stream_can_begin_with_the_newest_lines(served: Serving, stored: str) 
     assert resumed[0] == everything[1]
 
 
-@pytest.mark.parametrize("tail", ["-1", "10001", "many", "1e3"])
-def test_a_tail_that_is_no_number_of_lines_is_refused(
-    served: Serving, stored: str, tail: str
-) -> None:
-    reply = served.get(f"/job/events?id={stored}&tail={tail}", port=served.worker)
-
-    assert reply.status == 422
-    assert f"tail '{tail}' is not a number of lines, expected 0 to 10000" in reply.json()["error"]
-
-
 def test_without_an_id_all_jobs_are_followed(served: Serving, stored: str) -> None:
     other = served.post("/api/create/remark", {"chain": "polkadot", "text": "other"}).json()[
         "result"
@@ -199,12 +177,6 @@ def test_without_an_id_all_jobs_are_followed(served: Serving, stored: str) -> No
 
     assert {event[2]["id"] for event in first} == {stored}
     assert {event[2]["id"] for event in second} == {other}
-
-
-def test_the_api_has_it_too_where_one_process_has_both(served: Serving, stored: str) -> None:
-    run(served, stored)
-    with Stream(served, f"/job/events?id={stored}", port=served.api) as stream:
-        assert stream.until("workload executed")
 
 
 @pytest.mark.parametrize(
@@ -256,22 +228,6 @@ def test_a_silent_stream_says_that_it_lives(
         blocks = [stream.block() for _ in range(3)]
 
     assert blocks == [{"retry": "2000"}, {"": "alive"}, {"": "alive"}]
-
-
-def test_a_stream_says_that_it_lives_while_others_have_news(
-    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each change woke it, and its silence began anew."""
-    monkeypatch.setattr(streams, "_HEARTBEAT", 0.2)
-    monkeypatch.setattr(streams, "_PAUSE", 0.01)
-    tokens = iter(range(10**9))
-
-    async def change_token() -> str:
-        return str(next(tokens))
-
-    monkeypatch.setattr(served.servers.context.app.store, "change_token", change_token)
-    with Stream(served, f"/job/events?id={stored}") as stream:
-        assert [stream.block() for _ in range(2)] == [{"retry": "2000"}, {"": "alive"}]
 
 
 def test_streams_are_bounded_and_leave_nothing_behind(
@@ -345,16 +301,6 @@ def test_a_token_that_is_taken_away_hears_no_more(
     assert "a response was broken off: this daemon does not know the token" in caplog.text
 
 
-def test_head_gives_the_head_alone(served: Serving) -> None:
-    reply = served.send("HEAD", "/job/events", port=served.worker)
-
-    assert (reply.status, reply.headers["content-type"], reply.body) == (
-        200,
-        "text/event-stream; charset=utf-8",
-        b"",
-    )
-
-
 def test_a_client_that_does_not_read_is_let_go(
     served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,12 +342,3 @@ def test_a_store_that_fails_for_a_moment_ends_no_stream(
         caplog.text.count("event streams cannot read changes of the store: the store is locked")
         == 1
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "position"),
-    [("", Position()), ("17.4", Position(log=17, mempool=4)), ("0.0", Position())],
-)
-def test_a_position_is_read_back(text: str, position: Position) -> None:
-    assert read_position(text) == position
-    assert read_position(str(position)) == position

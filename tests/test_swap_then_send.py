@@ -11,7 +11,7 @@ from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems, unfillable_fields
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, read_diagram
-from tests.conftest import BOB, BOB_HEX, ROOT
+from tests.conftest import BOB, BOB_HEX
 from tests.messages import says
 from tests.runner import finish
 from tests.test_running import Stage
@@ -145,20 +145,6 @@ def test_the_swap_before_the_latest_does_not_count_if_that_one_fails(stage: Stag
     assert str(failed[1]) == says("source.amount", "swap.min_received")
 
 
-def test_a_swap_of_what_a_swap_receives_needs_both(stage: Stage) -> None:
-    back = {
-        "assetin": "HDX",
-        "assetout": "DOT",
-        "min_received": 1,
-        "amount": "{{ swap.min_received }}",
-    }
-    steps = (swap(), swap(**back), send(assetid="DOT"))
-    first, second, sent = drafts(stage, flow(stage, *steps))
-
-    assert (second.raw_amount, sent.raw_amount) == (LEAST, 10**10)
-    assert sent.after == (first.node, second.node)
-
-
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
@@ -187,16 +173,6 @@ def test_an_amount_of_another_asset_is_refused(
     assert str(batch.value).endswith(str(refused))
 
 
-def test_the_same_symbol_on_another_chain_is_another_asset(stage: Stage) -> None:
-    steps = (
-        swap(assetin="HDX", assetout="DOT", min_received=1),
-        send(source_chain="assetHub", dest_chain="hydraDx", assetid="DOT"),
-    )
-    first, refused = drafts(stage, flow(stage, *steps))
-
-    assert str(refused) == says("DOT", "on another chain", "DOT", swap=first.node)
-
-
 def test_a_swap_of_another_asset_than_the_swap_brings_is_refused(stage: Stage) -> None:
     back = {
         "assetin": "10",
@@ -216,12 +192,6 @@ def test_a_field_that_a_swap_does_not_have_is_refused(stage: Stage) -> None:
     ]
 
     assert found == [says("source.amount", "swap.received", "min_received")]
-
-
-def test_a_swap_that_comes_later_fills_nothing(stage: Stage) -> None:
-    found = [str(error) for _, error in unfillable_fields(flow(stage, send(), swap()))]
-
-    assert found == [says("source.amount", "swap.min_received")]
 
 
 def test_a_run_skips_the_transfer_of_a_swap_that_failed(stage: Stage) -> None:
@@ -256,13 +226,6 @@ def test_after_a_wait_the_latest_swap_is_the_one_that_ran_last(stage: Stage, pla
     assert names[1] in running.lines[-1]
 
 
-def test_a_transfer_of_a_swap_without_a_quote_waits(stage: Stage) -> None:
-    problems = finish(find_problems(stage.app, flow(stage, swap(min_received=None), send())))
-
-    assert [problem.waiting for problem in problems] == [False, True]
-    assert problems[1].sentence == says("source.amount", "swap.min_received")
-
-
 def test_a_batch_does_both_with_one_signature(stage: Stage) -> None:
     batch, _ = finish(draft_together(stage.app, flow(stage, swap(), send())))
 
@@ -271,14 +234,3 @@ def test_a_batch_does_both_with_one_signature(stage: Stage) -> None:
         "0xac04"
     ) + SEND_TX.removeprefix("0xac04")
     assert not any("Submit it only after" in warning for warning in batch.warnings)
-
-
-def test_the_flow_of_the_guide_is_drafted(stage: Stage) -> None:
-    guide = (ROOT / "docs/swaps.md").read_text(encoding="utf-8")
-    text = guide.split("```toml\n")[1].split("```")[0]
-    diagram = read_diagram(draw_flow(stage.app, read_flow(text, syntax="toml")).document)
-
-    first, second = drafts(stage, diagram)
-
-    assert first.transaction.call_data.hex() == SWAP_TX.removeprefix("0xac04")
-    assert second.human == "900 HDX"
