@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.chains.assets import Assets
-from scenarioctl.chains.fact_rows import read_facts
 from scenarioctl.chains.registry import NOT_ASKED, Chain, Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable
@@ -90,9 +89,6 @@ class Resources:
         #: Pools of chains whose configuration changed.  Sessions may still use them.
         self.retired: list[Pool] = []
         self.executor: ThreadPoolExecutor | None = None
-        #: What keeps a daemon from restarting with other facts about chains that are installed;
-        #: empty if none are.
-        self.waiting_facts = ""
         #: Held by the one who tells the store what its scenarios are found by.
         self.telling_words: asyncio.Lock | None = None
         #: Chain -> when its directory in the cache last changed, the newest table in it (a
@@ -378,13 +374,6 @@ class Application:
             return (
                 f"This uses {table}, but an endpoint of {chain.title} reported version "
                 f"{told}, which is not confirmed. "
-                f"Run `scenarioctl chain refresh {chain.name}` to fetch and confirm it.",
-            )
-        known = read_facts("runtimes").get(chain.name)
-        if known is not None and known["spec_version"] > table.spec_version:
-            return (
-                f"This uses {table}, but {chain.title} has had version "
-                f"{known['spec_version']} since {known['read']} or before. "
                 f"Run `scenarioctl chain refresh {chain.name}` to fetch and confirm it.",
             )
         return ()

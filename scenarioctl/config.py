@@ -142,7 +142,7 @@ class Settings:
     draft_hours: int = _setting(24, least=1, help="hours until a draft expires")
     private_targets: tuple[str, ...] = _setting(
         (),
-        help="private hosts and networks that http steps, notifications and registry_url may reach",
+        help="private hosts and networks that http steps and notifications may reach",
         sample='["10.1.2.0/24"]',
     )
     payout_folders: tuple[str, ...] = _setting(
@@ -169,18 +169,6 @@ class Settings:
         kind="address",
         help="where people reach the daemon's page, for the links in notifications",
         sample='"https://scenarios.example.org"',
-    )
-    registry_keys: tuple[str, ...] = _setting(
-        (),
-        kind="keys",
-        help="public keys (Ed25519, in hex) that may sign what registry update installs",
-        sample='["3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"]',
-    )
-    registry_url: str = _setting(
-        "",
-        kind="address",
-        help="where registry update, and a daemon once a day, find new facts about chains",
-        sample='"https://facts.example.org/registry.json"',
     )
     log_level: str = _setting(
         "info",
@@ -509,16 +497,6 @@ def _read_list(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
     )
 
 
-def _read_keys(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
-    keys = tuple(key.lower().removeprefix("0x") for key in _read_list(setting, value, origin))
-    for key in keys:
-        if len(key) != 64 or not {*key} <= {*"0123456789abcdef"}:
-            raise _refused(
-                setting, key, origin, "is not a key: 32 bytes in hex, as tools.make_feed prints it"
-            )
-    return keys
-
-
 def _read_notify(setting: Setting, value: object, origin: str) -> tuple[str, ...]:
     from scenarioctl.model.notifications import read_targets
 
@@ -557,7 +535,6 @@ _READERS: Mapping[str, Callable[[Setting, object, str], Any]] = {
     "switch": _read_switch,
     "number": _read_number,
     "list": _read_list,
-    "keys": _read_keys,
     "text": _read_text,
     "secret": _read_text,
     "path": _read_path,

@@ -1,37 +1,24 @@
-"""Bundled facts have dates, and `chain check` warns of those that are old and that no endpoint
-confirms."""
+"""Bundled facts have dates: what is built offline from old ones says so, and nothing is built from
+those that are older than a year."""
 
 import json
 import subprocess
 import sys
 from datetime import date, timedelta
 from inspect import unwrap
-from pathlib import Path
 
 import pytest
 
 from scenarioctl.chains.registry import CHAINS, Registry
 from scenarioctl.transactions import fact_ages
-from scenarioctl.transactions.fact_ages import (
-    LIMIT,
-    OLDEST,
-    DatedFact,
-    dated_facts,
-    day_of,
-    warn_of_old_facts,
-)
-from tests.canned import answers
+from scenarioctl.transactions.fact_ages import LIMIT, OLDEST, dated_facts, day_of
 from tests.conftest import BOB, Run
 from tests.messages import says
-from tests.node import Node
-from tests.test_reaching import NOWHERE, configure
 
 REGISTRY = Registry()
 POLKADOT, SHIDEN = REGISTRY.find("polkadot"), REGISTRY.find("shiden")
 #: The last day of the oldest of Polkadot's facts.
 LAST_DAY = min(fact.read for fact in dated_facts(POLKADOT, REGISTRY)) + LIMIT
-#: All facts are old on it, whenever they are read next.
-FAR_AWAY = date(9000, 1, 1)
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.name)
@@ -39,13 +26,12 @@ def test_facts_of_every_built_in_chain_have_dates(chain: object) -> None:
     facts = list(dated_facts(chain, REGISTRY))  # type: ignore[arg-type]
 
     assert len({fact.what for fact in facts}) == len(facts)
-    assert "endpoints" in {fact.what for fact in facts}
     assert all(fact.read >= date(2026, 1, 1) for fact in facts)
 
 
 def test_a_relay_chain_has_facts_of_every_kind() -> None:
     assert [fact.what for fact in dated_facts(POLKADOT, REGISTRY)] == [
-        *("runtime table", "endpoints", "trust facts", "assets", "routes", "fees")
+        *("runtime table", "trust facts", "assets", "routes", "fees")
     ]
 
 
@@ -53,39 +39,6 @@ def test_a_chain_of_config_toml_has_no_bundled_facts() -> None:
     own = Registry({"own": {"role": "relay", "symbol": "UNIT", "decimals": 12}})
 
     assert list(dated_facts(own.find("own"), own)) == []
-
-
-def test_a_fact_is_old_after_90_days() -> None:
-    def warned(today: date) -> list[str]:
-        return warn_of_old_facts([POLKADOT], REGISTRY, connected=[], today=today)
-
-    assert warned(LAST_DAY) == []
-    assert len(warned(LAST_DAY + timedelta(days=1))) == 1
-
-
-def test_an_endpoint_that_answers_confirms_what_it_tells() -> None:
-    facts = list(dated_facts(POLKADOT, REGISTRY))
-
-    (connected,) = warn_of_old_facts([POLKADOT], REGISTRY, connected=["polkadot"], today=FAR_AWAY)
-    (alone,) = warn_of_old_facts([POLKADOT], REGISTRY, connected=[], today=FAR_AWAY)
-
-    assert [fact.what for fact in facts if fact.told_by_endpoints] == ["runtime table", "endpoints"]
-    for fact in facts:
-        assert name(fact) in alone
-        assert (name(fact) in connected) is not fact.told_by_endpoints
-
-
-def name(fact: DatedFact) -> str:
-    return f"{fact.what} ({fact.read})"
-
-
-def test_chains_with_the_same_old_facts_are_one_warning() -> None:
-    people, coretime = REGISTRY.find("people"), REGISTRY.find("coretime")
-
-    warnings = warn_of_old_facts([people, SHIDEN, coretime], REGISTRY, connected=[], today=FAR_AWAY)
-
-    assert any("Polkadot People, Polkadot Coretime" in warning for warning in warnings)
-    assert len(warnings) == 2
 
 
 def test_the_day_is_that_of_utc() -> None:
@@ -102,46 +55,6 @@ def test_a_process_of_a_test_has_the_day_of_the_tests() -> None:
     done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
 
     assert done.stdout == f"{day_of(0)}\n"
-
-
-@pytest.fixture
-def years_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fact_ages, "day_of", lambda _: FAR_AWAY)
-
-
-@pytest.mark.usefixtures("years_later")
-def test_chain_check_warns_in_words(scenarioctl: Run, tmp_path: Path) -> None:
-    with Node(answers("polkadot")) as node:
-        config = configure(tmp_path, polkadot=[node.url])
-        ended = scenarioctl("--config", config, "chain", "check", "polkadot")
-
-    assert (ended.err, ended.code) == (says("Warning", "Polkadot", "days old"), 0)
-    assert "runtime table" not in ended.err
-
-
-@pytest.mark.usefixtures("years_later")
-def test_chain_check_warns_in_json_and_ends_as_warnings_do(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    with Node(answers("polkadot")) as node:
-        config = configure(tmp_path, polkadot=[node.url])
-        ended = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
-        strict = scenarioctl("--config", config, "--strict", "chain", "check", "polkadot")
-
-    (warning,) = json.loads(ended.out)["warnings"]
-    assert json.loads(ended.err) == {"warning": warning}
-    assert (ended.code, strict.code) == (0, 7)
-    assert "Polkadot" in warning
-
-
-@pytest.mark.usefixtures("years_later")
-def test_a_chain_that_cannot_be_reached_confirms_nothing(scenarioctl: Run, tmp_path: Path) -> None:
-    ended = scenarioctl(
-        "--config", configure(tmp_path, polkadot=[NOWHERE]), "chain", "check", "polkadot"
-    )
-
-    assert "runtime table" in ended.err
-    assert ended.code == 5
 
 
 def build(scenarioctl: Run, *words: str) -> tuple[int, str, str]:

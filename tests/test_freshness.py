@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.chains.fact_rows import FILES
 from scenarioctl.chains.registry import CHAINS, Chain, Registry
+from scenarioctl.transactions.transfer.route_rows import FILE
 from tools import curate_assets, refresh_registry
 from tools.chain_registries import (
     ListedChain,
@@ -295,7 +295,7 @@ class TestOtherFacts:
     def test_what_is_bundled_is_read(self) -> None:
         assets = read_assets(curate_assets.TARGET.read_text(encoding="utf-8"))
         assert assets["assetHub", "1984"][:2] == ("USDt", 6)
-        routes = read_routes(FILES["routes"].read_text(encoding="utf-8"))
+        routes = read_routes(FILE.read_text(encoding="utf-8"))
         assert "paraspell" in routes["assetHub", "hydraDx", "1/Here"][0]
 
 

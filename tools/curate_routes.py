@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 from scenarioctl.chains.assets import Asset, Assets
-from scenarioctl.chains.fact_rows import FILES
 from scenarioctl.chains.locations import seen_from
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import TRUST, is_beyond_bridge, matches
 from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.route_rows import FILE
 from scenarioctl.transactions.transfer.ways import identity_of, resolve
 from tools import data_file
 from tools.curate_assets import (
@@ -93,7 +93,7 @@ Listings = Mapping[str, Mapping[str, set[str]]]
 
 
 def main() -> int:
-    return data_file.run(FILES["routes"], curate, sources="npm packages")
+    return data_file.run(FILE, curate, sources="npm packages")
 
 
 def curate() -> str:

@@ -20,10 +20,10 @@ from itertools import permutations
 from pathlib import Path
 
 from scenarioctl.chains.assets import Assets
-from scenarioctl.chains.fact_rows import FILES
 from scenarioctl.chains.registry import Registry
 from scenarioctl.chains.trust import TRUST
 from scenarioctl.runtime.metadata import read_metadata, unwrap_metadata
+from scenarioctl.transactions.transfer.route_rows import FILE
 from tools import bundle_runtimes, curate_assets, curate_routes
 from tools.chain_registries import POLKADOT_JS, SUBWALLET, read_polkadot_js, read_subwallet, reading
 from tools.freshness import (
@@ -79,7 +79,7 @@ def find_differences() -> Iterator[Difference]:
                 snowbridge_package=snowbridge,
             )
         yield from compare_routes(
-            read_routes(FILES["routes"].read_text(encoding="utf-8")), routes_listed(listings)
+            read_routes(FILE.read_text(encoding="utf-8")), routes_listed(listings)
         )
         # What the versions list that the facts were written beside was looked into then.
         yield from compare_closures(

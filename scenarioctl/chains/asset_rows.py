@@ -5,18 +5,20 @@ config.toml has to be readable, and to agree with what is built in.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.fact_rows import read_fact
 from scenarioctl.chains.locations import absolute, read_location, seen_from, write_location
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.files import read_line
 from scenarioctl.model.amounts import U128_MAX, read_digits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
 
 
+FILE = Path(__file__).with_name("assets.json")
 #: Where an Asset Hub keeps its own, trust-backed assets.
 TRUST_BACKED = "0/PalletInstance(50)/GeneralIndex({})"
 
@@ -36,7 +38,7 @@ def location_of(row: list[Any]) -> str:
 
 def read_rows(chain: str) -> Iterator[list[Any]]:
     """Give the rows of assets.json for *chain*, parsing its line only."""
-    yield from read_fact("assets", chain) or ()
+    yield from read_line(FILE, chain) or ()
 
 
 def identities_of(chain: "Chain", number: str, kind: str, location: str) -> tuple[str, ...]:

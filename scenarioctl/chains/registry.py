@@ -6,8 +6,8 @@ To add one for everybody, add a row to `chains.json`.
 Endpoints are from npm @polkadot/apps-config 0.171.1, and some from @paraspell/sdk-core 11.14.8 or
 @subwallet/chain-list 0.2.89.  Genesis hashes are from npm @subwallet/chain-list 0.2.89, or follow
 from the chain specs in npm @polkadot-api/known-chains 0.12.1; where both have a chain they agree.
-All were read on READ.  No list has those of JAMTON and Xode, of which config.toml may set
-`genesis`.
+`read` in `chains.json` is the day on which all were read.  No list has those of JAMTON and Xode, of
+which config.toml may set `genesis`.
 
 SS58 prefixes are `System.SS58Prefix` of the runtimes, whatever registries say: Hydration, Bifrost,
 Bifrost Kusama and Pendulum changed to Polkadot's, and registries still list their old ones (63, 6,
@@ -26,11 +26,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32, AccountFormat
-from scenarioctl.chains.fact_rows import read_facts
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, fold, shorten, suggest
+from scenarioctl.files import read_document
 from scenarioctl.model.amounts import from_hex
 
 #: The role of Ethereum, which no chain of config.toml can have.
@@ -108,9 +109,8 @@ def _read(name: str, row: dict[str, Any]) -> Chain:
     return Chain(name=name, account_format=ACCOUNT_FORMATS[length], **(row | lists))
 
 
-_ROWS = read_facts("chains")
-READ = _ROWS.pop("read")
-CHAINS = tuple(_read(name, row) for name, row in _ROWS.items())
+_ROWS = read_document(Path(__file__).with_name("chains.json"))
+CHAINS = tuple(_read(name, row) for name, row in _ROWS.items() if name != "read")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ def closed_chains() -> Mapping[str, ClosedChain]:
     case, spaces, `_` and `-`."""
     return {
         name: ClosedChain(**{**row, "place": tuple(row["place"]) if "place" in row else None})
-        for name, row in read_facts("closed").items()
+        for name, row in read_document(Path(__file__).with_name("closed.json")).items()
     }
 
 

@@ -12,11 +12,12 @@ it lacks, and `note` is for readers.  A row of a chain that is not built in has 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.fact_rows import read_facts
 from scenarioctl.chains.locations import chain_identity, place_of, seen_from
 from scenarioctl.chains.registry import NETWORKS
+from scenarioctl.files import read_document
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
@@ -166,22 +167,22 @@ def _read(row: Mapping[str, Any]) -> TrustFacts:
 
 
 #: What says whose facts a row of a chain has that is not built in.
-PLACE = ("network", "para_id")
+_PLACE = ("network", "para_id")
 
 
-def read_all(rows: dict[str, dict[str, Any]]) -> dict[str, TrustFacts]:
+def _read_all(rows: dict[str, dict[str, Any]]) -> dict[str, TrustFacts]:
     """Return the facts of all *rows*, which it fills with what they take from others."""
     found = {}
     for name, row in rows.items():
         own = {**rows.get(row.pop("like", ""), {}), **row}
         own.pop("note", None)
         rows[name] = own
-        found[name] = _read({key: value for key, value in own.items() if key not in PLACE})
+        found[name] = _read({key: value for key, value in own.items() if key not in _PLACE})
     return found
 
 
-_ROWS = read_facts("trust")
-_ALL = read_all(_ROWS)
+_ROWS = read_document(Path(__file__).with_name("trust.json"))
+_ALL = _read_all(_ROWS)
 #: The facts of the built-in chains whose facts are known.
 TRUST: Mapping[str, TrustFacts] = {
     name: facts for name, facts in _ALL.items() if "network" not in _ROWS[name]

@@ -14,7 +14,6 @@ from scenarioctl.cli.execution import (
     print_answer,
     print_table,
     run,
-    warn,
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, head_age, list_some, short_time
@@ -159,12 +158,9 @@ def check(chains: tuple[str, ...]) -> None:
     table is current.
 
     All chains where none is named. The exit code is 5 where a chain has no endpoint that answers.
-    There is a warning if what scenarioctl knows of a chain is older than 180 days and no endpoint
-    confirms it.
     """
     from scenarioctl.chains.probing import probe
     from scenarioctl.chains.registry import NOT_ASKED
-    from scenarioctl.transactions.fact_ages import day_of, warn_of_old_facts
 
     app = open_application()
     asked = [app.registry.find(name) for name in chains] or app.registry.to_ask()
@@ -180,11 +176,6 @@ def check(chains: tuple[str, ...]) -> None:
         describe_state(app, each, [one for one in probes if one.chain == each.name])
         for each in asked
     ]
-    connected = {one.chain for one in probes if one.healthy}
-    for warning in warn_of_old_facts(
-        asked, app.registry, connected=connected, today=day_of(app.clock())
-    ):
-        warn(warning)
     print_table(
         {"chains": rows},
         ("chain", "endpoint", "latency", "block", "age", "runtime", "table at hand", "state"),

@@ -546,14 +546,9 @@ def _checks() -> Iterator[HealthCheck]:
 
 
 def check_facts(app: "Application") -> HealthCheck:
-    """Tell how old the facts about the chains are that no endpoint confirms, and whether an
-    installed feed can be read."""
-    from scenarioctl.chains.fact_rows import say_unread
+    """Tell how old the facts about the chains are."""
     from scenarioctl.transactions import fact_ages
 
-    unread = say_unread()
-    if unread:
-        return HealthCheck("facts", None, unread.rstrip("."))
     today = fact_ages.day_of(app.clock())
     oldest = fact_ages.find_oldest(app.registry.to_ask(), app.registry)
     if oldest is None:

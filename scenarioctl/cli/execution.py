@@ -114,17 +114,14 @@ def read_settings(**instead: Any) -> "Settings":
 
 def open_application(*, warns: bool = True) -> "Application":
     """Return the application of this run, made with the flags given anywhere on the line; warn of
-    chains and facts that it leaves out."""
+    chains that it leaves out."""
     from scenarioctl.application import Application
-    from scenarioctl.chains.fact_rows import say_unread
 
     root = click.get_current_context().find_root()
     app: Application | None = root.meta.get("scenarioctl.application")
     if app is None:
         settings = read_settings()
         app = root.meta["scenarioctl.application"] = Application(settings)
-        if warns and (unread := say_unread()):
-            warn(unread)
         if warns and settings.chains:
             from scenarioctl.chains.registry import find_incomplete
 

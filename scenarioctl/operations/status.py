@@ -20,7 +20,6 @@ from scenarioctl.operations.job_runs import (
     duration_of,
     outcome_of,
 )
-from scenarioctl.operations.registry_feeds import DatedFacts, date_facts
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
@@ -190,8 +189,6 @@ class StoreStatus(TypedDict):
 
     version: str
     offline: bool
-    #: The facts about chains in force.
-    facts: DatedFacts
     #: Whether any worker runs the jobs.
     worker: bool
     #: The workers of all machines, also those that were silent for less than an hour.
@@ -244,7 +241,6 @@ async def read_store_status(app: Application) -> StoreStatus:
     return {
         "version": __version__,
         "offline": app.settings.offline,
-        "facts": date_facts(app),
         "worker": await store.has_worker(),
         "workers": await describe_workers(app),
         "scenarios": recent.answer["total"],

@@ -12,42 +12,36 @@ import logging
 import os
 import resource
 import signal
-import sys
 import time
 from collections.abc import (
     Awaitable,
     Callable,
     Coroutine,
     Iterable,
-    Mapping,
     MutableMapping,
-    Sequence,
 )
 from contextlib import suppress
 from dataclasses import fields, replace
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
-from scenarioctl.chains.fact_rows import feed_path, is_replaced, load_rows
 from scenarioctl.chains.registry import find_incomplete
 from scenarioctl.config import Settings, without_password
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.server.access import Access, check_binding
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import ListeningSocket, open_listeners, pass_on, take_activated
+from scenarioctl.server.listening import ListeningSocket, open_listeners, take_activated
 from scenarioctl.server.logs import set_level, start_logging
 from scenarioctl.server.systemd import SystemdNotifier
 
 #: Libraries that functions import. `tests/test_preloading.py` fails if one is missing here.
 _LIBRARIES = (
     "Crypto.Hash.keccak",
-    "Crypto.Signature.eddsa",
     "base58",
     "blake3",
     "cronsim",
@@ -83,11 +77,13 @@ def preload(store: str = "") -> None:
     """Import everything that handlers, the worker, the pages and *store* need, and read the
     program's own data files."""
     import scenarioctl
+    from scenarioctl.chains import asset_rows
     from scenarioctl.config import is_server
     from scenarioctl.files import read_text
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe
-    from scenarioctl.transactions.transfer import transfer_warnings
+    from scenarioctl.transactions import fact_ages
+    from scenarioctl.transactions.transfer import route_rows, transfer_warnings
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:
@@ -100,8 +96,8 @@ def preload(store: str = "") -> None:
             _import_all(import_module(_SERVER_STORE))
             for library in (_SERVER_DISPATCH, *_SERVER_LIBRARIES):
                 import_module(library)
-    load_rows()
-    read_text(transfer_warnings.FEES)
+    for file in (asset_rows.FILE, route_rows.FILE, fact_ages.MANIFEST, transfer_warnings.FEES):
+        read_text(file)
     # The descriptions of fields come from source files.
     describe(ENDPOINTS)
     linecache.clearcache()
@@ -136,10 +132,6 @@ _GRACE = 10.0
 _OTHER_FILES = 1024
 #: Seconds without a heartbeat after which the worker may count as stuck.
 _STUCK = 10.0
-#: Seconds between two looks for other facts about chains.
-_LOOK = 1.0
-#: A file that an upgrade of the program replaces.
-_PROGRAM = Path(__file__).parents[1] / "__init__.py"
 #: Settings that only a restart changes.
 _FIXED = (
     "store",
@@ -202,23 +194,9 @@ def run_daemon(
             tell=tell,
         )
         run_served(daemon.run())
-        if daemon.kept:
-            _start_again(daemon.kept, {**environment, **supervisor.variables})
     finally:
         for listener in _all(listeners):
             listener.close()
-
-
-def _start_again(kept: Sequence[tuple[str, int]], environment: Mapping[str, str]) -> NoReturn:
-    """Execute the same command line in this process; the sockets that are *kept* lose no connection
-    meanwhile."""
-    logging.shutdown()
-    sys.stdout.flush()
-    # Until it has a handler, like above.
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    line = [sys.executable, *sys.orig_argv[1:]]
-    # The line that runs already.
-    os.execve(sys.executable, line, {**environment, **pass_on(kept)})  # noqa: S606
 
 
 def run_served(serving: Coroutine[Any, Any, T]) -> T:
@@ -283,15 +261,6 @@ def make_room(limits: Limits) -> None:
         )
 
 
-def _state_of(file: Path) -> tuple[int, int] | None:
-    """Return what differs once *file* is replaced or changed; None if there is none."""
-    try:
-        state = file.stat()
-    except OSError:
-        return None
-    return state.st_ino, state.st_mtime_ns
-
-
 class Daemon:
     """A daemon with open sockets, until it stops."""
 
@@ -323,13 +292,6 @@ class Daemon:
         self._is_stopping = False
         #: The last reload failed.
         self._is_refused = False
-        self._program = _state_of(_PROGRAM)
-        #: The state of the feed's file that was looked at; 0 if none was since the settings were
-        #: read.
-        self._seen_facts: object = 0
-        #: Descriptors of the sockets, by server, for the process that follows this one; none unless
-        #: it is to start again.
-        self.kept: list[tuple[str, int]] = []
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
@@ -362,17 +324,13 @@ class Daemon:
             if self._supervisor.watchdog:
                 watches.append(asyncio.create_task(self._beat(), name="watchdog"))
             self._begin()
-            watches.append(asyncio.create_task(self._watch_facts(), name="facts"))
             stop = asyncio.create_task(self._stop.wait())
             # The worker ends by itself only after a failure; systemd then restarts the daemon.
             await asyncio.wait({stop, worker or stop}, return_when=asyncio.FIRST_COMPLETED)
             stop.cancel()
         finally:
             self._is_stopping = True
-            if self.kept:
-                self._supervisor.reloading()
-            else:
-                self._supervisor.stopping()
+            self._supervisor.stopping()
             stop_worker.set()
             # Requests and runs finish concurrently, each within its own time limit.
             ends: list[Awaitable[object]] = [servers.stop(_GRACE)]
@@ -405,10 +363,7 @@ class Daemon:
         names = ", ".join(listener.name for listener in _all(self._listeners))
         running = f"; {self._worker.running} runs in progress" if self._worker is not None else ""
         refused = "; the last reload failed, see the log" * self._is_refused
-        waiting = "; other facts are installed, see the log" * bool(
-            self._app.resources.waiting_facts
-        )
-        return f"Serving on {names}{running}{refused}{waiting}"
+        return f"Serving on {names}{running}{refused}"
 
     async def _beat(self) -> None:
         """Notify the watchdog of systemd while the worker makes progress; running at all shows that
@@ -427,55 +382,9 @@ class Daemon:
                 )
             await asyncio.sleep(self._supervisor.watchdog / 2)
 
-    async def _watch_facts(self) -> None:
-        """Stop, to start again, once other facts about chains are installed: what this process has
-        read stays as it is."""
-        while not self._is_stopping:
-            seen, state = self._seen_facts, _state_of(feed_path())
-            self._seen_facts = state
-            is_other = state != seen and await asyncio.to_thread(is_replaced)
-            if is_other and not self._is_stopping:
-                problem = self._keeps_from_restarting()
-                if not problem:
-                    log.info("other facts about chains are installed: starting again with them")
-                    self.kept = [
-                        (server, each.keep())
-                        for server, own in self._listeners.items()
-                        for each in own
-                    ]
-                    self._stop.set()
-                    return
-                log.warning(
-                    "other facts about chains are installed; restart the daemon to use them: %s",
-                    problem,
-                )
-                self._app.resources.waiting_facts = problem
-            elif state != seen:
-                self._app.resources.waiting_facts = ""
-            await asyncio.sleep(_LOOK)
-
-    def _keeps_from_restarting(self) -> str:
-        """Return what a restart would change beside the facts, or why it would fail; "" if
-        nothing."""
-        if _state_of(_PROGRAM) != self._program:
-            return "scenarioctl itself was upgraded"
-        try:
-            settings = self._load()
-            self._validate(settings)
-        except ScenarioctlError as error:
-            return str(error)
-        changed = [
-            name for name in _FIXED if getattr(settings, name) != getattr(self._app.settings, name)
-        ]
-        return f"{', '.join(changed)} changed" if changed else ""
-
     def _end(self, number: signal.Signals) -> None:
         """Stop gracefully at the first signal, and at once at the second."""
-        if self.kept:
-            # It is stopping in order to start again.
-            self.kept = []
-            self._supervisor.stopping()
-        elif self._is_stopping:
+        if self._is_stopping:
             log.warning("stopped at once by a second %s", number.name)
             for listener in _all(self._listeners):
                 listener.close()
@@ -495,7 +404,7 @@ class Daemon:
         self._is_refused = True
         try:
             self._take_over(self._load())
-            self._is_refused, self._seen_facts = False, 0
+            self._is_refused = False
         except ScenarioctlError as error:
             # The sentence says it.
             log.error("reload failed, settings unchanged: %s", error)  # noqa: TRY400

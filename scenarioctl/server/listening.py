@@ -22,7 +22,7 @@ import select
 import socket
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,17 +62,11 @@ class ListeningSocket:
     name: str
     #: Other machines can reach it.
     is_exposed: bool = False
-    #: Passed by systemd, which keeps it open after the daemon stops, or kept for the next process.
+    #: Passed by systemd, which keeps it open after the daemon stops.
     is_lent: bool = False
     #: Path, device and inode of a Unix socket that the daemon created, so that it unlinks only that
     #: one.
     file: tuple[Path, int, int] | None = None
-
-    def keep(self) -> int:
-        """Return a descriptor that keeps the socket open, with its queue and its path, after
-        `close`."""
-        self.is_lent, self.file = True, None
-        return os.dup(self.socket.fileno())
 
     def close(self) -> None:
         """Stop listening, and remove the path of a Unix socket that the daemon created."""
@@ -311,18 +305,6 @@ def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[L
             listener.close()
         raise
     return taken
-
-
-def pass_on(kept: Sequence[tuple[str, int]]) -> Mapping[str, str]:
-    """Pass descriptors, by server, to the program that this process executes next, as systemd does;
-    return the variables for it."""
-    # First out of the way, since some may have the numbers of others.
-    moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, _FIRST + len(kept)) for _, descriptor in kept]
-    for number, descriptor in enumerate(moved):
-        os.dup2(descriptor, _FIRST + number)
-        os.close(descriptor)
-    names = ":".join(server for server, _ in kept)
-    return {"LISTEN_FDS": str(len(kept)), "LISTEN_PID": str(os.getpid()), "LISTEN_FDNAMES": names}
 
 
 def _server_of(name: str, in_order: list[str]) -> str:

@@ -22,12 +22,9 @@ class SystemdNotifier:
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         names = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
-        #: What it removed, for a program that this process executes.
-        self.variables = {name: environment.pop(name) for name in names if name in environment}
-        address = self.variables.get("NOTIFY_SOCKET", "")
+        address, microseconds, process = (environment.pop(name, "") for name in names)
         # A leading @ means the abstract namespace, whose names start with NUL.
         self._address = "\0" + address[1:] if address.startswith("@") else address
-        microseconds, process = (self.variables.get(name, "") for name in names[1:])
         counts = (
             microseconds.isascii() and microseconds.isdigit() and process in ("", str(os.getpid()))
         )

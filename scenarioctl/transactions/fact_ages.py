@@ -1,9 +1,5 @@
-"""How old the bundled facts about a chain are, and a warning for those that may no longer hold.
-
-An endpoint that answers confirms its chain's identity and says which runtime it has.  What the
-chain accepts from others, its routes, its assets and what they cost are confirmed by nothing that
-`chain check` asks.
-"""
+"""How old the bundled facts about a chain are: what is built offline from old ones warns of their
+age, and nothing is built from those that are older than a year."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,10 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from scenarioctl.chains.fact_rows import read_fact
-from scenarioctl.chains.registry import CHAINS, READ
+from scenarioctl.chains import asset_rows
+from scenarioctl.chains.registry import CHAINS
+from scenarioctl.chains.trust import TRUST
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.files import read_document
+from scenarioctl.files import read_document, read_line
 from scenarioctl.runtime import table as runtime_table
 
 if TYPE_CHECKING:
@@ -29,9 +26,6 @@ OLDEST = timedelta(days=365)
 MANIFEST = Path(runtime_table.__file__).with_name("bundled") / "manifest.json"
 
 
-_ENDPOINTS = "endpoints"
-
-
 @dataclass(frozen=True, kw_only=True)
 class DatedFact:
     """Something that is bundled about a chain."""
@@ -39,8 +33,6 @@ class DatedFact:
     what: str
     #: The day on which it was read at its source; of several the first.
     read: date
-    #: Whether an endpoint that answers confirms it, or shows that it is wrong.
-    told_by_endpoints: bool = False
 
 
 def day_of(nanoseconds: int) -> date:
@@ -69,9 +61,7 @@ def find_table_fact(chain: str, table_read: date | None = None) -> DatedFact | N
     if table_read is None:
         bundled = read_document(MANIFEST).get(chain)
         table_read = date.fromisoformat(bundled["read"]) if bundled is not None else None
-    if table_read is None:
-        return None
-    return DatedFact(what="runtime table", read=table_read, told_by_endpoints=True)
+    return None if table_read is None else DatedFact(what="runtime table", read=table_read)
 
 
 @cache
@@ -80,18 +70,16 @@ def _other_facts(chain: str, relay_symbol: str) -> tuple[DatedFact, ...]:
 
 
 def _read_other_facts(chain: str, relay_symbol: str) -> Iterator[DatedFact]:
-    from scenarioctl.chains import asset_rows
-    from scenarioctl.chains.trust import TRUST
     from scenarioctl.transactions.transfer import transfer_warnings
     from scenarioctl.transactions.transfer.route_rows import routes_from
 
     if chain not in {each.name for each in CHAINS}:
         return
-    yield DatedFact(what=_ENDPOINTS, read=date.fromisoformat(READ), told_by_endpoints=True)
     if chain in TRUST:
         yield DatedFact(what="trust facts", read=date.fromisoformat(TRUST[chain].read))
     if any(asset_rows.read_rows(chain)):
-        yield DatedFact(what="assets", read=date.fromisoformat(read_fact("assets", "read")))
+        read = date.fromisoformat(read_line(asset_rows.FILE, "read"))
+        yield DatedFact(what="assets", read=read)
     # Rows are of one source chain: those to this chain are named where their source is checked.
     routes = [row.read for row in routes_from(chain).values()]
     if routes:
@@ -99,37 +87,6 @@ def _read_other_facts(chain: str, relay_symbol: str) -> Iterator[DatedFact]:
     fees = read_document(transfer_warnings.FEES)
     if routes and relay_symbol in fees["raw"]:
         yield DatedFact(what="fees", read=date.fromisoformat(fees["read"]))
-
-
-def warn_of_old_facts(
-    chains: Iterable["Chain"],
-    registry: "Registry",
-    *,
-    connected: Iterable[str],
-    today: date,
-) -> list[str]:
-    """Return a warning for chains with the same facts that are older than LIMIT and that nothing
-    confirms.
-
-    *connected* names the chains of which an endpoint answered.
-    """
-    answered = set(connected)
-    chains_by_facts: dict[tuple[DatedFact, ...], list[str]] = {}
-    for chain in chains:
-        old = tuple(
-            fact
-            for fact in dated_facts(chain, registry)
-            if today - fact.read > LIMIT and not (fact.told_by_endpoints and chain.name in answered)
-        )
-        if old:
-            chains_by_facts.setdefault(old, []).append(chain.title)
-    return [
-        f"What scenarioctl knows of {', '.join(names)} is up to "
-        f"{(today - min(fact.read for fact in facts)).days} days old,"
-        " and no endpoint confirms it: "
-        f"{', '.join(f'{fact.what} ({fact.read})' for fact in facts)}. Upgrade scenarioctl."
-        for facts, names in chains_by_facts.items()
-    ]
 
 
 def find_oldest(
@@ -143,7 +100,6 @@ def find_oldest(
         (fact, chain)
         for chain in chains
         for fact in dated_facts(chain, registry, tables.get(chain.name))
-        if fact.what != _ENDPOINTS
     ]
     return min(found, key=lambda each: each[0].read, default=None)
 

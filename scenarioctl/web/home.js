@@ -57,7 +57,7 @@ export function homeView(signal) {
       draw(jobs, { jobs: status.jobs, total: status.jobs_total }, jobsOf);
       draw(scenarios, isEmpty ? null : { rows: status.recent, total: status.scenarios }, isEmpty ? choices : scenariosOf);
     }
-    if (status) draw(top, [status.version, status.offline, status.facts, status.worker, status.workers, chains], () => stripOf(status, chains));
+    if (status) draw(top, [status.version, status.offline, status.worker, status.workers, chains], () => stripOf(status, chains));
   }
 
   const clock = setInterval(() => {
@@ -103,16 +103,10 @@ function draw(where, data, drawn) {
 function stripOf(status, chains) {
   return [
     h("li", {}, h("b", {}, `scenarioctl ${status.version}`), status.offline ? " offline" : ""),
-    factsPart(status.facts),
     h("li", { class: status.worker ? "right" : "doubt" }, h("b", {}, "Worker"), status.worker ? " running" : " not running: jobs wait for one"),
     status.workers.map((worker) => h("li", { class: worker.silent ? "doubt" : "" }, h("b", {}, worker.host), " ", workerWords(worker))),
     chains.map(chainPart),
   ];
-}
-
-function factsPart({ date, source, waiting }) {
-  return h("li", { class: waiting ? "doubt" : "" }, h("b", {}, "Facts about chains"), ` of ${date}, from ${source === "package" ? "the package" : source}`,
-    waiting && `; restart the daemon to use others that are installed: ${waiting}`);
 }
 
 function workerWords({ version, clock_offset: offset, last_seen: seen, silent, running }) {

@@ -41,8 +41,6 @@ class Pace:
     #: When it is first looked at them, and pruned, after the start, for workers that never run for
     #: long.
     first_prune: float = 20.0
-    #: How often newer facts about chains are looked for at `registry_url`.
-    registry: float = 24 * 3600.0
     #: The pause after an error of the store, doubled up to `patience`.
     retry: float = 0.2
     patience: float = 15.0

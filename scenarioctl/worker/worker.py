@@ -15,7 +15,6 @@ from typing import Protocol
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND, new_owner
-from scenarioctl.operations.registry_feeds import update_unattended
 from scenarioctl.operations.runs import retention_of
 from scenarioctl.operations.search_words import complete_words
 from scenarioctl.worker.approval_checks import ApprovalChecks
@@ -264,14 +263,6 @@ class Worker:
             ),
             asyncio.create_task(
                 repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)
-            ),
-            asyncio.create_task(
-                repeat(
-                    partial(update_unattended, self.app),
-                    pace.registry,
-                    sleep=sleep,
-                    first=pace.first_prune,
-                )
             ),
         ]
         try:

@@ -19,18 +19,20 @@ their names are not known here, but their roles say which runtimes they have.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.assets import Asset
-from scenarioctl.chains.fact_rows import read_fact
 from scenarioctl.chains.locations import absolute, read_location, seen_from, write_location
 from scenarioctl.chains.trust import matches
+from scenarioctl.files import read_line
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain
 
 
+FILE = Path(__file__).with_name("routes.json")
 #: What shows that transfers on a route arrive.
 PROOFS = {
     "arrival": "Tokens arrived on real runtimes (`tests/live`).",
@@ -121,14 +123,13 @@ def routes_from(source: str) -> Mapping[tuple[str, str], AssetRoute]:
             sources=tuple(sources.split()),
             read=read,
         )
-        for destination, asset, way, opens, proof, sources, read in read_fact("routes", source)
-        or ()
+        for destination, asset, way, opens, proof, sources, read in read_line(FILE, source) or ()
     }
 
 
 def sources() -> Mapping[str, str]:
     """Return the full name of each source that rows name."""
-    named: Mapping[str, str] = read_fact("routes", "sources")
+    named: Mapping[str, str] = read_line(FILE, "sources")
     return named
 
 
