@@ -9,6 +9,7 @@ _CALLS = "Build the call with `tx call` (POST /api/tx/call); docs/recipes.md sho
 #: sentence; it holds for all commands below it, too.
 COMMANDS: Mapping[str, str] = {
     "registry": _FACTS,
+    "query --watch": "Use `watch scenarioctl query …` to ask again and again",
     "staking": _CALLS,
 }
 

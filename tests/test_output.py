@@ -130,7 +130,6 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_done(
     "line",
     [
         ("job", "logs", "abcdefghi", "--follow"),
-        ("query", "polkadot", "System", "Number", "--watch"),
     ],
 )
 def test_what_never_ends_is_not_written_to_a_file(

@@ -42,8 +42,6 @@ LOCAL = {
 
 #: Options that belong to the command line and not to the request, and why.
 ONLY_ON_THE_LINE = {
-    ("queries.query_chain", "watch"): "one request has one answer",
-    ("queries.query_chain", "count"): "belongs to --watch",
     ("addresses.add_address", "multisig"): "threshold and signatories in one",
     ("jobs.job_log", "follow"): "one request has one answer; over HTTP /job/events follows",
     ("jobs.job_mempool", "follow"): "one request has one answer; over HTTP /job/events follows",

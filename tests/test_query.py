@@ -5,10 +5,6 @@ Keys are hashed by `substrateinterface` and values encoded by hand, not by the c
 """
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,14 +13,12 @@ import pytest
 
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import read_key, storage_key
-from tests.blocks import block_hash, header_of
 from tests.canned import (
     ALICE,
     ALICE_HEX,
     ALICE_KEY,
     BOB_KEY,
     FIVE,
-    GENESIS,
     HEAD,
     account_info,
     answers,
@@ -36,7 +30,7 @@ from tests.canned import (
 )
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
 from tests.messages import says
-from tests.node import Feed, Node, Refusal
+from tests.node import Node, Refusal
 from tests.runtimes import bundled
 
 Ask = Callable[..., Ended]
@@ -541,70 +535,6 @@ def test_an_old_block_is_read_with_the_runtime_it_had_which_is_fetched_once(ask:
 
 
 # Following blocks
-
-
-def watching(storage: Mapping[str | None, str], *heads: int) -> dict[str, Any]:
-    """Return a node whose blocks hold `System.Number` by *storage*, and that tells of *heads*."""
-    hashes = {number: block_hash(number) for number in (20, *heads)}
-    return answers(
-        "polkadot",
-        chain_getBlockHash=lambda number=None: (
-            GENESIS["polkadot"] if number == 0 else hashes[20 if number is None else number]
-        ),
-        chain_getHeader=lambda at=HEAD: header_of(at),
-        state_getStorage=lambda _key, at=None: storage[at],
-        chain_subscribeNewHeads=Feed([{"number": hex(number)} for number in heads]),
-    )
-
-
-def test_changes_are_followed_a_line_for_each(ask: Ask) -> None:
-    values: dict[str | None, str] = {
-        block_hash(number): f"0x{value:02x}000000"
-        for number, value in [(20, 1), (21, 1), (22, 2), (23, 3)]
-    }
-
-    with Node(watching(values, 20, 21, 22, 23)) as node:
-        plain = ask(
-            node, "polkadot", "query", "polkadot", "System", "Number", "--watch", "--count", "3"
-        )
-        as_json = ask(
-            node,
-            "polkadot",
-            "query",
-            "polkadot",
-            "System",
-            "Number",
-            "--watch",
-            "--count",
-            "2",
-            "--json",
-        )
-
-    assert answer(plain) == "20\t1\n22\t2\n23\t3"
-    assert answer(as_json) == '{"block": 20, "result": "1"}\n{"block": 22, "result": "2"}'
-
-
-def test_following_ends_with_control_c(tmp_path: Path) -> None:
-    values: dict[str | None, str] = {HEAD: "0x01000000"}
-    program = Path(sys.executable).parent / "scenarioctl"
-    with Node(watching(values)) as node:
-        path = tmp_path / "config.toml"
-        path.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n', encoding="utf-8")
-        process = subprocess.Popen(
-            [program, "--config", path, "query", "polkadot", "System", "Number", "--watch"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # Whoever runs the tests in the background has it ignored, and children with it.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-
-    assert (first, out, err.strip(), process.returncode) == ("20\t1\n", "", "", 130)
 
 
 # Channels

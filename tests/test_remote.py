@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from scenarioctl.cli import job_output, query, remote
+from scenarioctl.cli import job_output, remote
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.outcomes import OUTCOMES
@@ -713,61 +713,6 @@ def test_commands_about_this_machine_do_not_go_with_a_url(
     assert script.asked == []
 
 
-def test_a_watched_query_asks_again_and_prints_what_changed(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(query, "POLL_SECONDS", 0)
-    # By turns: the newest block, and what was asked for at it.
-    script.first = [{"result": text} for text in ("10", "7", "10", "11", "7", "12", "8")]
-
-    ended = scenarioctl(
-        "query",
-        "polkadot",
-        "Balances",
-        "TotalIssuance",
-        "--watch",
-        "--count",
-        "2",
-        "--url",
-        script.url,
-    )
-
-    assert ended == Ended(out="10\t7\n12\t8\n", err="", code=0)
-    assert [sent.fields.get("block") for sent in script.asked] == [
-        *(None, "10", None, None, "11", None, "12"),
-    ]
-
-
-def test_a_constant_is_not_watched_at_a_daemon_either(scenarioctl: Run, script: Script) -> None:
-    """The daemon was asked for it for ever."""
-    ended = scenarioctl(
-        "query", "polkadot", "balances", "existential_deposit", "--watch", "--url", script.url
-    )
-
-    assert ended == Ended(
-        out="",
-        err="Error: Balances.ExistentialDeposit is a constant, which never changes: omit --watch\n",
-        code=2,
-    )
-    assert script.asked == []
-
-
-def test_what_the_daemon_alone_knows_is_watched_there(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(query, "POLL_SECONDS", 0)
-    script.first = [{"result": text} for text in ("10", "7", "10", "7")]
-
-    chain = scenarioctl(
-        "query", "rig", "System", "Number", "--watch", "--count", "1", "--url", script.url
-    )
-    item = scenarioctl(
-        "query", "polkadot", "NewPallet", "Deposit", "--watch", "--count", "1", "--url", script.url
-    )
-
-    assert (chain, item) == (Ended(out="10\t7\n", err="", code=0),) * 2
-
-
 def test_an_answer_that_is_beyond_all_size_is_refused(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -778,50 +723,6 @@ def test_an_answer_that_is_beyond_all_size_is_refused(
     assert ended == Ended(
         out="", err=f"Error: the answer of {script.url} is larger than 10 bytes\n", code=5
     )
-
-
-def test_a_watched_query_goes_on_when_the_daemon_is_back_and_passes_over_no_block(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(query, "POLL_SECONDS", 0)
-    monkeypatch.setattr(query, "SHORTEST_PAUSE", 0.01)
-    script.first = [{"result": "10"}, {"result": "7"}, Gone, Gone, {"result": "13"}]
-    script.first += [{"result": text} for text in ("8", "8", "9")]
-
-    ended = scenarioctl(
-        "query",
-        "polkadot",
-        "Balances",
-        "TotalIssuance",
-        "--watch",
-        "--count",
-        "3",
-        "--url",
-        script.url,
-    )
-
-    assert (ended.out, ended.code) == ("10\t7\n11\t8\n13\t9\n", 0)
-    lost, back = ended.err.splitlines()
-    assert lost.startswith("lost after block 10, trying again for 300 seconds: ")
-    assert script.url in lost
-    assert back == says("13", url=script.url)
-    blocks = [sent.fields.get("block") for sent in script.asked]
-    assert blocks == [None, "10", None, None, None, "11", "12", "13"]
-
-
-def test_a_watched_query_ends_where_the_daemon_stays_away(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(query, "POLL_SECONDS", 0)
-    monkeypatch.setattr(query, "PATIENCE_SECONDS", 0.1)
-    script.first = [{"result": "10"}, {"result": "7"}, *[Gone] * 100]
-
-    ended = scenarioctl(
-        "query", "polkadot", "Balances", "TotalIssuance", "--watch", "--url", script.url
-    )
-
-    assert (ended.out, ended.code) == ("10\t7\n", 5)
-    assert ended.err.splitlines()[-1].endswith("; nothing new came for 0.1 seconds")
 
 
 def test_a_followed_log_goes_on_when_the_daemon_is_back_and_has_each_line_once(

@@ -115,12 +115,6 @@ class NodeClient:
             finally:
                 await notices.aclose()
 
-    async def leave(self) -> None:
-        """Drop the connection, and prefer another endpoint for the next one."""
-        self._avoided = self.endpoint
-        self._last = None
-        await self.close()
-
     async def close(self) -> None:
         """Abort a connection that is still borrowed."""
         connection, self._connection = self._connection, None

@@ -2,8 +2,6 @@
 the same node."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -218,48 +216,6 @@ def test_channels_are_those_the_relay_chain_keeps(relay: Live, ask: Ask, other: 
                 "open_hrmp_channels": sorted(expected),
                 "sourcechain": paraid,
             }
-
-
-def test_new_blocks_are_followed(relay: Live, live_config: Path, live_app: Application) -> None:
-    client = live_app.client(live_app.registry.find(relay.name))
-    number, _ = finish(client.head())
-    program = Path(sys.executable).parent / "scenarioctl"
-    line = [
-        str(program),
-        "--config",
-        str(live_config),
-        "query",
-        relay.name,
-        "System",
-        "Number",
-        "--watch",
-        "--count",
-        "3",
-    ]
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    lines = [process.stdout.readline()]
-    for _ in range(2):
-        _make_block(live_app, relay)
-        lines.append(process.stdout.readline())
-
-    assert process.wait(timeout=60) == 0
-    process.stdout.close()
-    blocks = [line.split() for line in lines]
-    assert [block for block, _ in blocks] == [value for _, value in blocks]
-    assert int(blocks[0][0]) >= number
-    assert [int(block) for block, _ in blocks] == list(
-        range(int(blocks[0][0]), int(blocks[0][0]) + 3)
-    )
-
-
-def _make_block(app: Application, chain: Live) -> None:
-    """Have Chopsticks make a block; a chain that makes its own is waited for by whoever follows
-    it."""
-    try:
-        finish(app.client(app.registry.find(chain.name)).submit("dev_newBlock"))
-    except ChainRefused:
-        pass
 
 
 def test_endpoints_are_checked_and_tables_refreshed(
