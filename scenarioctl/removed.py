@@ -8,6 +8,7 @@ _CALLS = "Build the call with `tx call` (POST /api/tx/call); docs/recipes.md sho
 #: The words of a command, of a command and its option, or of an option of all commands -> a
 #: sentence; it holds for all commands below it, too.
 COMMANDS: Mapping[str, str] = {
+    "dca": _CALLS,
     "registry": _FACTS,
     "query --watch": "Use `watch scenarioctl query …` to ask again and again",
     "staking": _CALLS,
@@ -15,6 +16,7 @@ COMMANDS: Mapping[str, str] = {
 
 #: A path -> a sentence; it holds for all paths below it, too.
 PATHS: Mapping[str, str] = {
+    "/api/dca": _CALLS,
     "/api/registry": _FACTS,
     "/api/staking": _CALLS,
 }

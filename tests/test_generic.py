@@ -467,3 +467,34 @@ def test_a_wide_number_of_the_evm_may_be_hex() -> None:
     for text in ("0x", "0xg1", "-0x1", "0x" + "f" * 65):
         with pytest.raises(InvalidRequest, match="expected a whole number like 1000 or 0x3e8"):
             reader.read(type_id, text)
+
+
+@pytest.mark.parametrize(
+    ("limits", "slippage", "warnings"),
+    [
+        ({"amount_in": 10**10, "min_amount_out": 900}, 15_000, ()),
+        ({"amount_in": 10**10, "min_amount_out": 900}, None, ()),
+        ({"amount_in": 10**10, "min_amount_out": 0}, None, (says("min_amount_out", "any price"),)),
+        (
+            {"amount_out": 10**10, "max_amount_in": 2**128 - 1},
+            5_000,
+            (says("max_amount_in", "any price"),),
+        ),
+        ({"amount_in": 10**10, "min_amount_out": 900}, 4_999, (says("0.4999 %", "never trade"),)),
+    ],
+)
+def test_a_dca_order_without_a_limit_or_with_a_tiny_slippage_is_warned_of(
+    limits: dict[str, int], slippage: int | None, warnings: tuple[object, ...]
+) -> None:
+    kind = "Sell" if "amount_in" in limits else "Buy"
+    schedule = {
+        "owner": BOB_ADDRESS,
+        "period": 600,
+        "total_amount": 10**12,
+        "slippage": slippage,
+        "order": {kind: {"asset_in": 5, "asset_out": 0, "route": [], **limits}},
+    }
+
+    draft = build("hydraDx", "DCA", "schedule", schedule=json.dumps(schedule))
+
+    assert draft.warnings == warnings

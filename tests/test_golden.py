@@ -134,7 +134,6 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         "nested": 35,
         "line": 15,
         "payout": 4,
-        "dca": 3,
         "join": 9,
         "signing-payload": 77,
         "signed-extrinsic": 30,

@@ -114,13 +114,21 @@ def test_two_chains_are_rebalanced(
 
 
 @pytest.mark.parametrize(
-    ("least", "drafted"), [("2000 HDX", [("hydraDx", "2 DOT")]), ("1900 HDX", [])]
+    ("name", "changes", "drafted"),
+    [
+        ("Stop-loss", {}, [("hydraDx", "2 DOT")]),
+        ("Stop-loss", {"2000 HDX": "1900 HDX"}, []),
+        ("DCA", {}, [("hydraDx", "2 DOT")]),
+        ("DCA", {"900 HDX": "2000 HDX"}, []),
+    ],
 )
-def test_a_stop_loss_sells_below_its_price(tmp_path: Path, least: str, drafted: list[Any]) -> None:
+def test_a_rule_sells_only_at_its_price(
+    tmp_path: Path, name: str, changes: dict[str, str], drafted: list[Any]
+) -> None:
     with Node(Chain(pool()).answers()) as node:
         app = application(tmp_path, node)
 
-        running = run(app, "Stop-loss", **{"2000 HDX": least})
+        running = run(app, name, **changes)
         finish(app.close())
 
     assert drafts(running) == drafted
@@ -138,4 +146,4 @@ def test_a_balance_that_is_not_read_drafts_nothing(network: FakeNetwork) -> None
 
 
 def test_every_rule_is_tried() -> None:
-    assert list(RULES) == ["Sweep", "Rebalance", "Stop-loss", "Top up"]
+    assert list(RULES) == ["Sweep", "Rebalance", "Stop-loss", "DCA", "Top up"]

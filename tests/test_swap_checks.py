@@ -239,6 +239,13 @@ def test_the_slippage_of_an_order_protects_it(monkeypatch: pytest.MonkeyPatch) -
     assert check.findings.warnings == [says("1.5")]
 
 
+def test_an_order_that_may_never_trade_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = run(monkeypatch, schedule("Sell", 4_999, amount_in=TWO_DOT, min_amount_out=NOW))
+
+    assert check.findings.verdict == "ok"
+    assert check.findings.warnings == [says("0.4999 %", "never trade")]
+
+
 def test_an_order_is_held_against_a_quote(monkeypatch: pytest.MonkeyPatch) -> None:
     call = schedule("Sell", None, amount_in=TWO_DOT, min_amount_out=NOW // 3)
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from scenarioctl.transactions.drafts import Draft
     from scenarioctl.transactions.maximum_transfer import Maximum
     from scenarioctl.transactions.simulation.runtime_api import Clients
-    from scenarioctl.transactions.swap.dca_orders import Plan
     from scenarioctl.transactions.swap.swap_call import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
     from scenarioctl.transactions.transfer.request import Transfer
@@ -440,24 +439,16 @@ async def draft_swap(
     bounds: "SwapLimits",
     route: "tuple[RouteHop, ...] | None",
     sender: bytes | None = None,
-    order: "Plan | None" = None,
 ) -> UnsignedTransaction:
     """Return the transaction that sells *amount* smallest units of *asset_in*, for at least what
     `price_swap` says.
 
-    With an *order*, the chain makes that sale again and again.  Offline the minimum of *bounds* is
-    used as it stands.  ChainUnreachable if there is neither a minimum nor a chain to quote from.
+    Offline the minimum of *bounds* is used as it stands.  ChainUnreachable if there is neither a
+    minimum nor a chain to quote from.
     """
     from scenarioctl.chains.confirmation import EndpointsDisagree, confirm, say_alone
     from scenarioctl.transactions.swap.swap_call import Swap, build_swap
     from scenarioctl.transactions.swap.swap_limits import PricedSwap, price_swap, price_swap_offline
-
-    def sell(swap: Swap, table: "RuntimeTable") -> "Draft":
-        if order is None:
-            return build_swap(swap, table)
-        from scenarioctl.transactions.swap.dca_orders import build_order
-
-        return build_order(swap, order, table)
 
     swap = Swap(
         chain=chain,
@@ -470,7 +461,9 @@ async def draft_swap(
 
     async def build(terms: PricedSwap) -> UnsignedTransaction:
         table = await app.runtime(chain)
-        draft = sell(replace(swap, min_amount_out=terms.min_amount_out, route=terms.route), table)
+        draft = build_swap(
+            replace(swap, min_amount_out=terms.min_amount_out, route=terms.route), table
+        )
         transaction = await encode_draft(app, chain, table, draft, chain)
         return replace(
             transaction,
@@ -482,7 +475,7 @@ async def draft_swap(
     known = app.known_runtime(chain)
     if known is not None:
         # What no quote could mend is refused as such, and not as a chain that was not reached.
-        sell(swap, known)
+        build_swap(swap, known)
     if app.settings.offline:
         if bounds.minimum is None:
             raise ChainUnreachable(

@@ -361,10 +361,10 @@ _DEFAULT_SLIPPAGE = Decimal(1)
 _DEFAULT_MAX_IMPACT = Decimal(5)
 
 
-def read_slippage(value: object, field: str, *, default: Decimal = _DEFAULT_SLIPPAGE) -> Decimal:
+def read_slippage(value: object, field: str) -> Decimal:
     """Return a slippage in per cent, the default where *value* is none."""
     if value is None or value == "":
-        return default
+        return _DEFAULT_SLIPPAGE
     slippage = parse_number(value, field=field, zero=True)
     if slippage >= 100:
         raise InvalidRequest(

@@ -47,11 +47,6 @@ COMMANDS = {
 #: The same of commands that fewer people need.
 MORE = {
     "contract": ("query", "contract", "Describe ink! smart contracts."),
-    "dca": (
-        "dca",
-        "dca",
-        "Build, list and stop orders that Hydration makes again and again (DCA).",
-    ),
     "flow": ("pictures", "flow", "Draw flow files."),
     "hrmp": ("xcm", "hrmp", "Show the HRMP channels between parachains."),
     "multisig": (

@@ -158,19 +158,6 @@ EXAMPLES: Mapping[str, Example] = {
         for name in ("approve", "execute", "cancel")
     },
     "balances.read_balances": Example({"address": _ACCOUNT, "chains": ["polkadot", "assetHub"]}),
-    "dca.create_order": Example(
-        {
-            "assetin": "DOT",
-            "assetout": "HDX",
-            "amount": "10",
-            "total": "300",
-            "every": "1d",
-            "min_received": "4000",
-            "sender": _ACCOUNT,
-        }
-    ),
-    "dca.list_orders": Example({"address": _ACCOUNT}),
-    "dca.stop_order": Example({"order": 8123, "sender": _ACCOUNT}),
     "queries.query_chain": Example(
         {"chain": "polkadot", "pallet_name": "System", "method_name": "Number", "params": []},
         {"result": "26000000", "value": "26000000", "asked": 1},

@@ -37,7 +37,6 @@ _TAGS = {
     "assets": "Chains",
     "asset_traps": "Chains",
     "balances": "Chains",
-    "dca": "Transactions",
     "addresses": "Chains",
     "multisigs": "Transactions",
     "swap_quotes": "Chains",

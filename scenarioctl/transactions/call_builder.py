@@ -8,6 +8,7 @@ from scenarioctl.errors import InvalidRequest, fold, shorten
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.inner_calls import walk_calls
+from scenarioctl.transactions.trades import warn_of_order
 from scenarioctl.transactions.values import ValueReader
 
 if TYPE_CHECKING:
@@ -134,13 +135,14 @@ def nest(call: Call) -> dict[str, Any]:
 
 def _judge(call: Call, table: "RuntimeTable") -> tuple[str, ...]:
     """Refuse what loses funds by its nature, and return what the signer should know of the rest."""
-    pallets = {found.call.pallet for found in walk_calls(call, table)}
+    calls = [found.call for found in walk_calls(call, table)]
+    pallets = {each.pallet for each in calls}
     if _REFUSED in pallets:
         raise InvalidRequest(
             f"{call.pallet}.{call.method}: {_REFUSED} is refused, because it sends DOT "
             "over the wrong reserve: use an xTransfer"
         )
-    warnings = []
+    warnings = [said for each in calls for said in warn_of_order(each)]
     if pallets & _MOVED_WITH_STAKING and "StakingAhClient" in table.pallets:
         warnings.append(
             f"staking is moving from relay chains to their Asset Hubs, and {table} is a "

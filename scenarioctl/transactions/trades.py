@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from scenarioctl.model.amounts import U128_MAX
+from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.call_kinds import kind_of_call
 from scenarioctl.transactions.inner_calls import walk_calls
@@ -94,6 +94,36 @@ def read_order(call: Call, stored: Mapping[str, Any] | None) -> Trade | None:
         amount=amount,
         limit=least,
     )
+
+
+#: A slippage of a DCA order, in parts per million: below it, the fees of pools alone stop a trade.
+_LEAST_SLIPPAGE = 5_000
+
+
+def warn_of_slippage(call: Call) -> tuple[str, ...]:
+    """Return the warning of a DCA order whose slippage lets hardly a trade through; none of any
+    other call."""
+    if (call.pallet, call.method) != ("DCA", "schedule"):
+        return ()
+    slippage = call.args["schedule"]["slippage"]
+    if slippage is None or slippage >= _LEAST_SLIPPAGE:
+        return ()
+    return (
+        f"a slippage of {to_whole(slippage, 4)} % is less than the fees of pools can take: the DCA "
+        "order may never trade",
+    )
+
+
+def warn_of_order(call: Call) -> tuple[str, ...]:
+    """Return the warnings of a DCA order that nothing limits, or that hardly trades; none of any
+    other call."""
+    if (call.pallet, call.method) != ("DCA", "schedule"):
+        return ()
+    order = read_order(call, None)
+    if order is None or not order.unprotected:
+        return warn_of_slippage(call)
+    limit = "max_amount_in" if order.buys else "min_amount_out"
+    return (f"a DCA order without {limit} trades at any price", *warn_of_slippage(call))
 
 
 def accepts_nothing(want: Sequence[Any]) -> bool:

@@ -24,7 +24,6 @@ CHAINS = {
     "test_beyond_bridge": ("system", "beyond"),
     "test_bridges": ("system",),
     "test_contracts": ("xcm", "pop"),
-    "test_dca": ("omnipool",),
     "test_crafted_swaps": ("omnipool",),
     "test_crafted_system": ("system",),
     "test_costs": ("xcm", "omnipool"),

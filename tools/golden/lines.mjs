@@ -1,4 +1,4 @@
-// What `scenarioctl call`, `batch` and `dca` are given on a line, and the calls that are meant.
+// What `scenarioctl call` and `batch` are given on a line, and the calls that are meant.
 
 import { encodeAddress } from '@polkadot/util-crypto';
 import { u8aToHex } from '@polkadot/util';
@@ -46,22 +46,6 @@ const LINES = [
   }],
 ];
 
-// id, what `scenarioctl dca` is given, and the call that is meant.
-const hop = (pool, asset_in, asset_out) => ({ asset_in, asset_out, pool });
-const sale = (fields, order) => ({
-  schedule: { max_retries: null, order: { Sell: order }, owner: BOB, slippage: 15000, stability_threshold: null, ...fields }, start_execution_block: null,
-});
-const DCA = [
-  ['omnipool', ['create', '--sell', 'DOT', '--buy', 'HDX', '--amount', '10', '--total', '300', '--every', '1d', '--min-received', '4000', '--sender', bob], 'schedule',
-    sale({ period: 14400, total_amount: '3000000000000' }, { amount_in: '100000000000', asset_in: 5, asset_out: 0, min_amount_out: '4000000000000000', route: [hop('Omnipool', 5, 0)] })],
-  ['route', ['create', '--sell', 'HDX', '--buy', '10', '--amount', '1000.5', '--total', '9000', '--every', '600', '--min-amount-out', '7000000', '--slippage', '0.25',
-    '--route', '0>omnipool>102>stableswap:102>10', '--sender', bob], 'schedule',
-    sale({ period: 600, slippage: 2500, total_amount: '9000000000000000' }, {
-      amount_in: '1000500000000000', asset_in: 0, asset_out: 10, min_amount_out: '7000000', route: [hop('Omnipool', 0, 102), hop({ Stableswap: 102 }, 102, 10)],
-    })],
-  ['stop', ['stop', '8123'], 'terminate', { next_execution_block: null, schedule_id: 8123 }],
-];
-
 // id, chain, kind, calls.
 const BATCHES = ['polkadot', 'assetHub', 'hydraDx'].flatMap((chain) => [
   ['batch-all', 'batch_all'], ['batch', 'batch'], ['force-batch', 'force_batch'],
@@ -97,9 +81,6 @@ export function lineVectors () {
         ...expectCall(runtime, calls ? runtime.tx.utility[method](calls) : own(chain, BOB, '10000000000')),
       };
     }),
-    ...DCA.map(([id, words, method, args]) => ({
-      id: `dca-${id}`, kind: 'dca', metadata: RUNTIMES.hydraDx, chain: 'hydraDx', words, ...expectCall(loadRuntime(RUNTIMES.hydraDx), built('hydraDx', 'DCA', method, args)),
-    })),
     ...BATCHES.map(([id, chain, kind, method, calls]) => {
       const runtime = loadRuntime(RUNTIMES[chain]);
 

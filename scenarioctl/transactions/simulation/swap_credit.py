@@ -29,6 +29,7 @@ from scenarioctl.transactions.trades import (
     read_order,
     read_trade,
     traded_amounts,
+    warn_of_slippage,
     without_limits,
 )
 from scenarioctl.transactions.wording.calls import tell_call
@@ -154,6 +155,7 @@ async def _check_order(trial: "Trial", call: "Call") -> None:
             stored = await read_storage(client, "OTC", "Orders", call.args["order_id"])
     elif (call.pallet, call.method) not in ORDERS:
         return
+    trial.findings.warnings.extend(warn_of_slippage(call))
     slippage = call.args["schedule"]["slippage"] if call.pallet == "DCA" else None
     order = read_order(call, stored)
     if slippage is not None and slippage <= FAR_BELOW * 10_000:

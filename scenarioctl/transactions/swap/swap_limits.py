@@ -31,9 +31,6 @@ class SwapLimits:
     minimum: int | None = None
     #: The minimum is taken as it stands, whatever the quote.
     exact: bool = False
-    #: The minimum is of every sale of a series: it is taken as it stands, and a quote has to reach
-    #: it now.
-    repeated: bool = False
     #: Per cent below the quote.
     slippage: Decimal
     #: Per cent that the swap's size may worsen its own price.
@@ -141,9 +138,6 @@ def warn_of_slippage(slippage: Decimal, least: str) -> tuple[str, ...]:
 
 def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
     floor = bounds.minimum or 0
-    as_it_is = (
-        "" if bounds.repeated else ", or use it as it is with --exact-minimum (exact_minimum)"
-    )
     if quote.amount_out < floor:
         raise InvalidRequest(
             field="min_amount_out",
@@ -151,9 +145,9 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
                 f"{quote.asset_out.amount(floor)} is more than the swap would buy now, "
                 f"{quote.asset_out.amount(quote.amount_out)}: the swap would fail on chain"
             ),
-            advice=f"; lower the minimum{as_it_is}",
+            advice="; lower the minimum, or use it as it is with --exact-minimum (exact_minimum)",
         )
-    computed = 0 if bounds.repeated else minimum_received(quote.amount_out, bounds.slippage)
+    computed = minimum_received(quote.amount_out, bounds.slippage)
     least = quote.asset_out.amount(max(floor, computed))
     if floor > computed:
         below = f"the minimum given, {percent_below(floor, quote.amount_out)} % below the quote"
