@@ -12,6 +12,7 @@ COMMANDS: Mapping[str, str] = {
     "registry": _FACTS,
     "query --watch": "Use `watch scenarioctl query …` to ask again and again",
     "staking": _CALLS,
+    "store migrate": "A store keeps its schema version: create a new one with store init",
 }
 
 #: A path -> a sentence; it holds for all paths below it, too.

@@ -20,7 +20,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.messages import Says
-from tests.new_stores import copy_new_stores
 
 if TYPE_CHECKING:
     from scenarioctl.server.endpoints import Endpoint
@@ -198,7 +197,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
     transcripts.updating = config.getoption("--update-transcripts")
     validate_answers()
-    copy_new_stores()
     trust_nodes()
 
 

@@ -22,7 +22,7 @@ from typing import IO
 from tests.daemons import free_port, wait_until
 from tests.slow_server import TARGETS
 
-#: A daemon as users start it, with the clock, the lease and the migrations that a test wants.
+#: A daemon as users start it, with the clock and the lease that a test wants.
 PROGRAM = """
 import json, os, time
 from functools import partial
@@ -33,13 +33,6 @@ if wanted["clock"]:
     seconds, nanoseconds = time.time, time.time_ns
     time.time = lambda: seconds() + wanted["clock"]
     time.time_ns = lambda: nanoseconds() + round(wanted["clock"] * 1_000_000_000)
-if wanted["migrations"]:
-    from scenarioctl.stores.postgres import schema
-
-    more = tuple(schema.Migration(statements=tuple(each), compatible=oldest) for each, oldest in wanted["migrations"])
-    schema.MIGRATIONS += more
-    schema.VERSION = len(schema.MIGRATIONS)
-    schema.NEEDED = schema.needed_version(schema.MIGRATIONS)
 if wanted["lease"]:
     from scenarioctl.worker import worker
     from scenarioctl.worker.chores import Pace
@@ -59,12 +52,9 @@ PATIENCE = 60.0
 #: Workers that no fault hits at a time: somebody must be there to take over.
 _LEFT = 1
 
-#: Statements, and the oldest version that still works after them.
-Migrations = Sequence[tuple[Sequence[str], int]]
-
 
 def environment(
-    home: Path, store: str, *, lease: float = 0.0, clock: float = 0.0, migrations: Migrations = ()
+    home: Path, store: str, *, lease: float = 0.0, clock: float = 0.0
 ) -> dict[str, str]:
     """Return the variables of a process of the program; without a *lease*, with that of users."""
     inherited = {
@@ -75,7 +65,7 @@ def environment(
         "SCENARIOCTL_STORE": store,
         "SCENARIOCTL_OFFLINE": "true",
         "SCENARIOCTL_PRIVATE_TARGETS": TARGETS,
-        "FLEET": json.dumps({"lease": lease, "clock": clock, "migrations": migrations}),
+        "FLEET": json.dumps({"lease": lease, "clock": clock}),
     }
 
 
@@ -90,7 +80,6 @@ class Member:
         *,
         lease: float = 0.0,
         clock: float = 0.0,
-        migrations: Migrations = (),
     ) -> None:
         self.role = role
         self.store = store
@@ -101,7 +90,6 @@ class Member:
         #: By how many seconds its clock is wrong.
         self.clock = clock
         self.created = time.time()
-        self._migrations = migrations
         home.mkdir()
         self._log: IO[bytes] = (home / "log").open("ab")
         self.process: subprocess.Popen[bytes]
@@ -119,7 +107,6 @@ class Member:
                 self.store,
                 lease=self._lease,
                 clock=self.clock,
-                migrations=self._migrations,
             ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

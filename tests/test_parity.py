@@ -33,7 +33,6 @@ LOCAL = {
     "store backup": "writes a file of this machine",
     "store restore": "replaces the store, which no daemon may use meanwhile",
     "store copy": "needs the rights of the tables' owner, and two stores that no daemon uses",
-    "store migrate": "needs the rights of the tables' owner, which no daemon has",
     "daemon": "is what serves the others",
     "doctor": "checks this machine; a daemon has /readyz and store check",
     "help": "the help of this program; a daemon has /docs",

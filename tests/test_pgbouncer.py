@@ -20,7 +20,7 @@ import pytest
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed, StoreUnavailable
 from scenarioctl.model.jobs import Retention
-from scenarioctl.stores import create_store, migrate_store
+from scenarioctl.stores import create_store
 from scenarioctl.stores.copying import StoreCopy
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
@@ -31,7 +31,6 @@ from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, start_server
 from tests.runner import finish as run
 from tests.test_store_jobs import WEBHOOK
-from tests.test_store_migrations import ADD, INDEX, program_with
 from tests.test_stores import FIRST, message
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -255,21 +254,12 @@ def test_commands_work(bouncer: Bouncer, scenarioctl: Run, monkeypatch: pytest.M
     )
 
 
-def test_tables_are_created_and_migrated(bouncer: Bouncer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_created(bouncer: Bouncer) -> None:
     bouncer.server.create_database("made")
     url = bouncer.url("made", user=OWNER)
 
     # Also for an owner whose role has no settings.
     assert run(create_store(url, grant=RUNTIME)) is True
-    assert message(StoreFailed, migrate_store(url)) == says("search_path", port=bouncer.port)
-    for statement in _ROLE:
-        bouncer.server.execute(statement.format(role=OWNER))
-    # In a database to which PgBouncer is not connected yet, with the former settings.
-    bouncer.server.create_database("migrated")
-    url = bouncer.url("migrated", user=OWNER)
-    assert run(create_store(url, grant=RUNTIME)) is True
-    with program_with(ADD, INDEX, monkeypatch=monkeypatch):
-        assert len(run(migrate_store(url)).applied) == 2
     rows = bouncer.server.execute(
         (
             "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', "

@@ -6,23 +6,17 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scenarioctl.model.jobs import SentState
-from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.store import SqliteStore
 from tests.conftest import Ended, Run
 from tests.messages import says
 from tests.node import Node
-from tests.runner import finish
 from tests.serving import Serving
 from tests.test_broadcast import ALICE, GOOD, HASH, LONG, events, failed, sent, signed
 from tests.test_cli import on_a_terminal, without_colours
-from tests.test_sent import SENT
 from tests.test_transaction_status import FakeChain
 
 Command = Callable[..., Ended]
@@ -269,36 +263,3 @@ def test_over_http_a_scenario_that_was_sent_says_so(node: Node, tmp_path: Path) 
         ]
         recent = served.get("/api/status").json()["recent"]
         assert [row["sent"] for row in recent] == marks
-
-
-def test_what_was_sent_of_jobs_before_this_version_is_their_scenarios(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    older = database_file.MIGRATIONS[:11]
-    with monkeypatch.context() as patched:
-        patched.setattr(database_file, "MIGRATIONS", older)
-        finish(SqliteStore(tmp_path / "scenarios.db").close())
-    with closing(sqlite3.connect(tmp_path / "scenarios.db")) as database, database:
-        database.execute(
-            "INSERT INTO sent_transactions VALUES ('polkadot', '0x11', 1, '', 5, 1000, "
-            "NULL, 'aJob', 7, 'sent', 0, '', NULL, '', 0)"
-        )
-
-    store = SqliteStore(tmp_path / "scenarios.db")
-    found = finish(store.sent().of_scenarios(["aJob"]))
-    finish(store.close())
-
-    former = replace(
-        SENT,
-        hash="0x11",
-        sent=1,
-        signer="",
-        nonce=5,
-        valid_until=None,
-        node="",
-        says="",
-        name="",
-        state=SentState.SENT,
-        searched=0,
-    )
-    assert dict(found) == {("aJob", ""): former}

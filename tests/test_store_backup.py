@@ -12,7 +12,6 @@ import pytest
 
 from scenarioctl.model.jobs import Job
 from scenarioctl.stores import StoredScenario, open_store
-from scenarioctl.stores.sqlite.database_file import MIGRATIONS
 from tests.conftest import Run
 from tests.messages import says
 from tests.test_store_jobs import JOB
@@ -120,18 +119,6 @@ def test_a_damaged_store_leaves_no_backup(scenarioctl: Run, path: Path) -> None:
     assert (
         sorted(each.name for each in path.parent.iterdir() if "scenarios.db" not in each.name) == []
     )
-
-
-def test_a_backup_migrates_nothing(scenarioctl: Run, path: Path) -> None:
-    fill(path)
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 1}")
-    copy = path.with_name("backup.db")
-
-    assert scenarioctl("store", "backup", str(copy)).code == 0
-    for each in (path, copy):
-        with closing(sqlite3.connect(each)) as database:
-            assert database.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) - 1,)
 
 
 def test_keep_removes_older_backups_of_that_name_and_nothing_else(

@@ -31,10 +31,10 @@ from scenarioctl.stores.operations import POSTGRES, Operation
 from scenarioctl.stores.postgres import connections
 from scenarioctl.stores.postgres import store as postgres_store
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
-from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.postgres.store import _run as run_operation
 from scenarioctl.stores.rows import read_cursor
+from scenarioctl.stores.validation import SCHEMA_VERSION
 from tests import postgres
 from tests.conftest import Run
 from tests.daemons import wait_until
@@ -103,8 +103,8 @@ def rows_read(store: PostgresStore, table: str, operation: Callable[[], Operatio
     return run(store._read(measure))
 
 
-def refusal(error: type[ScenarioctlError], url: str) -> str:
-    with opened(url) as store:
+def refusal(error: type[ScenarioctlError], url: str, **settings: Any) -> str:
+    with opened(url, **settings) as store:
         return message(error, store.count_scenarios())
 
 
@@ -135,24 +135,23 @@ class TestRefusals:
 
         assert refusal(StoreFailed, url) == says("bare", "scenarioctl store init")
 
-    @pytest.mark.parametrize(("version", "compatible"), [(77, 77), (0, 0)])
-    def test_tables_of_another_version(self, server: Server, version: int, compatible: int) -> None:
-        url = server.create_database(f"version{version}")
+    def test_tables_of_another_version(self, server: Server) -> None:
+        url = server.create_database("another")
         run(create_store(url))
-        statement = f"UPDATE scenarioctl.meta SET version = {version}, compatible = {compatible}"
-        server.execute(statement, database=f"version{version}")
+        server.execute("UPDATE scenarioctl.meta SET version = 77", database="another")
+        words = says("another", "version 77", ours=f"version {SCHEMA_VERSION}")
 
-        assert refusal(StoreFailed, url) == says(
-            f"version{version}", f"version {version}", ours=f"version {VERSION}"
-        )
+        assert refusal(StoreFailed, url) == words
+        assert message(StoreFailed, create_store(url)) == words
 
-    def test_newer_tables_that_this_version_can_use_are_used(self, server: Server) -> None:
-        url = server.create_database("expanded")
+    def test_tables_of_another_version_of_the_engine(self, server: Server) -> None:
+        url = server.create_database("engine")
         run(create_store(url))
-        server.execute("UPDATE scenarioctl.meta SET version = 77", database="expanded")
+        server.execute("UPDATE scenarioctl.meta SET engine = '09'", database="engine")
 
+        assert refusal(StoreFailed, url, pool=2) == says("engine", "procrastinate", "09")
         with opened(url) as store:
-            assert run(store.count_scenarios()) == 0
+            assert run(store.inspect(time.time_ns)).findings[0] == says("procrastinate", "09")
 
     def test_no_right_to_create(self, server: Server) -> None:
         server.create_database("guarded")
@@ -765,8 +764,7 @@ class TestCommands:
         findings = [each for each in answer.pop("findings") if "clock is" not in each]
         assert answer == {
             "store": location,
-            "version": VERSION,
-            "newest": VERSION,
+            "version": SCHEMA_VERSION,
             "stalled_runs": 0,
             "workers": [],
         }

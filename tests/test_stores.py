@@ -26,16 +26,13 @@ from scenarioctl.errors import (
     StoreBusy,
     StoreFailed,
 )
-from scenarioctl.model.jobs import Schedule
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, open_store
 from scenarioctl.stores.operations import POSTGRES, Dialect
-from scenarioctl.stores.rows import write_schedule
 from scenarioctl.stores.search import words_of
 from scenarioctl.stores.sqlite import database_file
-from scenarioctl.stores.sqlite.database_file import MIGRATIONS, FilesChanged
 from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.store import Store
-from scenarioctl.stores.validation import check_id
+from scenarioctl.stores.validation import SCHEMA_VERSION, check_id
 from tests.messages import Says, says
 from tests.runner import finish as run
 
@@ -788,9 +785,9 @@ class TestSqlite:
         )
 
         full = 2
-        assert writer == ["wal", full, 1, 10_000, len(MIGRATIONS)]
+        assert writer == ["wal", full, 1, 10_000, SCHEMA_VERSION]
         # Nothing that waits for another process happens on the event loop.
-        assert reader == ["wal", full, 1, 0, len(MIGRATIONS)]
+        assert reader == ["wal", full, 1, 0, SCHEMA_VERSION]
 
     def test_no_question_reads_the_whole_table(self, store: SqliteStore, path: Path) -> None:
         fill(store, 500)
@@ -928,161 +925,15 @@ class TestSqlite:
         assert str(caught.value) == says("store", path=path)
         assert path.read_bytes() == before
 
-    def test_a_store_of_a_newer_version_is_left_as_it_is(self, path: Path) -> None:
+    @pytest.mark.parametrize("version", [SCHEMA_VERSION + 1, 99])
+    def test_a_store_of_another_version_is_refused(self, path: Path, version: int) -> None:
         run(open_store(path).close())
-        database = sqlite3.connect(path)
-        database.execute("PRAGMA user_version = 99")
-        database.close()
-
-        with pytest.raises(InvalidRequest) as caught:
-            open_store(path)
-        assert str(caught.value) == says("store", "99", path=path, ours=f"knows {len(MIGRATIONS)}")
-
-    def test_a_store_that_a_newer_version_migrates_meanwhile_says_so(self, path: Path) -> None:
-        with opened("sqlite", path.parent) as store:
-            run(store.put_scenario(FIRST))
-            newer = sqlite3.connect(path, isolation_level=None)
-            newer.execute("ALTER TABLE scenarios RENAME COLUMN summary TO words")
-            sentence = (
-                f"store '{path}' was migrated by a newer scenarioctl: upgrade this one, and "
-                "restart it"
-            )
-
-            # Without another version it would be a bug of ours.
-            with pytest.raises(sqlite3.OperationalError):
-                run(store.get_scenario(FIRST.id))
-            newer.execute("PRAGMA user_version = 99")
-            newer.close()
-            assert message(StoreFailed, store.get_scenario(FIRST.id)) == sentence
-            assert message(FilesChanged, store.put_scenario(SECOND)) == sentence
-
-    def test_a_store_of_another_version_takes_no_writes_though_its_tables_would_do(
-        self, path: Path
-    ) -> None:
-        with opened("sqlite", path.parent) as store:
-            run(store.put_scenario(FIRST))
-            for version in (len(MIGRATIONS) + 1, 3):
-                with closing(sqlite3.connect(path, isolation_level=None)) as database:
-                    database.execute(f"PRAGMA user_version = {version}")
-                words = ("newer",) if version > 3 else ("version 3", "restore")
-                more = {} if version > 3 else {"ours": f"version {len(MIGRATIONS)}"}
-
-                assert message(FilesChanged, store.put_scenario(SECOND)) == says(
-                    *words, path=path, **more
-                )
-                assert run(store.health()) == says(*words, path=path, **more)
-            with closing(sqlite3.connect(path, isolation_level=None)) as database:
-                database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-            run(store.put_scenario(SECOND))
-
-    def test_health_says_that_the_tables_are_of_another_version_before_anything_is_written(
-        self, path: Path
-    ) -> None:
-        with opened("sqlite", path.parent) as store:
-            with closing(sqlite3.connect(path, isolation_level=None)) as database:
-                database.execute("PRAGMA user_version = 99")
-
-            assert run(store.health()) == says("newer", path=path)
-
-    def test_a_store_that_says_it_has_older_tables_is_refused_in_a_sentence(
-        self, path: Path
-    ) -> None:
-        run(open_store(path).close())
-        with closing(sqlite3.connect(path, isolation_level=None)) as database:
-            database.execute("PRAGMA user_version = 3")
+        with closing(sqlite3.connect(path)) as database:
+            database.execute(f"PRAGMA user_version = {version}")
 
         with pytest.raises(StoreFailed) as caught:
             open_store(path)
-        assert str(caught.value) == says("store", "version 3", path=path)
-
-    def test_a_store_of_an_older_version_is_brought_up_to_date(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        store = open_store(path)
-        run(store.put_scenario(FIRST))
-        run(store.close())
-        further = ("CREATE TABLE notes (id TEXT PRIMARY KEY)",)
-        monkeypatch.setattr(database_file, "MIGRATIONS", (*MIGRATIONS, further))
-        newer = SqliteStore(path)
-
-        assert newer._database.execute("SELECT count(*) FROM notes").fetchone() == (0,)
-        assert newer._database.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
-        assert run(newer.get_scenario(FIRST.id)) == FIRST
-        run(newer.close())
-
-    def test_a_store_of_scenarios_without_numbers_keeps_all_it_holds(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        before_numbers = 2
-        monkeypatch.setattr(database_file, "MIGRATIONS", MIGRATIONS[:before_numbers])
-        old = SqliteStore(path)
-        scenarios = [
-            replace(FIRST, id="c", created=3, chains=("hydraDx", "polkadot")),
-            replace(FIRST, id="b", created=1, chains=("hydraDx",), webhooks=("6f1c",)),
-            replace(FIRST, id="a", created=1, chains=()),
-        ]
-        for one in scenarios:
-            old._database.execute(
-                "INSERT INTO scenarios VALUES (?, ?, ?, ?, ?, ?)",
-                (one.id, one.summary, one.created, one.updated, len(one.blob), one.blob),
-            )
-            old._database.executemany(
-                "INSERT INTO scenario_chains VALUES (?, ?, ?)",
-                [(chain, one.id, one.created) for chain in one.chains],
-            )
-            old._database.executemany(
-                "INSERT INTO scenario_webhooks VALUES (?, ?)",
-                [(uuid, one.id) for uuid in one.webhooks],
-            )
-        old._database.execute(
-            "INSERT INTO jobs (id, state, due, owner, epoch, begun, changed, runs, "
-            "failures, step, reason, schedule)"
-            " VALUES ('b', 'running', 5, '', 1, 0, 1, 0, 0, '', '', ?)",
-            (write_schedule(Schedule(every=1)),),
-        )
-        monkeypatch.undo()
-        store = SqliteStore(path)
-
-        # Who still has it open as it was writes nothing that nobody would find.
-        with pytest.raises(sqlite3.IntegrityError, match="cannot store TEXT"):
-            old._database.execute("INSERT INTO scenario_chains VALUES ('kusama', 'a', 1)")
-        run(old.close())
-
-        for one in scenarios:
-            assert run(store.get_scenario(one.id)) == one
-        assert all_pages(store, sort="created", limit=1) == ["a", "b", "c"]
-        assert all_pages(store, sort="id", limit=1, chain="hydraDx") == ["b", "c"]
-        assert [run(store.count_scenarios(chain)) for chain in ("", "hydraDx", "polkadot")] == [
-            3,
-            2,
-            1,
-        ]
-        job = run(store.get_job("b"))
-        assert job is not None
-        assert (job.due, job.notify) == (5, ())
-        assert store._database.execute("PRAGMA foreign_key_check").fetchall() == []
-        run(store.delete_scenario("c"))
-        assert [run(store.count_scenarios(chain)) for chain in ("", "hydraDx", "polkadot")] == [
-            2,
-            1,
-            0,
-        ]
-        run(store.close())
-
-    def test_a_migration_that_fails_changes_nothing(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(
-            database_file,
-            "MIGRATIONS",
-            (*MIGRATIONS, ("CREATE TABLE notes (id)", "CREATE nonsense")),
-        )
-
-        with pytest.raises(sqlite3.OperationalError, match='near "nonsense"'):
-            open_store(path)
-        database = sqlite3.connect(path)
-        assert database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-        database.close()
+        assert str(caught.value) == says(f"version {version}", "version 1", path=path)
 
     def test_a_store_that_another_process_locks_is_a_conflict(
         self, path: Path, monkeypatch: pytest.MonkeyPatch

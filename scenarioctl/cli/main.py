@@ -37,7 +37,7 @@ COMMANDS = {
     "address": ("asset", "address", "Show what an address tells, and keep the address book."),
     "chain": ("chain", "chain", "List, show, add, check and refresh chains."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
-    "store": ("status", "store", "Create, check, back up, restore, copy and migrate the store."),
+    "store": ("status", "store", "Create, check, back up, restore and copy the store."),
     "config": ("config", "config", "Show and change the settings."),
     "daemon": ("daemon", "daemon", "Serve the HTTP API and run the jobs."),
     "doctor": ("doctor", "doctor", "Check this installation, and tell what to do."),

@@ -175,7 +175,7 @@ def _state(chain: Mapping[str, Any]) -> str:
 
 @click.group(cls=Group)
 def store() -> None:
-    """Create, check, back up, restore, copy and migrate the store."""
+    """Create, check, back up, restore and copy the store."""
 
 
 @store.command(example="scenarioctl store init")
@@ -332,49 +332,6 @@ async def _copy(
             return stopped, await copy.perform(progress)
 
 
-@store.command(example="scenarioctl store migrate")
-@option(
-    "--contract",
-    is_flag=True,
-    help="Also remove what only older daemons need. Pass it when none of them runs any more.",
-)
-def migrate(contract: bool) -> None:
-    """Bring the tables of the store to the version of this program.
-
-    Daemons of older versions can run meanwhile. What they still need is removed only with
-    `--contract`. The tables of a SQLite file are also migrated by any other command that opens it.
-    """
-    from scenarioctl.config import without_password
-    from scenarioctl.stores import migrate_store
-
-    location = read_settings().store
-    done = run(migrate_store(location, contract=contract))
-    answer = {
-        "store": without_password(location),
-        "version": done.version,
-        "newest": done.newest,
-        "applied": list(done.applied),
-        "waiting": list(done.waiting),
-        "usable": done.is_usable,
-    }
-    emit(answer, lambda: click.echo("".join(f"{name}\n" for name in done.applied), nl=False))
-    if not done.applied and not done.waiting:
-        tell(f"Nothing to do: the tables have version {done.version}.")
-    if done.waiting:
-        names = ", ".join(done.waiting)
-        if done.is_usable:
-            tell(
-                f"Waiting: {names}. When no older daemon runs any more, run: scenarioctl "
-                "store migrate --contract"
-            )
-        else:
-            say(
-                f"Waiting: {names}. This version cannot run without them, and older "
-                "daemons cannot run with them. Stop all"
-                " daemons, then run: scenarioctl store migrate --contract"
-            )
-
-
 @store.command(operation="stores.check_store", example="scenarioctl store check")
 def check() -> None:
     """Print the store's version, its workers, and what an operator should do about them."""
@@ -387,7 +344,7 @@ def _draw_store(answer: Mapping[str, Any]) -> None:
     facts = {
         "store": answer["store"],
         "engine": answer["engine"],
-        "version of the tables": f"{answer['version']} of {answer['newest']}",
+        "version of the tables": answer["version"],
         "extensions": ", ".join(answer["extensions"]),
         "clock skew": "" if skew is None else f"{skew:.3f} s",
         "dead rows": answer["dead_rows"],

@@ -80,8 +80,6 @@ class StoreCheck(TypedDict):
     engine: str
     #: The version of the tables.
     version: int
-    #: The newest version of the tables that this program knows.
-    newest: int
     #: Seconds by which the server's clock is ahead of this machine's; null without a server.
     clock_skew: float | None
     #: Rows that were changed or deleted, and whose room is not free yet.
@@ -101,7 +99,6 @@ async def check_store(app: Application, request: CheckStore) -> Result[StoreChec
             "store": without_password(app.settings.store),
             "engine": found.engine,
             "version": found.version,
-            "newest": found.newest,
             "clock_skew": found.clock_skew,
             "dead_rows": found.dead_rows,
             "stalled_runs": found.stalled_runs,

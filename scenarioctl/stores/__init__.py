@@ -111,9 +111,8 @@ class Inspection:
 
     #: Its name and version, like `PostgreSQL 15.14`.
     engine: str
-    #: The version of its tables, and the newest that this program knows.
+    #: The version of its tables.
     version: int
-    newest: int
     #: Seconds by which the server's clock is ahead of this machine's; None if there is no server.
     clock_skew: float | None = None
     #: Rows that were changed or deleted, and whose room can't be used yet.
@@ -122,21 +121,6 @@ class Inspection:
     stalled_runs: int = 0
     #: What is wrong, and what to do about it, in a sentence each.
     findings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Migrated:
-    """What became of the tables of a store."""
-
-    #: Their version now, and the newest that this program knows.
-    version: int
-    newest: int
-    #: Migrations that were applied.
-    applied: tuple[str, ...]
-    #: Those that wait until no older daemon runs any more.
-    waiting: tuple[str, ...] = ()
-    #: Whether this program can use the tables as they are.
-    is_usable: bool = True
 
 
 DEFAULT_RETENTION = Retention()
@@ -248,23 +232,6 @@ def _backup_path(given: str) -> Path:
             expected="one like scenarios-2026-11-26.db",
         )
     return Path(given)
-
-
-async def migrate_store(location: str, *, contract: bool = False) -> Migrated:
-    """Take the tables of the store at *location* to the version of this program, as far as older
-    daemons allow.
-
-    *contract*: no older daemon runs any more.  A file is migrated when it is opened.
-    """
-    if is_server(location):
-        with needing_libraries():
-            from scenarioctl.stores.postgres.administration import migrate
-            from scenarioctl.stores.postgres.connections import ServerSettings
-        settings = ServerSettings(url=location, role="migrate", statement_seconds=0)
-        return await migrate(settings, contract=contract)
-    from scenarioctl.stores.sqlite.database_file import DatabaseFile
-
-    return DatabaseFile(file_path(location)).migrate()
 
 
 def file_path(location: str) -> Path:

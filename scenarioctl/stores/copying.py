@@ -36,7 +36,7 @@ from scenarioctl.stores import file_path, open_store, statements
 from scenarioctl.stores.operations import Operation, Row
 from scenarioctl.stores.rows import read_texts
 from scenarioctl.stores.store import Store
-from scenarioctl.stores.validation import no_tables, older_tables
+from scenarioctl.stores.validation import no_tables
 
 #: The most rows, and about the most bytes, that are read or added at once.
 ROWS = 1000
@@ -390,8 +390,8 @@ async def _opened(location: str, *, is_source: bool = False) -> AsyncIterator[Pl
 
 
 def _check_file(location: str, name: str, *, is_source: bool) -> None:
-    """Refuse a file without tables of our version: it would be migrated when it is opened."""
-    from scenarioctl.stores.sqlite.database_file import MIGRATIONS, DatabaseFile
+    """Refuse a file without tables: opening it would create them."""
+    from scenarioctl.stores.sqlite.database_file import DatabaseFile
 
     file = DatabaseFile(file_path(location))
     version = file.find_version()
@@ -399,8 +399,6 @@ def _check_file(location: str, name: str, *, is_source: bool) -> None:
         raise NotFound(f"store {name} does not exist, expected a store to copy")
     if version is None:
         raise no_tables(file.name)
-    if version < len(MIGRATIONS):
-        raise older_tables(name, version, len(MIGRATIONS))
 
 
 class _DamagedStore(StoreFailed):

@@ -115,7 +115,7 @@ def lock_key(name: bytes) -> int:
     """Return the second key of a lock on what has this *name*; the first one says what it is.
 
     A transaction of a server takes it by `{lock …}` in a statement, and holds it until its end; a
-    file has one writer at a time, and needs none.  Processes of other versions use the same keys.
+    file has one writer at a time, and needs none.
     """
     return int.from_bytes(blake2b(name, digest_size=4).digest(), signed=True)
 
@@ -221,8 +221,6 @@ SQLITE = Dialect(
         "lease_now": ":lease_now",
         # An index that the planner wouldn't choose.
         "by": "INDEXED BY {0}",
-        # Daemons of older versions leave such a job alone.
-        "fence": "",
         # One process writes at a time.
         "lock": "NULL",
         "lock_shared": "NULL",
@@ -267,7 +265,6 @@ POSTGRES = Dialect(
         "now": "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint",
         "lease_now": "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint",
         "by": "",
-        "fence": "dispatch = -1,",
         "for_update": _locking("FOR UPDATE"),
         # Of a row that others refer to.
         "for_change": _locking("FOR NO KEY UPDATE"),

@@ -378,7 +378,7 @@ SELECT j.id, {_TALLIES}, j.state, j.epoch, j.owner, j.failures, CAST(j.schedule 
 FROM jobs AS j LEFT JOIN tallies AS t ON t.job = j.id WHERE j.id {among ids, text} ORDER BY j.id {for_change j}
 
 -- PLAN_NEXT --
-UPDATE jobs SET state = plans.state, due = plans.due, planned = plans.planned, {fence}
+UPDATE jobs SET state = plans.state, due = plans.due, planned = plans.planned,
     changed = coalesce(plans.changed, jobs.changed), owner = '', begun = 0, attempts = 0, failures = plans.failures,
     runs = jobs.runs + plans.ran, last_started = coalesce(plans.started, last_started),
     last_finished = coalesce(plans.finished, last_finished), reason = coalesce(plans.reason, jobs.reason),
@@ -487,14 +487,14 @@ SELECT {JOB}, j.leg, j.saved FROM jobs j WHERE j.id = :id {for_update}
 INSERT INTO jobs AS j (id, state, due, planned, owner, epoch, begun, attempts, changed, runs, failures, step, reason,
     schedule, notify, leg, rung, saved, webhook, waiting)
 VALUES (:id, 'running', :due, :planned, '', 1, 0, 0, :changed, 0, 0, '', '', :schedule, :notify, 1, :rung, '', '', 0)
-ON CONFLICT (id) DO UPDATE SET state = 'running', due = excluded.due, planned = excluded.planned, {fence}
+ON CONFLICT (id) DO UPDATE SET state = 'running', due = excluded.due, planned = excluded.planned,
     owner = '', epoch = j.epoch + 1, begun = 0, attempts = 0, changed = excluded.changed, runs = 0, failures = 0,
     step = '', reason = '', schedule = excluded.schedule, notify = excluded.notify, leg = j.leg + 1,
     rung = excluded.rung, saved = '', webhook = '', waiting = 0
 WHERE j.epoch = :epoch RETURNING leg
 
 -- CHANGE_JOB --
-UPDATE jobs SET state = :state, schedule = :schedule, notify = :notify, due = :due, planned = :planned, {fence}
+UPDATE jobs SET state = :state, schedule = :schedule, notify = :notify, due = :due, planned = :planned,
     changed = :changed, reason = :reason, leg = :leg,
     rung = CASE WHEN :moves = 1 THEN :rung ELSE rung END,
     begun = CASE WHEN :moves = 1 THEN 0 ELSE begun END,
@@ -561,7 +561,7 @@ SELECT due FROM jobs {by jobs_by_due} WHERE {_FREE} AND due <= :most ORDER BY du
 SELECT id, leg FROM jobs {by jobs_by_due} WHERE {_FREE} AND due <= {now} ORDER BY due, id LIMIT :limit
 
 -- BEGIN_LEG --
-UPDATE jobs SET owner = :owner, epoch = epoch + 1, attempts = attempts + 1, step = '', waiting = 0, noted = 0, {fence}
+UPDATE jobs SET owner = :owner, epoch = epoch + 1, attempts = attempts + 1, step = '', waiting = 0, noted = 0,
     last_started = CASE WHEN saved = '' THEN {now} ELSE last_started END
 WHERE id = :id AND leg = :leg AND {_FREE} AND due <= {now}
 RETURNING jobs.id, jobs.state, CAST(jobs.schedule AS text), jobs.changed, jobs.due, jobs.planned, jobs.epoch, jobs.owner,

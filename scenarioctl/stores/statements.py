@@ -22,12 +22,6 @@ def read_sections(file: Path) -> dict[str, str]:
     }
 
 
-def split_statements(text: str) -> tuple[str, ...]:
-    """Return the statements of a section, each of which ends with a semicolon before an empty
-    line."""
-    return tuple(text.strip().removesuffix(";").split(";\n\n"))
-
-
 _SECTIONS = {"NO_TRANSACTION": NO_TRANSACTION} | read_sections(
     Path(__file__).with_name("queries.sql")
 )

@@ -4,6 +4,8 @@ from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, 
 from scenarioctl.model.jobs import Job
 from scenarioctl.stores import StoredScenario
 
+#: The version of the tables of every store.
+SCHEMA_VERSION = 1
 #: What a list may be sorted by.
 SORTS = ("created", "id", "summary")
 #: The longest page.
@@ -166,8 +168,10 @@ def no_tables(store: str) -> StoreFailed:
     )
 
 
-def older_tables(store: str, version: int, expected: int) -> StoreFailed:
-    return StoreFailed(
-        f"store {store} has tables of version {version}, expected version {expected}: run "
-        "scenarioctl store migrate"
-    )
+def check_version(store: str, version: int) -> None:
+    """Refuse tables of another version."""
+    if version != SCHEMA_VERSION:
+        raise StoreFailed(
+            f"store {store} has tables of version {version}, and this scenarioctl uses version "
+            f"{SCHEMA_VERSION}: name another store, or create one with: scenarioctl store init"
+        )

@@ -1,64 +1,35 @@
-"""What an owner does with the database of a store: create its tables, migrate them, and look at how
-it is.
+"""What an owner does with the database of a store: create its tables, and look at how it is.
 
 An operator should know of the server: clocks, dead rows, runs that nobody runs; `/metrics` has
 figures.
-
-Daemons of older versions run on.  A migration that only adds is applied at once.  One that removes
-what an older version needs waits until the operator says that no daemon of that version runs any
-more, and so do those after it.
 """
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from scenarioctl.errors import InvalidRequest, StoreBusy, StoreFailed
+from scenarioctl.errors import InvalidRequest, StoreFailed
+from scenarioctl.files import read_text
 from scenarioctl.model.jobs import CLOCK_SKEW, JobState
-from scenarioctl.stores import Inspection, Migrated, jobs
+from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.figures import ServerConnections
 from scenarioctl.stores.operations import Asking
-from scenarioctl.stores.postgres import schema
 from scenarioctl.stores.postgres.connections import (
+    SCHEMA,
     Connection,
     ServerSettings,
-    check_search_path,
     connect,
     connection_info,
+    engine_migration,
 )
 from scenarioctl.stores.postgres.errors import Explainer
-from scenarioctl.stores.postgres.schema import (
-    MIGRATIONS,
-    SCHEMA,
-    VERSION,
-    engine_migrations,
-    installed_engine,
-    removes,
-)
-from scenarioctl.stores.validation import no_tables
+from scenarioctl.stores.validation import SCHEMA_VERSION, check_version
 
-#: Held while tables are created or changed, by one process at a time.
+#: Held while tables are created, by one process at a time.
 _LOCK = 7_305_803_041
-#: Seconds between two attempts to get it.
-_PAUSE = 0.1
-
-
-async def lock_tables(connection: Connection) -> None:
-    """Wait until no other process creates or changes tables, and keep others from it until the
-    transaction ends."""
-    while True:
-        # Building an index waits for all transactions that hold a snapshot.  The function that
-        # waits for the lock would hold one, and so does a statement with parameters, until the next
-        # one.
-        found = await connection.execute(f"SELECT pg_try_advisory_xact_lock({_LOCK})")
-        if await found.fetchone() == (True,):
-            return
-        await asyncio.sleep(_PAUSE)
 
 
 async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
@@ -72,15 +43,17 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
     try:
         explainer.check_server(connection)
         async with connection.transaction():
-            await lock_tables(connection)
             # Behind PgBouncer, the role may have no search path, and other clients' statements may
             # be prepared.
             connection.prepare_threshold = None
             await connection.execute(f"SET LOCAL search_path = {SCHEMA}")
             await connection.execute("SET LOCAL statement_timeout = 0")
+            await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
             created = not await _has_tables(connection)
             if created:
                 await _create(connection)
+            else:
+                check_version(explainer.name, await _one(connection, "SELECT version FROM meta"))
             if grant:
                 await _grant(connection, grant)
     except psycopg.errors.InsufficientPrivilege as error:
@@ -117,18 +90,14 @@ async def _create(connection: Connection) -> None:
 
     await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     await connection.execute(SchemaManager.get_schema())
-    for migration in MIGRATIONS:
-        for statement in migration.for_empty_tables:
-            await connection.execute(statement)
-    engine = installed_engine()
+    await connection.execute(read_text(Path(__file__).with_name("schema.sql")))
     await connection.execute(
-        "INSERT INTO meta (version, compatible, engine, engine_removed) VALUES (%s, %s, %s, %s)",
-        (VERSION, MIGRATIONS[-1].compatible, engine.newest, engine.removed),
+        "INSERT INTO meta (version, engine) VALUES (%s, %s)", (SCHEMA_VERSION, engine_migration())
     )
 
 
 async def _grant(connection: Connection, role: str) -> None:
-    """Let *role* read and write all tables, and those of later migrations, and create none."""
+    """Let *role* read and write all tables, and create none."""
     for statement in (
         "GRANT USAGE ON SCHEMA {schema} TO {role}",
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
@@ -145,190 +114,6 @@ async def _grant(connection: Connection, role: str) -> None:
                 schema=psycopg.sql.Identifier(SCHEMA), role=psycopg.sql.Identifier(role)
             )
         )
-
-
-#: How long a migration waits for transactions that use its table: others wait behind it meanwhile.
-_LOCK_TIMEOUT = "1s"
-#: How often it tries, and seconds between two attempts, in which the others go on.
-_ATTEMPTS = 20
-_RETRY_PAUSE = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class MigrationStep:
-    """A migration that the tables lack."""
-
-    name: str
-    #: Whether it removes what older daemons need.
-    contracts: bool
-    statements: tuple[str, ...]
-    #: The name of the index that the statements build outside a transaction; empty if they belong
-    #: into one.
-    index: str = ""
-    #: What `meta` says afterwards.
-    meta: dict[str, int | str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Meta:
-    """What the tables are, as their table `meta` says."""
-
-    version: int
-    compatible: int
-    engine: str
-
-
-async def migrate(settings: ServerSettings, *, contract: bool = False) -> Migrated:
-    """Apply the migrations that the tables lack, and return what was done.
-
-    Without *contract*, those that older daemons would notice wait, and those after them.  Each
-    migration is done as a whole or not at all, so what was applied stays if a later one fails.
-    """
-    explainer = Explainer(settings.url)
-    info = connection_info(settings, settings.url)
-    try:
-        async with _connected(info, explainer) as guard, _connected(info, explainer) as connection:
-            explainer.check_server(connection)
-            async with _alone(guard):
-                applied = []
-                while step := next(
-                    iter(_due(await read_meta(connection, explainer), contract=contract)), None
-                ):
-                    await _apply(connection, step, explainer)
-                    applied.append(step.name)
-                meta = await read_meta(connection, explainer)
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreFailed(
-            f"store {explainer.name} does not let this role change the tables: use the "
-            "role that owns them"
-        ) from error
-    except psycopg.Error as error:
-        raise explainer.explain(error) from error
-    waiting = lacking(meta)
-    return Migrated(
-        version=meta.version,
-        newest=len(schema.MIGRATIONS),
-        applied=tuple(applied),
-        waiting=tuple(step.name for step in waiting),
-        is_usable=all(step.contracts for step in waiting),
-    )
-
-
-def lacking(meta: Meta) -> list[MigrationStep]:
-    """Return the migrations that tables with *meta* lack, in the order in which they are
-    applied."""
-    return [*_of_engine(meta.engine), *_of_ours(meta)]
-
-
-async def read_meta(connection: Connection, explainer: Explainer) -> Meta:
-    """Read what the tables are; StoreFailed if there are none, or if they are too new for this
-    program."""
-    found = await connection.execute("SELECT version, compatible, engine FROM meta")
-    row = await found.fetchone()
-    if row is None:
-        raise no_tables(explainer.name)
-    version, compatible, engine = row
-    if compatible > len(schema.MIGRATIONS):
-        raise explainer.newer_tables(version, len(schema.MIGRATIONS))
-    return Meta(version=version, compatible=compatible, engine=engine)
-
-
-@asynccontextmanager
-async def _connected(info: str, explainer: Explainer) -> AsyncIterator[Connection]:
-    connection = await connect(info, explainer)
-    try:
-        await check_search_path(connection, explainer)
-        # Behind PgBouncer, which may hand each of them to another process of the server.
-        connection.prepare_threshold = None
-        yield connection
-    finally:
-        await connection.close()
-
-
-@asynccontextmanager
-async def _alone(guard: Connection) -> AsyncIterator[None]:
-    """Keep other processes from changing the tables meanwhile.
-
-    The lock belongs to a transaction of a connection of its own, since some migrations are done
-    outside a transaction.  A lock of a session would stay behind in PgBouncer.
-    """
-    async with guard.transaction():
-        await guard.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-        await lock_tables(guard)
-        yield
-
-
-def _due(meta: Meta, *, contract: bool) -> Iterator[MigrationStep]:
-    """Yield the next migration of the engine and of ours, if they may be applied."""
-    for steps in (_of_engine(meta.engine), _of_ours(meta)):
-        first = next(steps, None)
-        if first is not None and (contract or not first.contracts):
-            yield first
-
-
-async def _apply(connection: Connection, step: MigrationStep, explainer: Explainer) -> None:
-    if step.index:
-        # It waits for older transactions, and nobody waits for it.
-        for statement in step.statements:
-            await connection.execute(statement)
-        await _note(connection, step)
-        return
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            async with connection.transaction():
-                await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
-                for statement in step.statements:
-                    await connection.execute(statement)
-                await _note(connection, step)
-            return
-        except psycopg.errors.LockNotAvailable as error:
-            if attempt == _ATTEMPTS:
-                raise StoreBusy(
-                    f"store {explainer.name} cannot apply {step.name}, since another "
-                    "transaction still uses its tables: end"
-                    " it (pg_stat_activity shows it), and run scenarioctl store migrate again"
-                ) from error
-        await asyncio.sleep(_RETRY_PAUSE)
-
-
-async def _note(connection: Connection, step: MigrationStep) -> None:
-    for column, value in step.meta.items():
-        await connection.execute(f"UPDATE meta SET {column} = %s", (value,))  # noqa: S608 - of ours
-
-
-def _of_engine(newest: str) -> Iterator[MigrationStep]:
-    """Yield the engine's migrations after *newest*; it says itself which are for after the upgrade
-    of all workers."""
-    for path in engine_migrations():
-        if path.stem > newest:
-            contracts = removes(path.stem)
-            yield MigrationStep(
-                name=f"procrastinate {path.stem}",
-                contracts=contracts,
-                statements=(path.read_text("utf-8"),),
-                meta={"engine": path.stem, **({"engine_removed": path.stem} if contracts else {})},
-            )
-
-
-def _of_ours(meta: Meta) -> Iterator[MigrationStep]:
-    compatible = meta.compatible
-    for number, migration in enumerate(schema.MIGRATIONS[meta.version :], meta.version + 1):
-        index, statements = "", migration.statements
-        if migration.index is not None:
-            index, definition = migration.index
-            # An attempt that failed leaves an index that is not valid.
-            statements = (
-                f"DROP INDEX CONCURRENTLY IF EXISTS {index}",
-                f"{migration.creates} CONCURRENTLY {index} {definition}",
-            )
-        yield MigrationStep(
-            name=f"version {number}",
-            contracts=migration.compatible > compatible,
-            statements=statements,
-            index=index,
-            meta={"version": number, "compatible": migration.compatible},
-        )
-        compatible = migration.compatible
 
 
 #: Dead rows that are no trouble, and their share of the rows that is.
@@ -351,12 +136,9 @@ async def inspect(
         ),
         SCHEMA,
     )
-    ((version, compatible, engine, removed),) = await _all(
-        connection, "SELECT version, compatible, engine, engine_removed FROM meta"
-    )
+    ((version, engine),) = await _all(connection, "SELECT version, engine FROM meta")
     findings = [
-        *_of_migrations(Meta(version=version, compatible=compatible, engine=engine)),
-        *_engine_inspected(removed),
+        *_of_engine(engine),
         *_of_clocks(skew),
         *_of_dead_rows(dead),
         *_of_stalled(stalled),
@@ -370,7 +152,6 @@ async def inspect(
             f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}"
         ),
         version=version,
-        newest=VERSION,
         clock_skew=skew,
         dead_rows=sum(count for _, count, _ in dead),
         stalled_runs=stalled,
@@ -387,33 +168,13 @@ async def _clock_skew(connection: Connection, clock: Callable[[], int]) -> float
     return round(float(server) - (before + after) / 2e9, 3)
 
 
-def _of_migrations(meta: Meta) -> list[str]:
-    waiting = lacking(meta)
-    due = [step.name for step in waiting if not step.contracts]
-    if due:
-        return [
-            f"The tables lack what this program adds to them ({', '.join(due)}). Run "
-            "scenarioctl store migrate with the owner's"
-            " role"
-        ]
-    if waiting:
-        names = ", ".join(step.name for step in waiting)
-        return [
-            f"The tables still have what only older daemons need ({names}). When none of "
-            "them runs any more, run scenarioctl"
-            " store migrate --contract with the owner's role"
-        ]
-    return []
-
-
-def _engine_inspected(removed: str) -> list[str]:
-    newest = installed_engine().newest
-    if removed <= newest:
+def _of_engine(made: str) -> list[str]:
+    installed = engine_migration()
+    if made == installed:
         return []
     return [
-        f"The tables of procrastinate have the migration {removed}, and the installed "
-        f"version knows only {newest}. Run"
-        " pip install --upgrade procrastinate"
+        f"The tables of procrastinate have the migration {made}, and the installed version has "
+        f"{installed}. Install the version that made them, or copy the store into a new one"
     ]
 
 

@@ -14,7 +14,8 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -24,8 +25,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable
 from scenarioctl.stores.figures import SECONDS, Histogram, PoolUsage
 from scenarioctl.stores.postgres.errors import Explainer
-from scenarioctl.stores.postgres.schema import NEEDED, SCHEMA, VERSION
-from scenarioctl.stores.validation import no_tables, older_tables
+from scenarioctl.stores.validation import check_version, no_tables
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("scenarioctl.store")
 
+#: Holds our tables and those of the engine; every connection has it as its search path.
+SCHEMA = "scenarioctl"
 #: Seconds after which lost connections are an outage, if none has failed to open.
 _PATIENCE = 1.0
 #: Seconds after the return for which connections of before are found lost, one after the other.
@@ -393,26 +395,19 @@ class Connections:
     async def _check_tables(self, connection: Connection) -> None:
         self.explainer.check_server(connection)
         try:
-            asked = await connection.execute(
-                "SELECT version, compatible, engine, engine_removed, pg_backend_pid() FROM meta"
-            )
+            asked = await connection.execute("SELECT version, engine, pg_backend_pid() FROM meta")
         except psycopg.errors.UndefinedTable:
             await check_search_path(connection, self.explainer)
             raise
         found = await asked.fetchone()
         if found is None:
             raise no_tables(self.explainer.name)
-        version, compatible, engine, removed, process = found
+        version, engine, process = found
         adapt_to_pooler(connection, process)
-        if compatible > VERSION:
-            raise self.explainer.newer_tables(version, VERSION)
-        if version < NEEDED:
-            raise older_tables(self.explainer.name, version, NEEDED)
-        if self.settings.pool:
-            # A daemon. Most commands don't need the engine, whose import takes longer than they do.
-            from scenarioctl.stores.postgres.schema import check_engine
-
-            check_engine(engine, removed, self.explainer)
+        check_version(self.explainer.name, version)
+        # A daemon. Most commands don't need the engine, whose import takes longer than they do.
+        if self.settings.pool and engine != (installed := engine_migration()):
+            raise self.explainer.other_engine(engine, installed)
 
     async def close(self) -> None:
         self._closed = True
@@ -422,6 +417,14 @@ class Connections:
             await self._one.close()
         if self._pool is not None:
             await self._pool.close()
+
+
+@cache
+def engine_migration() -> str:
+    """Return the newest migration of the installed engine, which its tables have to have."""
+    from procrastinate.schema import SchemaManager
+
+    return max(path.stem for path in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
 
 
 async def connect(info: str, explainer: Explainer) -> Connection:

@@ -74,8 +74,7 @@ class Explainer:
         ):
             return StoreFailed(
                 f"store {self.name} has tables that the installed version of procrastinate "
-                "does not work with: run"
-                " scenarioctl store check"
+                "does not work with: run scenarioctl store check"
             )
         if isinstance(error, _NO_TABLES):
             return no_tables(self.name)
@@ -107,25 +106,11 @@ class Explainer:
             " search_path = scenarioctl"
         )
 
-    def newer_tables(self, version: int, ours: int) -> StoreFailed:
+    def other_engine(self, made: str, installed: str) -> StoreFailed:
         return StoreFailed(
-            f"store {self.name} has tables of version {version}, made by a newer "
-            "scenarioctl; this one knows version"
-            f" {ours}: upgrade it"
-        )
-
-    def older_engine(self, engine: str, needed: str) -> StoreFailed:
-        return StoreFailed(
-            f"store {self.name} has tables of procrastinate with the migration {engine}, "
-            "and the installed version needs"
-            f" {needed}: run scenarioctl store migrate"
-        )
-
-    def newer_engine(self, removed: str, newest: str) -> StoreFailed:
-        return StoreFailed(
-            f"store {self.name} has tables of procrastinate with the migration {removed}, "
-            "and the installed version knows"
-            f" only {newest}: upgrade it with pip install --upgrade procrastinate"
+            f"store {self.name} has tables of procrastinate with the migration {made}, and the "
+            f"installed version has {installed}: install the version that made them, or copy the "
+            "store into a new one"
         )
 
     def explain_connecting(self, error: psycopg.Error | OSError | TimeoutError) -> ScenarioctlError:

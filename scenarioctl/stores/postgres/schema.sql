@@ -1,22 +1,13 @@
--- The tables of the PostgreSQL store, all in one schema with those of the dispatch engine, which come before the first section.
---
--- Each section takes the tables from the version of its position to the next.  To change what is kept, append one; never edit a
--- section that has been released.  Older daemons run on while a migration is applied: a section only adds, in a way that the
--- version before it doesn't notice.  What a version no longer needs is removed by a later section, which raises `compatible`, the
--- oldest version that still works with the tables as they are then, and waits for `store migrate --contract`.  An index of a large
--- table is a section of its own, built while others write.
+-- The tables of the PostgreSQL store, all in one schema with those of the dispatch engine, which are created before them.
 --
 -- Text sorts by code points (COLLATE "C"), as it does in the embedded store.
 
--- scenarios and jobs, compatible 1 --
--- What the tables are: the version, the oldest version that may use them, the engine's newest migration, and its newest one
--- that removed what older versions of the engine needed.
+-- What the tables are: their version, the newest migration of the engine, and the timeline of the server that gives out numbers.
 CREATE TABLE meta (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     version integer NOT NULL,
-    compatible integer NOT NULL,
     engine text NOT NULL,
-    engine_removed text NOT NULL
+    timeline bigint NOT NULL DEFAULT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint
 );
 
 -- seq is the order of creation, where two were created at the same moment.
@@ -30,6 +21,7 @@ CREATE TABLE scenarios (
     name text COLLATE "C" NOT NULL,
     chains text[] COLLATE "C" NOT NULL,
     webhooks text[] COLLATE "C" NOT NULL,
+    tags text[] COLLATE "C" NOT NULL,
     digest bytea,
     blob bytea NOT NULL
 );
@@ -39,9 +31,13 @@ CREATE INDEX scenarios_by_created ON scenarios (created, seq);
 -- An entry of an index has at most 2700 bytes, and a character up to four.
 CREATE INDEX scenarios_by_summary ON scenarios (left(summary, 600), seq);
 
+CREATE INDEX scenarios_by_name ON scenarios (left(name, 600)) WHERE name <> '';
+
 CREATE INDEX scenarios_by_digest ON scenarios (digest) WHERE digest IS NOT NULL;
 
 CREATE INDEX scenarios_by_webhook ON scenarios USING gin (webhooks) WHERE webhooks <> '{}';
+
+CREATE INDEX scenarios_by_tag ON scenarios USING gin (tags) WHERE tags <> '{}';
 
 -- The scenarios of a chain in the order of creation.
 CREATE TABLE scenario_chains (
@@ -112,43 +108,75 @@ CREATE TABLE jobs (
     state text NOT NULL,
     due bigint,
     planned bigint,
-    -- The number of the engine's job that runs it next, or runs it now.
-    dispatch bigint,
     owner text NOT NULL,
     epoch bigint NOT NULL,
     -- 1 once it was begun for this due time, 2 once lines of such a run are in the log.
     begun smallint NOT NULL,
+    -- Counts what is planned, so that a leg is begun by its number.
+    leg bigint NOT NULL,
+    -- When a bell was rung for it.
+    rung bigint NOT NULL,
+    attempts bigint NOT NULL,
+    -- How many lines of its leg the log of a job has.
+    noted bigint NOT NULL DEFAULT 0,
     changed bigint NOT NULL,
     runs bigint NOT NULL,
     failures bigint NOT NULL,
     last_started bigint,
     last_finished bigint,
+    -- What a run waits for between two legs, and what the next one goes on with.
+    waiting bigint NOT NULL,
+    webhook text COLLATE "C" NOT NULL,
     step text NOT NULL,
     reason text NOT NULL,
-    schedule jsonb NOT NULL
+    schedule jsonb NOT NULL,
+    notify text NOT NULL,
+    saved text NOT NULL
 ) WITH (fillfactor = 70);
 
 CREATE INDEX jobs_by_due ON jobs (due) WHERE state = 'running' AND owner = '';
 
-CREATE INDEX jobs_to_defer ON jobs (due) WHERE state = 'running' AND dispatch IS NULL;
+CREATE INDEX jobs_to_ring ON jobs (due) WHERE state = 'running' AND owner = '' AND rung = 0;
 
 CREATE INDEX jobs_by_owner ON jobs (owner) WHERE owner <> '';
 
-CREATE INDEX jobs_by_state ON jobs (state, id);
+CREATE INDEX jobs_by_changed ON jobs (changed, id);
+
+CREATE INDEX jobs_by_state ON jobs (state, changed, id);
+
+CREATE INDEX jobs_failing ON jobs (changed, id) WHERE state = 'running' AND failures > 0;
+
+CREATE INDEX jobs_by_webhook ON jobs (webhook) WHERE webhook <> '';
+
+CREATE INDEX jobs_that_wait ON jobs (id) WHERE waiting > 0;
+
+CREATE TABLE leases (
+    granted bigint NOT NULL,
+    deadline bigint NOT NULL,
+    -- By how many nanoseconds its clock is ahead of the server's.
+    clock_offset bigint,
+    owner text COLLATE "C" PRIMARY KEY,
+    version text NOT NULL
+) WITH (fillfactor = 50);
 
 CREATE TABLE runs (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     job text COLLATE "C" NOT NULL,
     epoch bigint,
+    occurrence bigint,
     planned bigint NOT NULL,
     started bigint NOT NULL,
     finished bigint NOT NULL,
     lines integer NOT NULL,
     drafts integer NOT NULL,
-    failure text NOT NULL
+    failure text NOT NULL,
+    steps text NOT NULL
 );
 
 CREATE INDEX runs_by_job ON runs (job, seq);
+
+-- One run for each planned time of a job.
+CREATE UNIQUE INDEX runs_by_occurrence ON runs (job, occurrence) WHERE occurrence IS NOT NULL;
 
 -- seq is a cursor: it is given out under a lock that is held until the commit.
 CREATE TABLE log_lines (
@@ -167,9 +195,15 @@ CREATE TABLE mempool (
     date bigint NOT NULL,
     spec_version bigint,
     expires bigint,
+    occurrence bigint,
+    uuid text NOT NULL,
     job text COLLATE "C" NOT NULL,
     chain text COLLATE "C" NOT NULL,
     amount text NOT NULL,
+    -- The same in whole tokens, which only the run knows that drafted it.
+    human text NOT NULL,
+    -- What it sends beside the amount.
+    beside text NOT NULL,
     tx_type text NOT NULL,
     node text NOT NULL,
     flag text NOT NULL,
@@ -181,6 +215,9 @@ CREATE INDEX mempool_by_job ON mempool (job, seq);
 CREATE INDEX mempool_by_age ON mempool (date);
 
 CREATE INDEX mempool_by_runtime ON mempool (chain, spec_version, seq) WHERE flag = '' AND spec_version IS NOT NULL;
+
+-- The drafts of a job that could be signed are counted without reading their transactions.
+CREATE INDEX mempool_signable ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL;
 
 -- The number of rows of each job, so that a limit needs no counting.
 CREATE TABLE tallies (
@@ -210,15 +247,6 @@ CREATE TABLE webhook_marks (
     PRIMARY KEY (job, uuid)
 );
 
--- tags, compatible 1 --
-ALTER TABLE scenarios ADD COLUMN tags text[] COLLATE "C" NOT NULL DEFAULT '{}';
-
--- index scenarios_by_tag, compatible 1 --
-CREATE INDEX scenarios_by_tag ON scenarios USING gin (tags) WHERE tags <> '{}';
-
--- notifications, compatible 1 --
-ALTER TABLE jobs ADD COLUMN notify text NOT NULL DEFAULT '';
-
 -- What is not delivered yet.
 CREATE TABLE notifications (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -233,6 +261,8 @@ CREATE TABLE notifications (
     -- A JSON list of numbers.
     drafts text NOT NULL,
     reason text NOT NULL,
+    -- The operation that it is of, which then belongs to no job.
+    operation text NOT NULL,
     error text NOT NULL
 );
 
@@ -240,24 +270,6 @@ CREATE INDEX notifications_by_due ON notifications (due);
 
 CREATE INDEX notifications_by_job ON notifications (job);
 
--- index jobs_by_changed, compatible 1 --
-CREATE INDEX jobs_by_changed ON jobs (changed, id);
-
--- index jobs_by_state_and_change, compatible 1 --
-CREATE INDEX jobs_by_state_and_change ON jobs (state, changed, id);
-
--- index mempool_signable, compatible 1 --
--- The drafts of a job that could be signed are counted without reading their transactions.
-CREATE INDEX mempool_signable ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL;
-
--- index jobs_failing, compatible 1 --
-CREATE INDEX jobs_failing ON jobs (changed, id) WHERE state = 'running' AND failures > 0;
-
--- amounts of drafts, compatible 1 --
--- An amount in whole tokens, which only the run knows that drafted it.
-ALTER TABLE mempool ADD COLUMN human text NOT NULL DEFAULT '';
-
--- sent transactions, compatible 1 --
 -- What becomes of a transaction outlives the job that drafted it.
 CREATE TABLE sent_transactions (
     sent bigint NOT NULL,
@@ -272,9 +284,16 @@ CREATE TABLE sent_transactions (
     hash text COLLATE "C" NOT NULL,
     signer text NOT NULL,
     job text COLLATE "C" NOT NULL,
+    scenario text COLLATE "C" NOT NULL,
+    node text NOT NULL,
     state text NOT NULL,
     block text NOT NULL,
     effects text NOT NULL,
+    says text NOT NULL,
+    name text NOT NULL,
+    -- What a search finds, and the `revision` that it is of.
+    words text NOT NULL DEFAULT '',
+    worded bigint NOT NULL DEFAULT -1,
     PRIMARY KEY (chain, hash)
 );
 
@@ -282,78 +301,70 @@ CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash);
 
 CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL;
 
--- steps of runs, compatible 1 --
-ALTER TABLE runs ADD COLUMN steps text NOT NULL DEFAULT '';
-
--- sent of scenarios, compatible 1 --
-ALTER TABLE sent_transactions ADD COLUMN scenario text COLLATE "C" NOT NULL DEFAULT '', ADD COLUMN node text NOT NULL DEFAULT '';
-
--- A job has the id of its scenario; which step it drafted isn't known any more if the draft is gone.
-UPDATE sent_transactions AS sent SET scenario = job, node = coalesce(
-    (SELECT node FROM mempool WHERE mempool.seq = sent.draft AND mempool.job = sent.job), ''
-) WHERE job <> '';
-
--- index sent_by_scenario, compatible 1 --
 CREATE INDEX sent_by_scenario ON sent_transactions (scenario, node) WHERE scenario <> '';
 
--- legs, compatible 1 --
-ALTER TABLE jobs
-    -- Counts what is planned, so that a leg is begun by its number.
-    ADD COLUMN leg bigint NOT NULL DEFAULT 0,
-    -- When a bell was rung for it.
-    ADD COLUMN rung bigint NOT NULL DEFAULT 0,
-    ADD COLUMN attempts bigint NOT NULL DEFAULT 0,
-    -- What a run waits for between two legs, and what the next one goes on with.
-    ADD COLUMN waiting bigint NOT NULL DEFAULT 0,
-    ADD COLUMN webhook text COLLATE "C" NOT NULL DEFAULT '',
-    ADD COLUMN saved text NOT NULL DEFAULT '';
+CREATE INDEX sent_without_words ON sent_transactions (sent) WHERE worded <> revision;
 
--- A run that is in progress says that it was interrupted, if another worker goes on with it.
-UPDATE jobs SET attempts = 1 WHERE begun > 0;
+-- Accounts with names, in 0x hex and as they were given; `layers` tells who acts for one.
+CREATE TABLE addresses (
+    created bigint NOT NULL,
+    watched bigint NOT NULL,
+    name text COLLATE "C" PRIMARY KEY,
+    account text COLLATE "C" NOT NULL UNIQUE,
+    address text NOT NULL,
+    layers text NOT NULL
+);
 
-CREATE TABLE leases (
-    granted bigint NOT NULL,
-    deadline bigint NOT NULL,
-    owner text COLLATE "C" PRIMARY KEY
-) WITH (fillfactor = 50);
+-- What was last read of a multisig on a chain: `block` is the block's number, `operations` those that wait for an account of one's own.
+CREATE TABLE multisig_readings (
+    block bigint NOT NULL,
+    read bigint NOT NULL,
+    account text COLLATE "C" NOT NULL,
+    chain text COLLATE "C" NOT NULL,
+    operations text NOT NULL,
+    PRIMARY KEY (account, chain)
+);
 
--- One run for each planned time of a job.
-ALTER TABLE runs ADD COLUMN occurrence bigint;
+-- What drafts of jobs with a bound per day move: whole tokens, of the run and the node that drafts.
+CREATE TABLE spending (
+    job text NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
+    run text NOT NULL,
+    node text NOT NULL,
+    asset text NOT NULL,
+    moment bigint NOT NULL,
+    amount text NOT NULL,
+    PRIMARY KEY (job, run, node, asset)
+);
 
--- index jobs_by_webhook, compatible 1 --
-CREATE INDEX jobs_by_webhook ON jobs (webhook) WHERE webhook <> '';
+-- What a search finds, of the scenario as it was at `updated`; NULL until that is told.
+CREATE TABLE scenario_words (
+    scenario bigint PRIMARY KEY,
+    updated bigint NOT NULL,
+    words text
+);
 
--- index jobs_that_wait, compatible 1 --
-CREATE INDEX jobs_that_wait ON jobs (id) WHERE waiting > 0;
+CREATE INDEX scenarios_without_words ON scenario_words (scenario) WHERE words IS NULL;
 
--- index jobs_to_ring, compatible 1 --
-CREATE INDEX jobs_to_ring ON jobs (due) WHERE state = 'running' AND owner = '' AND rung = 0;
+CREATE FUNCTION forget_words() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        DELETE FROM scenario_words USING removed WHERE scenario = removed.seq;
+    ELSE
+        INSERT INTO scenario_words (scenario, updated) SELECT seq, updated FROM added
+            ON CONFLICT (scenario) DO UPDATE SET updated = excluded.updated, words = NULL;
+    END IF;
+    RETURN NULL;
+END
+$$;
 
--- index runs_by_occurrence, compatible 1 --
-CREATE UNIQUE INDEX runs_by_occurrence ON runs (job, occurrence) WHERE occurrence IS NOT NULL;
+CREATE TRIGGER words_missing AFTER INSERT ON scenarios REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
 
--- listed workers, compatible 1 --
--- What operators see of workers; the clock's offset from the server's in nanoseconds.  And how many lines of its leg the log
--- of a job has.
-ALTER TABLE leases ADD COLUMN version text NOT NULL DEFAULT '', ADD COLUMN clock_offset bigint;
+CREATE TRIGGER words_removed AFTER DELETE ON scenarios REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
 
-ALTER TABLE jobs ADD COLUMN noted bigint NOT NULL DEFAULT 0;
+CREATE TRIGGER words_outdated AFTER UPDATE ON scenarios REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
 
--- drafts by name, compatible 1 --
--- Drafts of older daemons get a UUID too; those that are there, while others write.
-ALTER TABLE mempool ADD COLUMN uuid text NOT NULL DEFAULT '', ADD COLUMN occurrence bigint;
-
-ALTER TABLE mempool ALTER COLUMN uuid SET DEFAULT gen_random_uuid()::text;
-
--- names of older drafts, compatible 1 --
-UPDATE mempool SET uuid = gen_random_uuid()::text WHERE uuid = '';
-
--- forks, compatible 1 --
 -- A promoted standby and a restored server may lack rows whose numbers clients know.  They begin a timeline of the WAL, and
--- with it numbers above all that the former ones gave out.
-ALTER TABLE meta ADD COLUMN timeline bigint NOT NULL DEFAULT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint;
-
--- Numbers between `last` and `first` are of rows that are lost.
+-- with it numbers above all that the former ones gave out.  Numbers between `last` and `first` are of rows that are lost.
 CREATE TABLE forks (
     first bigint NOT NULL,
     last bigint NOT NULL,
@@ -422,93 +433,3 @@ CREATE TRIGGER mempool_numbered BEFORE INSERT ON mempool FOR EACH STATEMENT EXEC
 CREATE TRIGGER webhook_events_numbered BEFORE INSERT ON webhook_events FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
 
 CREATE TRIGGER notifications_numbered BEFORE INSERT ON notifications FOR EACH STATEMENT EXECUTE FUNCTION check_timeline();
-
--- index scenarios_by_name, compatible 1 --
-CREATE INDEX scenarios_by_name ON scenarios (left(name, 600)) WHERE name <> '';
-
--- told of sent, compatible 1 --
-ALTER TABLE sent_transactions ADD COLUMN says text NOT NULL DEFAULT '', ADD COLUMN name text NOT NULL DEFAULT '';
-
--- addresses, compatible 1 --
--- Accounts with names, in 0x hex and as they were given.
-CREATE TABLE addresses (
-    created bigint NOT NULL,
-    watched bigint NOT NULL,
-    name text COLLATE "C" PRIMARY KEY,
-    account text COLLATE "C" NOT NULL UNIQUE,
-    address text NOT NULL
-);
-
--- who acts for an address, compatible 1 --
-ALTER TABLE addresses ADD COLUMN layers text NOT NULL DEFAULT '';
-
--- words of scenarios, compatible 1 --
--- What a search finds, of the scenario as it was at `updated`; NULL until that is told.
-CREATE TABLE scenario_words (
-    scenario bigint PRIMARY KEY,
-    updated bigint NOT NULL,
-    words text
-);
-
--- It only made searches of older daemons faster.
-DROP INDEX IF EXISTS scenarios_by_text;
-
-CREATE FUNCTION forget_words() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        DELETE FROM scenario_words USING removed WHERE scenario = removed.seq;
-    ELSE
-        INSERT INTO scenario_words (scenario, updated) SELECT seq, updated FROM added
-            ON CONFLICT (scenario) DO UPDATE SET updated = excluded.updated, words = NULL;
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE TRIGGER words_missing AFTER INSERT ON scenarios REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
-
-CREATE TRIGGER words_removed AFTER DELETE ON scenarios REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
-
-CREATE TRIGGER words_outdated AFTER UPDATE ON scenarios REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
-
--- older scenarios without words, compatible 1 --
-INSERT INTO scenario_words (scenario, updated) SELECT seq, updated FROM scenarios ON CONFLICT DO NOTHING;
-
--- index scenarios_without_words, compatible 1 --
-CREATE INDEX scenarios_without_words ON scenario_words (scenario) WHERE words IS NULL;
-
--- words of sent, compatible 1 --
--- The same of transactions, and the `revision` that it is of.
-ALTER TABLE sent_transactions ADD COLUMN words text NOT NULL DEFAULT '', ADD COLUMN worded bigint NOT NULL DEFAULT -1;
-
--- index sent_without_words, compatible 1 --
-CREATE INDEX sent_without_words ON sent_transactions (sent) WHERE worded <> revision;
-
--- readings of multisigs, compatible 1 --
--- What was last read of a multisig on a chain: `block` is the block's number, `operations` those that wait for an account of one's own.
-CREATE TABLE multisig_readings (
-    block bigint NOT NULL,
-    read bigint NOT NULL,
-    account text COLLATE "C" NOT NULL,
-    chain text COLLATE "C" NOT NULL,
-    operations text NOT NULL,
-    PRIMARY KEY (account, chain)
-);
-
--- The operation that a notification is of, which then belongs to no job.
-ALTER TABLE notifications ADD COLUMN operation text NOT NULL DEFAULT '';
-
--- bounds of jobs, compatible 1 --
--- What drafts of jobs with a bound per day move: whole tokens, of the run and the node that drafts.
-CREATE TABLE spending (
-    job text NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
-    run text NOT NULL,
-    node text NOT NULL,
-    asset text NOT NULL,
-    moment bigint NOT NULL,
-    amount text NOT NULL,
-    PRIMARY KEY (job, run, node, asset)
-);
-
--- what drafts send beside, compatible 1 --
-ALTER TABLE mempool ADD COLUMN beside text NOT NULL DEFAULT '';

@@ -51,7 +51,6 @@ from scenarioctl.stores.postgres.connections import (
     connection_info,
     find_pooler,
 )
-from scenarioctl.stores.postgres.schema import VERSION
 from scenarioctl.stores.store import Store
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ class ChangeListener:
 
 #: The engine's name of what takes a leg; its arguments are `job` and `leg`.
 TASK = "take_leg"
-#: The engine's queue of all legs.  Workers of versions that knew no legs have another one.
+#: The engine's queue of all legs.
 QUEUE = "scenarioctl-legs"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -505,11 +504,6 @@ class PostgresStore(Store):
         return await self._read(self._find_place)
 
     async def _find_place(self, connection: Connection) -> Row:
-        explainer = self.connections.explainer
-        meta = await (await connection.execute("SELECT version FROM meta")).fetchone()
-        if meta is not None and meta[0] > VERSION:
-            # It may have columns that would be lost.
-            raise explainer.newer_tables(meta[0], VERSION)
         # A server restored from another one's backup has its identifier, but was started at another
         # moment.
         found = await connection.execute(

@@ -2,68 +2,21 @@
 what its errors mean to a user."""
 
 import fcntl
-import json
 import os
-import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from sqlite3 import Connection
-from typing import Any
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreFailed, shorten
-from scenarioctl.stores import Migrated
-from scenarioctl.stores.statements import read_sections, split_statements
-from scenarioctl.stores.validation import no_tables
+from scenarioctl.files import read_text
+from scenarioctl.stores.validation import SCHEMA_VERSION, check_version
 
 #: Marks the file as ours: "Scen".
 APPLICATION_ID = 0x5363656E
-
-#: The most JSON that a stored diagram unpacks to.
-_DIAGRAM_BYTES = 16 * 1024 * 1024
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def _index_webhooks(database: Connection) -> None:
-    """Note the webhooks of scenarios stored before version 2, in case no worker has run since."""
-    rows = database.execute(
-        "SELECT s.id, s.blob FROM scenarios_unindexed u JOIN scenarios s ON s.id = u.id"
-    ).fetchall()
-    database.executemany(
-        "INSERT INTO scenario_webhooks (uuid, scenario) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        [(uuid, id) for id, blob in rows for uuid in _webhooks_in(blob)],
-    )
-
-
-def _webhooks_in(blob: Any) -> set[str]:
-    """Return the UUIDs of the webhook steps in a stored diagram; none if it can't be read."""
-    import lz4.frame
-
-    try:
-        text = lz4.frame.LZ4FrameDecompressor().decompress(blob, max_length=_DIAGRAM_BYTES)
-        nodes = [node for node in json.loads(text)["nodes"] if node.get("type") == "webhook"]
-        uuids = {str((node.get("formData") or {}).get("uuid")).lower() for node in nodes}
-    except (RuntimeError, EOFError, ValueError, TypeError, KeyError, AttributeError):
-        # A damaged scenario has no webhooks, and must not prevent opening the store.
-        return set()
-    return {uuid for uuid in uuids if _UUID.fullmatch(uuid)}
-
-
-#: What a section needs beside its statements, before them.
-_BEFORE: dict[str, tuple[Callable[[Connection], None], ...]] = {
-    "leases of this boot": (_index_webhooks,)
-}
-#: Each entry takes the file from the version of its position to the next; all that are missing run
-#: in one transaction.
-MIGRATIONS: tuple[tuple[str | Callable[[Connection], None], ...], ...] = tuple(
-    (*_BEFORE.get(title, ()), *split_statements(text))
-    for title, text in read_sections(Path(__file__).with_name("schema.sql")).items()
-)
-
 
 #: Seconds to wait for a process that is just ending.
 _PATIENCE = 1.0
@@ -124,8 +77,6 @@ BUSY_SECONDS = 10.0
 LOG_BYTES = 16 * 1024 * 1024
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-#: Errors of a table that has changed since the store was opened.
-_OTHER_TABLES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
 
 
 @dataclass(frozen=True)
@@ -135,8 +86,7 @@ class DatabaseFile:
     path: Path
 
     def open(self) -> sqlite3.Connection:
-        """Return a connection to the file, created and migrated if need be; threads may share it,
-        one at a time."""
+        """Return a connection to the file, created if need be, for one thread at a time."""
         with self.reporting():
             self._create()
             # `all_or_nothing` and `one_moment` begin and end the transactions.
@@ -229,22 +179,7 @@ class DatabaseFile:
             return InvalidRequest(
                 f"store {self.name} cannot hold a value that large, expected less than 1 GB"
             )
-        if code in _OTHER_TABLES and self._is_newer():
-            return StoreFailed(
-                f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, "
-                "and restart it"
-            )
         raise error
-
-    def migrate(self) -> Migrated:
-        """Migrate the file, as opening it does, and return what was done."""
-        version = self.find_version()
-        if version is None:
-            raise no_tables(self.name)
-        self.open().close()
-        newest = len(MIGRATIONS)
-        applied = tuple(f"version {number}" for number in range(version + 1, newest + 1))
-        return Migrated(version=newest, newest=newest, applied=applied)
 
     def find_version(self) -> int | None:
         """Return the version of the file's tables, and change nothing; None if it has none, or if
@@ -257,32 +192,9 @@ class DatabaseFile:
         ):
             return self._version(database) or None
 
-    def check_version(self, database: sqlite3.Connection) -> None:
-        """Raise FilesChanged if the tables are not those any more that this program opened."""
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version > len(MIGRATIONS):
-            raise FilesChanged(
-                f"store {self.name} was migrated by a newer scenarioctl: upgrade this one, "
-                "and restart it"
-            )
-        if version < len(MIGRATIONS):
-            raise FilesChanged(
-                f"store {self.name} has tables of version {version}, and had version "
-                f"{len(MIGRATIONS)}: restore it from a backup"
-            )
-
     @property
     def name(self) -> str:
         return shorten(str(self.path), limit=200)
-
-    def _is_newer(self) -> bool:
-        """Return whether a newer program has migrated the file."""
-        try:
-            with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database:
-                (version,) = database.execute("PRAGMA user_version").fetchone()
-        except sqlite3.Error:
-            return False
-        return int(version) > len(MIGRATIONS)
 
     def _create(self) -> None:
         """Create the file before SQLite does: only its owner may read it, and the files that SQLite
@@ -307,45 +219,23 @@ class DatabaseFile:
         database.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
         database.execute(f"PRAGMA wal_autocheckpoint = {LOG_BYTES // 4096}")
         _use_wal(database)
-        if version != len(MIGRATIONS):
-            self._migrate(database)
+        if not version:
+            self._create_tables(database)
         database.execute("PRAGMA foreign_keys = ON")
 
-    def _migrate(self, database: sqlite3.Connection) -> None:
-        # Otherwise dropping a table that is replaced deletes the rows that refer to it.
-        database.execute("PRAGMA foreign_keys = OFF")
+    def _create_tables(self, database: sqlite3.Connection) -> None:
         with all_or_nothing(database):
             # Another process may have been first.
-            version = self._version(database)
-            for steps in MIGRATIONS[version:]:
-                for step in steps:
-                    self._apply(step, database, version)
+            if self._version(database):
+                return
+            for statement in read_text(Path(__file__).with_name("schema.sql")).split(";\n\n"):
+                database.execute(statement)
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-    def _apply(
-        self,
-        step: str | Callable[[sqlite3.Connection], None],
-        database: sqlite3.Connection,
-        version: int,
-    ) -> None:
-        try:
-            if isinstance(step, str):
-                database.execute(step)
-            else:
-                step(database)
-        except sqlite3.Error as error:
-            if not version or primary_code(error) not in _OTHER_TABLES:
-                raise
-            raise StoreFailed(
-                f"store {self.name} has other tables than those of version {version}, "
-                f"which it says it has ({error}):"
-                " restore it from a backup"
-            ) from error
+            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def _version(self, database: sqlite3.Connection) -> int:
-        """Return how many migrations the file has, if this program may use it."""
-        # In one statement, since another process may be migrating.
+        """Return the version of the file's tables, if this program may use it; 0 if it has none."""
+        # In one statement, since another process may be creating them.
         application, version, tables = database.execute(
             "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
             " FROM pragma_application_id, pragma_user_version"
@@ -354,12 +244,8 @@ class DatabaseFile:
             raise InvalidRequest(
                 f"store {self.name} is a database of another program; name another file"
             )
-        if version > len(MIGRATIONS):
-            raise InvalidRequest(
-                f"store {self.name} was written by a newer scenarioctl (store version "
-                f"{version}, this one knows"
-                f" {len(MIGRATIONS)}): upgrade scenarioctl, or name another store"
-            )
+        if version:
+            check_version(self.name, version)
         return int(version)
 
 

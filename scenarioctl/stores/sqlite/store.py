@@ -40,7 +40,6 @@ from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.figures import SECONDS, Failures, Histogram, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, SQLITE, Operation, Row, Table
 from scenarioctl.stores.sqlite.database_file import (
-    MIGRATIONS,
     DatabaseFile,
     FilesChanged,
     WorkerLock,
@@ -216,11 +215,7 @@ class Writer:
         for perform in (self._trust, self._attempt):
             try:
                 with all_or_nothing(self._database):
-                    # Here, so that nobody can migrate the tables meanwhile.
-                    self._file.check_version(self._database)
                     return [perform(request) for request in batch]
-            except FilesChanged:
-                raise
             except Exception as error:
                 # Another process holds the lock: each further try would wait as long as this one.
                 locked = isinstance(error, sqlite3.Error) and is_busy(error)
@@ -498,14 +493,7 @@ class SqliteStore(Store):
         if self._files is None:
             return ""
         self._files.check()
-        trouble = self._writer.trouble() if self._writer is not None else ""
-        if not trouble:
-            try:
-                await self._read(self._file.check_version)
-            except FilesChanged as changed:
-                # As the next write will say.
-                trouble = str(changed)
-        return trouble
+        return self._writer.trouble() if self._writer is not None else ""
 
     async def change_token(self) -> str:
         self._open_if_created()
@@ -586,9 +574,7 @@ def _adapted(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _inspect(database: sqlite3.Connection) -> Inspection:
     (version,) = database.execute("PRAGMA user_version").fetchone()
-    return Inspection(
-        engine=f"SQLite {sqlite3.sqlite_version}", version=int(version), newest=len(MIGRATIONS)
-    )
+    return Inspection(engine=f"SQLite {sqlite3.sqlite_version}", version=int(version))
 
 
 def _data_version(database: sqlite3.Connection) -> int:
