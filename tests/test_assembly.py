@@ -11,9 +11,8 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import bare_extrinsic
 from scenarioctl.transactions.mortality import encode_era
-from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
+from scenarioctl.transactions.signing.payload import SigningOptions, signer_payload, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
-from scenarioctl.transactions.signing.wallet_formats import signer_payload
 from tests.conftest import Ended, Run
 from tests.messages import says
 from tests.refusals import refused

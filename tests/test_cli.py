@@ -25,8 +25,8 @@ from scenarioctl.config import SETTINGS
 from scenarioctl.render.picture import THEMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.stores.validation import SORTS
+from scenarioctl.transactions.signing.payload import KEYS
 from scenarioctl.transactions.signing.signatures import SCHEMES
-from scenarioctl.transactions.signing.wallet_formats import KEYS
 from scenarioctl.transactions.transfer.plan import XCM_VERSIONS
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
 from tests.messages import says

@@ -16,14 +16,15 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Registry
 from scenarioctl.cli.pictures import draw_code, draw_codes
 from scenarioctl.errors import InvalidRequest, TooLarge
-from scenarioctl.render.qr import make_codes
+from scenarioctl.render.raster import make_codes
 from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.mortality import IMMORTAL, encode_era
-from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
-from scenarioctl.transactions.signing.wallet_formats import (
+from scenarioctl.transactions.signing.payload import (
     MAX_FRAMES,
+    SigningOptions,
     signer_payload,
+    signing_payload,
     vault_frames,
     vault_payload,
 )

@@ -211,8 +211,7 @@ def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
     """
     import tomli_w
 
-    from scenarioctl.chains.discovery import describe_chain
-    from scenarioctl.chains.probing import probe
+    from scenarioctl.chains.probing import describe_chain, probe
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.cli.config import write_chain
 

@@ -16,7 +16,7 @@ from scenarioctl.cli.create import FLOW_LIMIT, syntax_of, syntax_option
 from scenarioctl.cli.execution import asked_for_data, emit, perform, read_text, tell, warn
 from scenarioctl.cli.options import argument, option
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.render.qr import BORDER, make_codes
+from scenarioctl.render.raster import BORDER, make_codes
 
 if TYPE_CHECKING:
     from segno import QRCode

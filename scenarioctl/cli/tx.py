@@ -103,7 +103,7 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
     structured = asked_for_data()
     frames: Sequence[bytes] = ()
     if qr or qr_file is not None:
-        from scenarioctl.transactions.signing.wallet_formats import vault_frames
+        from scenarioctl.transactions.signing.payload import vault_frames
 
         # What is too long for codes is refused before anything is shown.
         frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))

@@ -137,7 +137,7 @@ async def make_payload(
     """Return what the sender of *request* signs for *call_data*, with all that is signed beside it
     said."""
     from scenarioctl.transactions.extrinsic import decode_extensions
-    from scenarioctl.transactions.signed_terms import say_terms, warn_of_terms
+    from scenarioctl.transactions.signed_differences import say_terms, warn_of_terms
     from scenarioctl.transactions.signing.payload import signing_payload
     from scenarioctl.transactions.wording.calls import say_payments
 

@@ -172,7 +172,7 @@ async def transaction_payload(
 ) -> Result[SigningPayloads]:
     from scenarioctl.chains.addresses import ACCOUNT_ID_32, format_account
     from scenarioctl.transactions.extrinsic import Extrinsic
-    from scenarioctl.transactions.signing.wallet_formats import (
+    from scenarioctl.transactions.signing.payload import (
         check_key,
         signer_payload,
         vault_payload,

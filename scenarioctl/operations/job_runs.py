@@ -3,16 +3,17 @@ lines and drafts are theirs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Annotated, Literal, NamedTuple, TypeAlias, TypedDict, cast
+from typing import Annotated, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, cast
 
 from scenarioctl.application import Application
-from scenarioctl.errors import NotFound, shorten
+from scenarioctl.errors import NotFound, StaleCursor, shorten
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Schedule, StepResult
 from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
 from scenarioctl.model.request_fields import Cursor, OwnJobName, Value
-from scenarioctl.operations.lost_cursors import refuse_lost
 from scenarioctl.operations.results import PageFields, Result, read_page_size
+from scenarioctl.stores.rows import TIMELINE_BITS
+from scenarioctl.stores.runs import Counter
 
 __all__ = ["list_runs", "list_steps"]
 
@@ -342,3 +343,40 @@ async def last_runs_of(app: Application, ids: Sequence[str]) -> dict[str, LastRu
         }
         for id, (run, *_) in found.items()
     }
+
+
+class NumberedRow(Protocol):
+    """A row that the store gave a number, which is a cursor."""
+
+    @property
+    def seq(self) -> int: ...
+
+
+async def check_cursor(
+    app: Application,
+    counter: "Counter",
+    after: int,
+    rows: Sequence[NumberedRow],
+    *,
+    given: object = None,
+) -> None:
+    """Raise StaleCursor for the cursor *after* if its row is lost; *rows* follow behind it, and
+    *given* is what the client has sent.
+
+    A cursor with rows of its own timeline behind it needs no question to the store.
+    """
+    if after and not (rows and rows[0].seq >> TIMELINE_BITS == after >> TIMELINE_BITS):
+        await refuse_lost(app, counter, after, given=given)
+
+
+async def refuse_lost(
+    app: Application, counter: "Counter", number: int, *, given: object = None
+) -> None:
+    """Raise StaleCursor for a cursor whose row is lost: its client may have read rows that nobody
+    else knows."""
+    if await app.store.is_lost(counter, number):
+        raise StaleCursor(
+            f"after {given or number} is of a row that the store doesn't have: it lost the "
+            "row in a failover or a restore, or never"
+            " had it. Leave after out to read from the beginning, and compare drafts by their uuid"
+        )

@@ -34,10 +34,20 @@ from scenarioctl.model.request_fields import (
     Value,
 )
 from scenarioctl.operations.job_bounds import guard_of, name_assets
-from scenarioctl.operations.job_runs import JobRow, RunRow, describe_jobs, describe_run
-from scenarioctl.operations.lost_cursors import check_cursor
+from scenarioctl.operations.job_runs import (
+    JobRow,
+    RunRow,
+    check_cursor,
+    describe_jobs,
+    describe_run,
+)
 from scenarioctl.operations.payout_records import mark_sent
-from scenarioctl.operations.reading_points import LINES, read_cursor, read_portions, size_of
+from scenarioctl.operations.reading_points import (
+    LINES,
+    read_cursor,
+    read_portions,
+    size_of,
+)
 from scenarioctl.operations.results import (
     LARGE,
     Done,

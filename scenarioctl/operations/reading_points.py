@@ -3,15 +3,17 @@ of which run."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import LogLine, MempoolEntry
-from scenarioctl.operations.job_runs import span_of_run
-from scenarioctl.operations.lost_cursors import NumberedRow
+from scenarioctl.operations.job_runs import NumberedRow, span_of_run
 from scenarioctl.stores.rows import PORTION
+
+if TYPE_CHECKING:
+    pass
 
 _EXPECTED = (
     "a moment like 2026-11-22T15:30:00Z, or a duration before now like 2h or 30m, up to 366d"

@@ -7,13 +7,18 @@ stdout.
 
 import sys
 from collections import OrderedDict
+from collections.abc import Sequence
 from math import floor, sqrt
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from scenarioctl.errors import InvalidRequest, NotReady
 from scenarioctl.render.picture import LEAST_WIDTH, MOST_WIDTH, Picture
 from scenarioctl.render.svg import canvas_size, find_layout, write_svg
 from scenarioctl.render.text_metrics import FILES
+
+if TYPE_CHECKING:
+    from segno import QRCode
 
 #: Drawn in a tenth of a second by the slowest machine that anybody would serve from.
 SOON = 500_000
@@ -167,3 +172,15 @@ def write_png(
     pixels = width or max(LEAST_WIDTH, int(min(scale * wide, largest)))
     svg = write_svg(picture, theme=theme, boxes=True, outlines=True, letters=letters, layout=layout)
     return rasterize(svg, pixels, pixels=round(pixels * pixels * high / wide), served=served)
+
+
+#: White modules around a code, as the standard requires.
+BORDER = 4
+
+
+def make_codes(frames: Sequence[bytes]) -> "list[QRCode]":
+    """Return a QR code for each of *frames*, in byte mode and nothing else: Vault reads raw
+    bytes."""
+    from segno import make_qr
+
+    return [make_qr(frame, mode="byte", error="m", boost_error=False) for frame in frames]

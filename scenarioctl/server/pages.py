@@ -254,8 +254,8 @@ class Identicons:
 
 def draw_codes(payload: bytes) -> list[bytes]:
     """Return an SVG for each frame of the payload."""
-    from scenarioctl.render.qr import BORDER, make_codes
-    from scenarioctl.transactions.signing.wallet_formats import vault_frames
+    from scenarioctl.render.raster import BORDER, make_codes
+    from scenarioctl.transactions.signing.payload import vault_frames
 
     drawn = []
     for code in make_codes(vault_frames(payload)):

@@ -253,7 +253,7 @@ class EventStream(Stream):
     async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
         """Return the first position; raise NotFound for an unknown job, InvalidRequest or
         StaleCursor for an event id."""
-        from scenarioctl.operations.lost_cursors import refuse_lost
+        from scenarioctl.operations.job_runs import refuse_lost
 
         store = self._follower.app.store
         newest = 0 if given == "now" else None if given else tail
@@ -280,8 +280,8 @@ class _FollowedJobs:
     async def send_news(self, response: web.StreamResponse) -> bool:
         """Send a portion of the events after the position, which moves on."""
         from scenarioctl.model.json_types import timestamp
+        from scenarioctl.operations.job_runs import check_cursor
         from scenarioctl.operations.jobs import describe_entry
-        from scenarioctl.operations.lost_cursors import check_cursor
         from scenarioctl.operations.sent_records import read_marks
 
         app, job, position = self._follower.app, self._job, self._position

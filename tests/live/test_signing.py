@@ -19,8 +19,8 @@ from scenarioctl.operations.decoded_transactions import (
 )
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.metadata_hash import metadata_digest
+from scenarioctl.transactions.signing.payload import vault_frames
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
-from scenarioctl.transactions.signing.wallet_formats import vault_frames
 from tests.live.conftest import Live
 from tests.runner import finish
 from tests.signing import dev_key
