@@ -2,7 +2,11 @@
 of Alice."""
 
 import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
@@ -11,7 +15,17 @@ from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.simulation.trial import Trial
 from tests.conftest import Run
 from tests.network import FakeNetwork, table_of
-from tests.test_check import ALICE, ALICE_KEY, BOB_KEY, DOT, Check, asset, call_effects, location
+from tests.test_check import (
+    ALICE,
+    ALICE_KEY,
+    BOB_KEY,
+    DOT,
+    Check,
+    asset,
+    call_effects,
+    fill,
+    location,
+)
 
 CAROL_KEY = bytes.fromhex("90b5ab205c6974c9ea841be688864633dc9ca8a357843eeacf2314649965fe22")
 CAROL = "14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q"
@@ -89,19 +103,32 @@ def withdraw(amount: int) -> dict[str, Any]:
     return {"WithdrawAsset": [{"id": HERE, "fun": {"Fungible": amount}}]}
 
 
-def judge(
-    network: FakeNetwork,
-    check: Check,
-    call: Call,
-    *events: Any,
-    forwarded: Any = (),
-    words: Any = (),
-) -> Any:
-    """Return the check of *call* on polkadot, whose dry run tells of *events* and sends what is
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[FakeNetwork]:
+    with FakeNetwork(tmp_path) as network:
+        fill(network)
+        yield network
+
+
+@pytest.fixture
+def check(network: FakeNetwork, scenarioctl: Run) -> Check:
+    return checker(network, scenarioctl)
+
+
+Judge = Callable[..., Any]
+
+
+@pytest.fixture
+def judge(network: FakeNetwork, check: Check) -> Judge:
+    """Return the check of a call on polkadot, whose dry run tells of *events* and sends what is
     *forwarded*."""
     relay = network.chains["polkadot"]
-    relay.api["DryRunApi_dry_run_call"] = call_effects(*forwarded, events=events)
-    return check("0x" + relay.table.encode_call(call).hex(), "--chain", "polkadot", *words)
+
+    def run(call: Call, *events: Any, forwarded: Any = (), words: Any = ()) -> Any:
+        relay.api["DryRunApi_dry_run_call"] = call_effects(*forwarded, events=events)
+        return check("0x" + relay.table.encode_call(call).hex(), "--chain", "polkadot", *words)
+
+    return run
 
 
 def balances(name: str, **fields: Any) -> dict[str, Any]:

@@ -1,80 +1,54 @@
 """What a receiver can't spend is not what arrived; keyless receivers in hex; messages that draw on
 the same."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.chains.assets import Assets
-from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
-from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
-from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from tests.check_rules import (
     ALL,
     CAROL,
     CAROL_KEY,
+    Judge,
     balances,
     batch,
     burned,
-    checker,
+    check,
     execute,
     judge,
+    network,
     pay,
     steps,
     transferred,
-    trial,
     withdraw,
 )
-from tests.conftest import BOB, Run
+from tests.conftest import BOB
 from tests.messages import says
-from tests.network import FakeNetwork, table_of
-from tests.runner import finish
+from tests.network import FakeNetwork
 from tests.test_check import (
     ALICE_KEY,
     AMOUNT,
     BOB_KEY,
-    DELIVERY,
     DOT,
-    FEE,
     RELAY_TO_HUB,
     TRANSFER,
     Check,
-    account,
     call_effects,
-    fill,
     message,
     message_effects,
     minted,
 )
 
+__all__ = ["check", "judge", "network"]
+
 LOCKED = 5 * 10**9
 BOND = Call(pallet="Staking", method="bond", args={"value": DOT, "payee": "Staked"})
 
 
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        yield network
-
-
-@pytest.fixture
-def check(network: FakeNetwork, scenarioctl: Run) -> Check:
-    return checker(network, scenarioctl)
-
-
-@pytest.mark.parametrize("name", ["Reserved", "Locked", "Frozen", "Held"])
+@pytest.mark.parametrize("name", ["Reserved", "Held"])
 def test_an_arrival_that_is_locked_is_refused_unless_accepted(
-    network: FakeNetwork,
-    check: Check,
-    name: str,
+    network: FakeNetwork, check: Check, name: str
 ) -> None:
     reason = {"reason": {"Preimage": "Preimage"}} if name == "Held" else {}
     kept = balances(name, who=BOB_KEY, amount=LOCKED, **reason)
@@ -100,19 +74,17 @@ def test_what_is_released_again_is_no_lock(network: FakeNetwork, check: Check) -
     assert check(*TRANSFER, "--destinationaddress", BOB)["verdict"] == "ok"
 
 
-def test_what_is_locked_for_a_stranger_is_unknown_and_not_for_a_receiver(
-    network: FakeNetwork, check: Check
-) -> None:
+def test_what_is_locked_for_a_stranger_is_unknown_and_not_for_a_receiver(judge: Judge) -> None:
     """A pool may lock its fees for who collects them."""
     carol = transferred(CAROL_KEY, LOCKED), balances("Locked", who=CAROL_KEY, amount=LOCKED)
 
-    answer = judge(network, check, pay(), transferred(BOB_KEY, DOT), *carol)
+    answer = judge(pay(), transferred(BOB_KEY, DOT), *carol)
 
     assert (answer["verdict"], answer["reasons"]) == ("unknown", [says(CAROL, "0.5 DOT")])
 
 
-def test_what_the_signer_locks_is_a_step(network: FakeNetwork, check: Check) -> None:
-    answer = judge(network, check, pay(), balances("Locked", who=ALICE_KEY, amount=2 * DOT))
+def test_what_the_signer_locks_is_a_step(judge: Judge) -> None:
+    answer = judge(pay(), balances("Locked", who=ALICE_KEY, amount=2 * DOT))
 
     assert ("polkadot", "locked", "2 DOT") in steps(answer)
     assert answer["warnings"] == [says("2 DOT", "Polkadot")]
@@ -126,14 +98,10 @@ def test_what_the_signer_locks_is_a_step(network: FakeNetwork, check: Check) -> 
     ],
     ids=["zero", "treasury", "sovereign", "checking"],
 )
-def test_a_receiver_without_a_key_is_refused_in_hex(
-    network: FakeNetwork,
-    check: Check,
-    account: bytes,
-) -> None:
+def test_a_receiver_without_a_key_is_refused_in_hex(judge: Judge, account: bytes) -> None:
     paid = transferred(BOB_KEY, DOT), transferred(account, DOT)
-    refused = judge(network, check, batch(pay(), pay(account)), *paid)
-    confirmed = judge(network, check, batch(pay(), pay(account)), *paid, words=("--yes",))
+    refused = judge(batch(pay(), pay(account)), *paid)
+    confirmed = judge(batch(pay(), pay(account)), *paid, words=("--yes",))
 
     name = format_account(account, 0)
     assert refused["verdict"] == "refused"
@@ -151,10 +119,8 @@ def test_a_receiver_without_a_key_is_refused_in_hex(
     ],
     ids=["nothing alike", "a remark alike", "a topic alike"],
 )
-def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(
-    network: FakeNetwork, check: Check, call: Call
-) -> None:
-    answer = judge(network, check, call, transferred(BOB_KEY, DOT))
+def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(judge: Judge, call: Call) -> None:
+    answer = judge(call, transferred(BOB_KEY, DOT))
 
     assert answer["reasons"] == [says(BOB, "1 DOT", "Polkadot")]
 
@@ -162,23 +128,21 @@ def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(
 @pytest.mark.parametrize(
     "account", accounts_of_address(bytes(range(20, 40))), ids=["Hydration's", "an Asset Hub's"]
 )
-def test_an_account_of_20_bytes_is_named_in_every_form(
-    network: FakeNetwork, check: Check, account: bytes
-) -> None:
+def test_an_account_of_20_bytes_is_named_in_every_form(judge: Judge, account: bytes) -> None:
     key = {
         "parents": 0,
         "interior": {"X1": [{"AccountKey20": {"network": None, "key": bytes(range(20, 40))}}]},
     }
     paying = execute(withdraw(DOT), {"DepositAsset": {"assets": ALL, "beneficiary": key}})
 
-    answer = judge(network, check, paying, burned(DOT), balances("Minted", who=account, amount=DOT))
+    answer = judge(paying, burned(DOT), balances("Minted", who=account, amount=DOT))
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
 
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_two_messages_that_draw_on_one_account_are_unknown(
-    network: FakeNetwork, check: Check, shared: bool
+    judge: Judge, network: FakeNetwork, shared: bool
 ) -> None:
     pools = iter([bytes(range(32))] * 2 if shared else [bytes(range(32)), bytes(range(1, 33))])
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = lambda _: message_effects(
@@ -186,24 +150,11 @@ def test_two_messages_that_draw_on_one_account_are_unknown(
     )
     two = ((RELAY_TO_HUB, message()), (RELAY_TO_HUB, message()))
 
-    answer = judge(network, check, batch(pay(), pay()), burned(2 * AMOUNT), forwarded=two)
+    answer = judge(batch(pay(), pay()), burned(2 * AMOUNT), forwarded=two)
 
     compete = [reason for reason in answer["reasons"] if "two messages" in reason]
     assert compete == ([says("Polkadot Asset Hub", "account or pool")] if shared else [])
     assert ("assetHub", "arrives", "2.996 DOT") in steps(answer)
-
-
-def test_dust_that_an_event_tells_is_told_once(network: FakeNetwork, check: Check) -> None:
-    relay = network.chains["polkadot"]
-    relay.store("System", "Account", ALICE_KEY, value=account(AMOUNT + FEE + DELIVERY + 7))
-    dust = balances("DustLost", account=ALICE_KEY, amount=7)
-    relay.api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, message()), events=(dust,))
-
-    answer = check(*TRANSFER, "--destinationaddress", BOB)
-
-    assert [each for each in answer["warnings"] if "existential deposit" in each] == [
-        says("0.0000000007 DOT")
-    ]
 
 
 def test_the_arrival_of_two_messages_is_not_computed(network: FakeNetwork, check: Check) -> None:
@@ -218,72 +169,25 @@ def test_the_arrival_of_two_messages_is_not_computed(network: FakeNetwork, check
 
 
 @pytest.mark.parametrize("tail", [b"\0", b"\1"], ids=["a pallet's", "another one"])
-def test_the_account_of_a_pallet_has_nothing_behind_its_name(
-    network: FakeNetwork, check: Check, tail: bytes
-) -> None:
+def test_the_account_of_a_pallet_has_nothing_behind_its_name(judge: Judge, tail: bytes) -> None:
     account = b"modlpy/trsry".ljust(31, b"\0") + tail
     remark = Call(pallet="System", method="remark", args={"remark": b"hi"})
 
-    answer = judge(network, check, remark, transferred(account, DOT))
+    answer = judge(remark, transferred(account, DOT))
 
     assert answer["verdict"] == ("ok" if tail == b"\0" else "unknown")
     assert [each["system"] for each in answer["credits"]] == [tail == b"\0"]
 
 
-class Registry5:
-    """Answers what Hydration has registered of any asset."""
-
-    def __init__(self, limit: int | None) -> None:
-        self.limit = limit
-
-    async def table(self) -> RuntimeTable:
-        return table_of("hydraDx")
-
-    async def storage(self, *_: Any) -> Any:
-        return {"xcm_rate_limit": self.limit}
-
-
-@pytest.mark.parametrize("limit", [50 * 10**6, None])
-def test_two_messages_that_fill_one_deposit_limit_are_unknown(limit: int | None) -> None:
-    """Hydration has limits of its assets."""
-    registry = Registry()
-    chain = registry.find("hydraDx")
-    dot = Assets(registry).find(chain, "DOT")
-    origin = registry.find("assetHub")
-    hop = DryRunResult(
-        chain=chain,
-        message=XcmMessage(
-            origin=origin,
-            destination=chain,
-            place="",
-            location=None,
-            version=5,
-            instructions=(),
-            data=b"",
-        ),
-    )
-    entry = LedgerEntry(account=BOB_KEY, asset=dot, value=AMOUNT, identity="")
-    ledger = HopLedger(hop=hop, entries=[entry])
-    tried = trial("hydraDx", clients=lambda _: Registry5(limit), ledgers=[ledger, ledger])
-
-    finish(check_competing_messages(tried))
-
-    assert tried.findings.unknowns == ([says("Hydration", "deposit limit")] if limit else [])
-
-
-def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(
-    network: FakeNetwork, check: Check
-) -> None:
+def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(judge: Judge) -> None:
     bonded = {"Staking": {"Bonded": {"stash": ALICE_KEY, "amount": DOT}}}
 
-    silent = judge(network, check, BOND, bonded)
-    held = judge(network, check, BOND, bonded, balances("Locked", who=ALICE_KEY, amount=DOT))
-    others = judge(
-        network, check, BOND, {"Staking": {"Bonded": {"stash": CAROL_KEY, "amount": DOT}}}
-    )
+    silent = judge(BOND, bonded)
+    held = judge(BOND, bonded, balances("Locked", who=ALICE_KEY, amount=DOT))
+    others = judge(BOND, {"Staking": {"Bonded": {"stash": CAROL_KEY, "amount": DOT}}})
 
     note = Call(pallet="Preimage", method="note_preimage", args={"bytes": b"hi"})
-    noted = judge(network, check, note, {"Preimage": {"Noted": {"hash": bytes(32)}}})
+    noted = judge(note, {"Preimage": {"Noted": {"hash": bytes(32)}}})
 
     assert silent["warnings"] == [says("Staking.Bonded", "1 DOT", "Polkadot")]
     assert noted["warnings"] == [says("deposit", "Polkadot")]
@@ -291,9 +195,7 @@ def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(
     assert others["warnings"] == []
 
 
-def test_what_is_set_aside_of_another_account_is_told_and_refuses_nothing(
-    network: FakeNetwork, check: Check
-) -> None:
+def test_what_is_set_aside_of_another_account_is_told_and_refuses_nothing(judge: Judge) -> None:
     proxied = Call(
         pallet="Proxy",
         method="proxy",
@@ -304,6 +206,6 @@ def test_what_is_set_aside_of_another_account_is_told_and_refuses_nothing(
         },
     )
 
-    answer = judge(network, check, proxied, balances("Reserved", who=CAROL_KEY, amount=DOT))
+    answer = judge(proxied, balances("Reserved", who=CAROL_KEY, amount=DOT))
 
     assert (answer["verdict"], answer["warnings"]) == ("ok", [says("1 DOT", CAROL, "Polkadot")])

@@ -1,8 +1,6 @@
 """A call that gives a right away, or that isn't understood, is never ok, however deep it stands in
 a transaction."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +8,26 @@ import pytest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.simulation import branches
 from scenarioctl.transactions.wording.phrases import CallStory, GrantedRight
-from tests.check_rules import WEIGHT, batch, checker, execute, inner, judge, pay, transferred, trial
-from tests.conftest import BOB, Run
+from tests.check_rules import (
+    WEIGHT,
+    Judge,
+    batch,
+    check,
+    execute,
+    inner,
+    judge,
+    network,
+    pay,
+    transferred,
+    trial,
+)
+from tests.conftest import BOB
 from tests.messages import Says, says
 from tests.network import FakeNetwork
 from tests.runner import finish
-from tests.test_check import ALICE_KEY, BOB_KEY, DOT, RELAY_TO_HUB, Check, fill, location
+from tests.test_check import ALICE_KEY, BOB_KEY, DOT, RELAY_TO_HUB, location
+
+__all__ = ["check", "judge", "network"]
 
 ADD_PROXY = Call(
     pallet="Proxy",
@@ -25,18 +37,6 @@ ADD_PROXY = Call(
 RIGHT = f"lets {BOB} do anything with this account from now on, on Polkadot"
 
 
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        yield network
-
-
-@pytest.fixture
-def check(network: FakeNetwork, scenarioctl: Run) -> Check:
-    return checker(network, scenarioctl)
-
-
 def call(pallet: str, method: str, **args: Any) -> Call:
     return Call(pallet=pallet, method=method, args=args)
 
@@ -44,21 +44,10 @@ def call(pallet: str, method: str, **args: Any) -> Call:
 @pytest.mark.parametrize(
     ("granting", "sentence"),
     [
-        pytest.param(ADD_PROXY, RIGHT, id="proxy"),
         pytest.param(
             call("Proxy", "add_proxy", delegate={"Id": BOB_KEY}, proxy_type="Staking", delay=7),
             says(BOB, "Staking", "7 blocks"),
             id="proxy of a type",
-        ),
-        pytest.param(
-            call("Staking", "bond", value=DOT, payee={"Account": BOB_KEY}),
-            says("rewards of this account", BOB),
-            id="payee",
-        ),
-        pytest.param(
-            call("Staking", "set_payee", payee={"Account": BOB_KEY}),
-            says("rewards of this account", BOB),
-            id="payee later",
         ),
         pytest.param(
             call(
@@ -68,42 +57,12 @@ def call(pallet: str, method: str, **args: Any) -> Call:
             id="alias",
         ),
         pytest.param(
-            call(
-                "ConvictionVoting",
-                "delegate",
-                **{"class": 3, "to": {"Id": BOB_KEY}, "conviction": "Locked1x", "balance": 5 * DOT},
-            ),
-            says(BOB, "5 DOT", "track 3"),
-            id="votes",
-        ),
-        pytest.param(
-            call("Indices", "transfer", new={"Id": BOB_KEY}, index=5),
-            says("index 5", BOB),
-            id="index",
-        ),
-        pytest.param(
             call("Indices", "transfer", new={"Raw": b"\1"}, index=5),
             says("index 5", "0x01"),
             id="an address that is no account",
         ),
         pytest.param(
             call("System", "set_code", code=b"\0asm"), says("replaces the runtime"), id="runtime"
-        ),
-        pytest.param(
-            batch(pay(), ADD_PROXY),
-            RIGHT,
-            id="behind a transfer",
-        ),
-        pytest.param(
-            call(
-                "Proxy",
-                "proxy",
-                real={"Id": BOB_KEY},
-                force_proxy_type=None,
-                call=inner(batch(ADD_PROXY)),
-            ),
-            RIGHT,
-            id="through a proxy",
         ),
         pytest.param(
             call(
@@ -130,16 +89,16 @@ def call(pallet: str, method: str, **args: Any) -> Call:
     ],
 )
 def test_a_right_for_somebody_else_is_said_first_and_unknown(
-    network: FakeNetwork, check: Check, granting: Call, sentence: str | Says
+    judge: Judge, granting: Call, sentence: str | Says
 ) -> None:
-    answer = judge(network, check, granting, transferred(BOB_KEY, DOT))
+    answer = judge(granting, transferred(BOB_KEY, DOT))
 
     assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
     assert answer["warnings"][0] == sentence
     assert sentence in answer["reasons"]
 
 
-def test_a_right_in_a_transact_is_found(network: FakeNetwork, check: Check) -> None:
+def test_a_right_in_a_transact_is_found(judge: Judge, network: FakeNetwork) -> None:
     data = network.chains["polkadot"].table.encode_call(ADD_PROXY)
     transact = {
         "Transact": {
@@ -149,15 +108,15 @@ def test_a_right_in_a_transact_is_found(network: FakeNetwork, check: Check) -> N
         }
     }
 
-    answer = judge(network, check, execute(transact))
+    answer = judge(execute(transact))
 
     assert (answer["verdict"], answer["warnings"][0]) == ("unknown", RIGHT)
 
 
-def test_a_right_for_the_signer_is_none(network: FakeNetwork, check: Check) -> None:
+def test_a_right_for_the_signer_is_none(judge: Judge) -> None:
     own = call("Proxy", "add_proxy", delegate={"Id": ALICE_KEY}, proxy_type="Any", delay=0)
 
-    answer = judge(network, check, batch(pay(), own), transferred(BOB_KEY, DOT))
+    answer = judge(batch(pay(), own), transferred(BOB_KEY, DOT))
 
     assert answer["verdict"] == "ok"
 
@@ -166,19 +125,15 @@ def test_a_right_for_the_signer_is_none(network: FakeNetwork, check: Check) -> N
     ("puzzling", "reason"),
     [
         (
-            call("Staking", "reap_stash", stash=BOB_KEY, num_slashing_spans=0),
-            says("Staking.reap_stash"),
-        ),
-        (
             call("Balances", "transfer_keep_alive", dest={"Index": None}, value=DOT),
             says("Balances.transfer_keep_alive"),
-        ),
+        )
     ],
 )
 def test_a_call_that_is_not_understood_is_unknown(
-    network: FakeNetwork, check: Check, puzzling: Call, reason: Says
+    judge: Judge, puzzling: Call, reason: Says
 ) -> None:
-    answer = judge(network, check, batch(pay(), puzzling), transferred(BOB_KEY, DOT))
+    answer = judge(batch(pay(), puzzling), transferred(BOB_KEY, DOT))
 
     assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
     assert answer["reasons"] == [reason]
@@ -196,16 +151,14 @@ def test_a_call_that_is_not_understood_is_unknown(
         call("System", "remark", remark=b"\xff"),
     ],
 )
-def test_what_users_ordinarily_sign_is_understood(
-    network: FakeNetwork, check: Check, ordinary: Call
-) -> None:
-    answer = judge(network, check, batch(pay(), ordinary), transferred(BOB_KEY, DOT))
+def test_what_users_ordinarily_sign_is_understood(judge: Judge, ordinary: Call) -> None:
+    answer = judge(batch(pay(), ordinary), transferred(BOB_KEY, DOT))
 
     assert (answer["verdict"], answer["reasons"]) == ("ok", [])
 
 
 def test_a_right_in_a_message_is_read_by_the_runtime_of_its_chain(
-    network: FakeNetwork, check: Check
+    judge: Judge, network: FakeNetwork
 ) -> None:
     data = network.chains["assetHub"].table.encode_call(ADD_PROXY)
     transact = {
@@ -217,7 +170,7 @@ def test_a_right_in_a_message_is_read_by_the_runtime_of_its_chain(
     }
     send = call("XcmPallet", "send", dest={"V5": RELAY_TO_HUB}, message={"V5": [transact]})
 
-    answer = judge(network, check, send, forwarded=[(RELAY_TO_HUB, {"V5": [transact]})])
+    answer = judge(send, forwarded=[(RELAY_TO_HUB, {"V5": [transact]})])
 
     assert answer["verdict"] == "unknown"
     assert RIGHT.replace("Polkadot", "Polkadot Asset Hub") in answer["reasons"]

@@ -22,16 +22,13 @@ FAILED: dict[str, Any] = {"Err": {"Token": "FundsUnavailable"}}
             "Utility.BatchInterrupted",
             {"index": 1, "error": {"Token": "FundsUnavailable"}},
         ),
-        ("polkadot", "Utility.BatchCompletedWithErrors", None),
         ("polkadot", "Utility.DispatchedAs", {"result": FAILED}),
-        ("polkadot", "Proxy.ProxyExecuted", {"result": FAILED}),
         (
             "polkadot",
             "XcmPallet.Attempted",
             {"outcome": {"Error": {"index": 0, "error": "Barrier"}}},
         ),
         ("hydraDx", "EVM.ExecutedFailed", {"address": bytes(20)}),
-        ("hydraDx", "EVM.CreatedFailed", {"address": bytes(20)}),
         (
             "hydraDx",
             "Ethereum.Executed",
@@ -67,7 +64,6 @@ def test_a_failure_is_refused(chain: str, name: str, fields: Any) -> None:
     ("chain", "name", "fields"),
     [
         ("polkadot", "Utility.DispatchedAs", {"result": {"Ok": None}}),
-        ("polkadot", "Utility.BatchCompleted", None),
         (
             "hydraDx",
             "DCA.Terminated",
@@ -79,7 +75,6 @@ def test_a_failure_is_refused(chain: str, name: str, fields: Any) -> None:
             "XcmPallet.Attempted",
             {"outcome": {"Complete": {"used": {"ref_time": 1, "proof_size": 1}}}},
         ),
-        ("hydraDx", "EVM.Executed", {"address": bytes(20)}),
         (
             "hydraDx",
             "Ethereum.Executed",

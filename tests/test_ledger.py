@@ -99,26 +99,11 @@ def test_what_a_deposit_limit_keeps_is_told_with_its_end(
 @pytest.mark.parametrize(
     ("name", "fields", "kept"),
     [
-        ("Reserved", {"who": BOB_KEY}, {BOB_KEY: (0, 7, 0)}),
-        ("Unreserved", {"who": BOB_KEY}, {BOB_KEY: (0, -7, 0)}),
-        ("Locked", {"who": BOB_KEY}, {BOB_KEY: (0, 0, 7)}),
-        ("Thawed", {"who": BOB_KEY}, {BOB_KEY: (0, 0, -7)}),
-        ("BurnedHeld", {"who": BOB_KEY}, {BOB_KEY: (-7, -7, 0)}),
         (
             "ReserveRepatriated",
             {"from": ALICE_KEY, "to": BOB_KEY, "destination_status": "Free"},
             {ALICE_KEY: (-7, -7, 0), BOB_KEY: (7, 0, 0)},
-        ),
-        (
-            "ReserveRepatriated",
-            {"from": ALICE_KEY, "to": BOB_KEY, "destination_status": "Reserved"},
-            {ALICE_KEY: (-7, -7, 0), BOB_KEY: (7, 7, 0)},
-        ),
-        (
-            "TransferOnHold",
-            {"source": ALICE_KEY, "dest": BOB_KEY},
-            {ALICE_KEY: (-7, -7, 0), BOB_KEY: (7, 7, 0)},
-        ),
+        )
     ],
 )
 def test_events_tell_what_can_be_spent(name: str, fields: Any, kept: Any) -> None:

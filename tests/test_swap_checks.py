@@ -1,7 +1,6 @@
 """What a check says of the trades of a call: their limits, and what they bring."""
 
 from fractions import Fraction
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,16 +18,10 @@ from scenarioctl.transactions.simulation import swap_credit
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.trial import Trial
-from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
 from scenarioctl.transactions.swap.route_quote import TOLERANCE
-from tests import check_rules
-from tests.check_rules import checker
-from tests.conftest import Run
 from tests.messages import Says, says
-from tests.network import FakeNetwork, call_tried
 from tests.runner import finish
 from tests.runtimes import ASSETS, REGISTRY, bundled
-from tests.test_check import ALICE_KEY, call_effects
 
 CHAIN = REGISTRY.find("hydraDx")
 WHO = b"\1" * 32
@@ -132,20 +125,13 @@ def steps(check: Trial) -> list[tuple[str, int]]:
     return [(step.what, step.amount.value) for step in check.findings.steps]
 
 
-def test_a_sale_in_the_omnipool_credits_what_the_quote_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    check = run(monkeypatch, sell(NEXT - 5), quoted=NEXT)
-
-    assert check.findings.verdict == "ok"
-    assert steps(check) == [("buys at least", NEXT - 5), ("buys", NEXT)]
-    assert [holding.amount.value for holding in check.findings.credits] == [NEXT]
-
-
 def test_a_minimum_above_the_quote_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    check = run(monkeypatch, sell(NEXT + 1), quoted=NEXT)
+    exact = run(monkeypatch, sell(NEXT - 5), quoted=NEXT)
+    above = run(monkeypatch, sell(NEXT + 1), quoted=NEXT)
 
-    assert check.findings.refusals == [says("144", "144.000000000001")]
+    assert steps(exact) == [("buys at least", NEXT - 5), ("buys", NEXT)]
+    assert [holding.amount.value for holding in exact.findings.credits] == [NEXT]
+    assert above.findings.refusals == [says("144", "144.000000000001")]
 
 
 @pytest.mark.parametrize(
@@ -459,72 +445,3 @@ def test_a_limit_that_the_next_block_may_meet_is_tried_without_it(
     assert (hops[0].failure == "") == met
     assert len(tried) == (1 if least == now else 2)
     assert call.args[limit] == least
-
-
-def test_a_whole_check_of_a_minimum_that_the_next_block_may_meet_is_unknown(
-    tmp_path: Path, scenarioctl: Run
-) -> None:
-    """The dry run refuses it by its minimum, and shows without one how near that is."""
-    least = NOW * 1002 // 1000
-    account = {"free": 10**16, "reserved": 0, "frozen": 0, "flags": 1 << 127}
-    with FakeNetwork(tmp_path) as network:
-        dex = network.chains["hydraDx"]
-
-        def answer(asked: bytes) -> Any:
-            (inner,) = [
-                each.call
-                for each in walk_calls(call_tried(dex.table, asked), dex.table)
-                if each.outer
-            ]
-            if inner.args["min_buy_amount"] == least:
-                error = {"Module": {"index": 59, "error": b"\4\0\0\0"}}
-                return call_effects(
-                    result={
-                        "Err": {
-                            "post_info": {"actual_weight": None, "pays_fee": "Yes"},
-                            "error": error,
-                        }
-                    }
-                )
-            moved = [
-                {
-                    "Tokens": {
-                        "Transfer": {
-                            "currency_id": 5,
-                            "from": ALICE_KEY,
-                            "to": POOL_ACCOUNT,
-                            "amount": TWO_DOT,
-                        }
-                    }
-                },
-                {"Balances": {"Transfer": {"from": POOL_ACCOUNT, "to": ALICE_KEY, "amount": NOW}}},
-            ]
-            hub = dict.fromkeys(
-                ("hub_amount_in", "hub_amount_out", "asset_fee_amount", "protocol_fee_amount"), 0
-            )
-            sold = {**traded().fields, **hub, "who": ALICE_KEY}
-            return call_effects(events=(*moved, {"Omnipool": {"SellExecuted": sold}}))
-
-        dex.api.update(
-            DryRunApi_dry_run_call=answer,
-            TransactionPaymentApi_query_info={
-                "weight": {"ref_time": 1, "proof_size": 1},
-                "class": "Normal",
-                "partial_fee": 10**11,
-            },
-        )
-        dex.store(
-            "System",
-            "Account",
-            ALICE_KEY,
-            value={"nonce": 3, "consumers": 0, "providers": 1, "sufficients": 0, "data": account},
-        )
-        data = "0x" + dex.table.encode_call(batch(sell(least))).hex()
-
-        checked = checker(network, scenarioctl)(data, "--chain", "hydraDx")
-
-    assert (checked["verdict"], checked["reasons"]) == (
-        "unknown",
-        [says("144.322004855668 HDX", "next block")],
-    )
-    assert ("hydraDx", "buys about", "144.322004855668 HDX") in check_rules.steps(checked)
