@@ -213,8 +213,8 @@ def test_the_fee_is_asked_for_a_signed_transaction(network: FakeNetwork, check: 
 
 
 def test_only_a_transfer_that_passes_is_handed_out(network: FakeNetwork, scenarioctl: Run) -> None:
-    words = ("--config", str(network.config), "xcm", "asset-transfer", *TRANSFER)
-    words = (*words, "--destinationaddress", BOB)
+    configured = ("--config", str(network.config))
+    words = (*configured, "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
     checking = (*words, "--check", "--sender", ALICE)
 
     plain = scenarioctl(*words)
@@ -570,18 +570,6 @@ def test_what_pays_the_fee_for_another_asset_may_be_used_up(
     }
     told = [warning for warning in answer["warnings"] if "goes along" in warning]
     assert told == [says("0.002 DOT goes along", "0.002 DOT now", "trapped")]
-
-
-def test_a_message_that_brings_nothing_needs_no_receiver(
-    network: FakeNetwork, check: Check
-) -> None:
-    nothing = {"V5": ["ClearOrigin", {"SetTopic": b"\1" * 32}]}
-    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects((RELAY_TO_HUB, nothing))
-    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects()
-
-    answer = check(REMARK, "--chain", "polkadot")
-
-    assert (answer["verdict"], answer["exit"], answer["reasons"]) == ("ok", 0, [])
 
 
 # Remarks and flows

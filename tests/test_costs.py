@@ -205,18 +205,6 @@ def test_a_call_that_fails_once_its_fee_is_paid_is_refused(
     assert answer["reasons"] == [says("0.016", "DOT")]
 
 
-def test_a_call_that_fails_anyway_is_refused_without_a_word_of_its_fee(
-    network: FakeNetwork, check: Check
-) -> None:
-    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(
-        result=error(NOT_EXPENDABLE)
-    )
-
-    answer = check(REMARK, "--chain", "polkadot")
-
-    assert answer["reasons"] == [says("Polkadot")]
-
-
 def test_a_call_that_the_chain_filters_is_refused_though_root_may_make_it(
     network: FakeNetwork, check: Check
 ) -> None:

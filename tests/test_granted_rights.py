@@ -13,7 +13,6 @@ from tests.check_rules import (
     Judge,
     batch,
     check,
-    execute,
     inner,
     judge,
     network,
@@ -96,21 +95,6 @@ def test_a_right_for_somebody_else_is_said_first_and_unknown(
     assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
     assert answer["warnings"][0] == sentence
     assert sentence in answer["reasons"]
-
-
-def test_a_right_in_a_transact_is_found(judge: Judge, network: FakeNetwork) -> None:
-    data = network.chains["polkadot"].table.encode_call(ADD_PROXY)
-    transact = {
-        "Transact": {
-            "origin_kind": "SovereignAccount",
-            "fallback_max_weight": WEIGHT,
-            "call": {"encoded": data},
-        }
-    }
-
-    answer = judge(execute(transact))
-
-    assert (answer["verdict"], answer["warnings"][0]) == ("unknown", RIGHT)
 
 
 def test_a_right_for_the_signer_is_none(judge: Judge) -> None:

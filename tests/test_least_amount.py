@@ -1,6 +1,5 @@
 """A transfer of less than can arrive is refused, and the least that can is named."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,26 +49,6 @@ def test_a_transfer_of_which_nothing_arrives_is_refused(
         enough = scenarioctl("--offline", *command, *route, "--amount", f"{least}raw")
         short = scenarioctl("--offline", *command, *route, "--amount", f"{least - 1}raw")
         assert (enough.code, short.code) == (0, 2)
-
-
-def test_a_flow_says_which_step_sends_too_little(scenarioctl: Run, tmp_path: Path) -> None:
-    flow = tmp_path / "flow.json"
-    step = {
-        "type": "xTransfer", "source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT",
-        "amount": "0.0001", "destination_address": BOB,
-    }  # fmt: skip
-    flow.write_text(json.dumps({"steps": [step]}))
-    refused = scenarioctl("--offline", "create", "--file", str(flow))
-    flow.write_text(json.dumps({"steps": [{**step, "accept_loss": True}]}))
-    created = scenarioctl("--offline", "create", "--file", str(flow))
-
-    drawn = scenarioctl("scenario", "flow", created.out.strip()).out
-    drafted = scenarioctl("--offline", "scenario", "full", created.out.strip())
-
-    assert refused.code == 2
-    assert refused.err == says("steps[0]", "0.0001 DOT", "0.013098 DOT").printed
-    assert "accept_loss = true" in drawn
-    assert drafted.code == 0
 
 
 @pytest.fixture

@@ -17,11 +17,14 @@ from tests.test_check import (
     AMOUNT,
     ARRIVING,
     BOB_KEY,
+    DELIVERY,
     DOT,
+    EXECUTION,
     HUB_TO_DEX,
     NATIVE_UP,
     RELAY_TO_HUB,
     TRANSFER,
+    USDT_ON_HUB,
     Check,
     asset,
     call_effects,
@@ -29,6 +32,7 @@ from tests.test_check import (
     message,
     message_effects,
     minted,
+    two_assets,
 )
 
 __all__ = ["check", "network"]
@@ -184,17 +188,20 @@ def test_all_that_a_trap_holds_is_told(network: FakeNetwork, check: Check) -> No
 # Who gets what
 
 
-def test_what_comes_in_two_instructions_arrives_once(network: FakeNetwork, check: Check) -> None:
-    part = {"ReceiveTeleportedAsset": [asset(NATIVE_UP, AMOUNT // 4)]}
-    rest = {"ReceiveTeleportedAsset": [asset(NATIVE_UP, AMOUNT - AMOUNT // 4)]}
-    forward(network, part, BUY, rest, "ClearOrigin", deposit(BOB_KEY))
-    events_of(network, minted(amount=ARRIVING), chain="assetHub")
+def test_two_assets_may_go_to_two_accounts(network: FakeNetwork, check: Check) -> None:
+    program = two_assets()["V5"]
+    dollars, rest = asset(USDT_ON_HUB, 10**8), {"Wild": "All"}
+    forward(
+        network, *program[:3], deposit(BOB_KEY, {"Definite": [dollars]}), deposit(CAROL_KEY, rest)
+    )
+    issued = {"Assets": {"Issued": {"asset_id": 1984, "owner": BOB_KEY, "amount": 10**8}}}
+    events_of(network, issued, minted(CAROL_KEY, EXECUTION), chain="assetHub")
+    both = check_payments(network, check)
+    events_of(network, issued, chain="assetHub")
+    one = check_payments(network, check)
 
-    answer = check_payments(network, check)
-
-    steps = {step["what"]: step["human"] for step in answer["steps"] if step["chain"] == "assetHub"}
-    assert answer["verdict"] == "ok"
-    assert (steps["arrives"], steps["computed arrival"]) == ("1.498 DOT", "1.498 DOT")
+    assert (both["verdict"], both["reasons"]) == ("ok", [])
+    assert one["reasons"] == [says(CAROL, "Polkadot Asset Hub")]
 
 
 def test_what_leaves_is_told_of_bytes_too(network: FakeNetwork, check: Check) -> None:
@@ -347,6 +354,14 @@ def test_the_gate_reads_programs_that_the_chain_executes_itself(
     assert WRONG_RESERVE in answer["reasons"]
 
 
+def test_a_teleport_that_neither_end_backs_is_refused(network: FakeNetwork, check: Check) -> None:
+    events_of(network)
+
+    answer = execute(network, check, {"InitiateTeleport": {**DOWN, "xcm": []}})
+
+    assert answer["reasons"] == [says("DOT", "Hydration")]
+
+
 @pytest.mark.parametrize("para_id", [2000, 2037])
 @pytest.mark.parametrize("instruction", ["InitiateTeleport", "DepositReserveAsset"])
 def test_what_a_parachain_would_credit_for_good_is_refused_with_its_reason(
@@ -442,6 +457,35 @@ def test_what_is_not_followed_is_never_ok(
 
     assert answer["verdict"] == ("unknown" if reason else "ok")
     assert answer["reasons"] == ([reason] if reason else [])
+
+
+def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check: Check) -> None:
+    """On an Asset Hub that is an account which nobody could tell from a person's."""
+    paid = {
+        "XcmPallet": {"FeesPaid": {"paying": location(ALICE_KEY), "fees": [asset(HERE, DELIVERY)]}}
+    }
+    forward(
+        network,
+        *message()["V5"],
+        events=(
+            burned(ALICE_KEY, AMOUNT),
+            burned(ALICE_KEY, DELIVERY),
+            {"Balances": {"Minted": {"who": CAROL_KEY, "amount": DELIVERY}}},
+            paid,
+        ),
+    )
+
+    answer = check_transfer(check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    assert holdings(answer, "leaves") == [("polkadot", ALICE, "1.5 DOT", says("sender"), False)]
+    assert holdings(answer, "credits")[0] == (
+        "polkadot",
+        CAROL,
+        "0.03 DOT",
+        says("gets", "delivery"),
+        True,
+    )
 
 
 # What a block takes, and what runs of a call with a condition
