@@ -2,7 +2,6 @@
 proxies."""
 
 import json
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,8 +27,6 @@ from scenarioctl.operations.multisigs import (
     list_operations,
 )
 from scenarioctl.operations.stored_names import perform
-from scenarioctl.runtime.table import load_bundled
-from scenarioctl.transactions.acting_calls import proxy_types, read_proxy_type
 from tests.canned import ALICE_KEY
 from tests.conftest import Run
 from tests.messages import raises, says
@@ -123,20 +120,6 @@ class TestAddressBook:
             ["signatories", "threshold"],
         ]
         assert rows["Alice"]["layers"] == []
-
-    def test_an_account_that_is_watched_from_now_on_keeps_who_acts(self, book: Run) -> None:
-        before = {
-            each["name"]: each
-            for each in json.loads(book("address", "list", "--json").out)["addresses"]
-        }
-
-        assert book("address", "add", "council", COUNCIL, "--watch").code == 0
-
-        after = {
-            each["name"]: each
-            for each in json.loads(book("address", "list", "--json").out)["addresses"]
-        }
-        assert after["council"] == {**before["council"], "watched": True, "address": COUNCIL}
 
     @pytest.mark.parametrize(
         ("line", "account"),
@@ -315,15 +298,6 @@ class TestBuilding:
 
         assert ended.code in (2, 5)
 
-    def test_the_types_of_proxies_are_those_of_the_runtime(self) -> None:
-        table = load_bundled("polkadot")
-        assert table is not None
-
-        assert read_proxy_type("nontransfer", table) == "NonTransfer"
-        assert proxy_types(table)[:2] == ["Any", "NonTransfer"]
-        with raises(InvalidRequest, says("type", "Anny", "Any")):
-            read_proxy_type("Anny", table)
-
 
 class TestOpenOperations:
     """A board whose signatories are the council, Bob and Dave, and which has a remark open on Asset
@@ -403,18 +377,6 @@ class TestOpenOperations:
         answer = self.listed(app, *names, calls=(call,)).answer
 
         assert ([row["chain"] for row in answer["operations"]], answer["unread"]) == ([*names], [])
-
-    def test_more_than_are_listed_is_said(self, app: Application, network: FakeNetwork) -> None:
-        for number in range(201):
-            hashed = number.to_bytes(32, "big")
-            self.open(app, network.chains["assetHub"], ALICE_KEY, name="council", hashed=hashed)
-
-        listed = self.listed(app, "assetHub")
-
-        assert (len(listed.answer["operations"]), *listed.warnings) == (
-            200,
-            says("more than 200", "council"),
-        )
 
     @pytest.mark.parametrize(
         ("more", "error", "words"),
@@ -544,18 +506,6 @@ class TestScenarios:
 
         assert layers_of(decoded(book, built)["call"]) == WRAPPED
 
-    def test_a_terminal_says_whose_money_moves(
-        self, book: Run, id: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-
-        shown = book("scenario", "show", id).out.splitlines()
-
-        (made,) = (line for line in shown if "made as" in line)
-        account = format_account(bytes.fromhex(VAULT[2:]), 0)
-        assert f"treasury, {account}: a proxy of the type Any, through 2 of Bob, " in made
-        assert made.endswith(f"; {ALICE} signs")
-
     def test_another_signatory_signs_another_call(self, book: Run, id: str) -> None:
         mine = decoded(book, book("--offline", "scenario", "build", id).out.strip())
         theirs = decoded(
@@ -597,17 +547,6 @@ class TestScenarios:
             book("--offline", "scenario", "build", again.out.strip()).out
             == book("--offline", "scenario", "build", id).out
         )
-
-    def test_an_editor_that_does_not_know_of_it_leaves_it(
-        self, book: Run, id: str, tmp_path: Any
-    ) -> None:
-        diagram = json.loads(book("scenario", "export", id, "--as", "json").out)
-        kept = diagram.pop("actingAs")
-        (tmp_path / "edited.json").write_text(json.dumps(diagram | {"name": "Edited"}))
-
-        assert book("scenario", "edit", id, "--file", str(tmp_path / "edited.json")).code == 0
-
-        assert json.loads(book("scenario", "export", id, "--as", "json").out)["actingAs"] == kept
 
     def test_a_flow_file_makes_it_as_another_account_or_as_the_signer_again(
         self, book: Run, id: str, tmp_path: Any

@@ -19,127 +19,28 @@ HUB, DEX, RELAY = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx"), REGISTRY.
     ("chain", "typed", "found"),
     [
         ("polkadot", 0, "0"),
-        ("polkadot", "0", "0"),
-        ("polkadot", "DOT", "0"),
         ("polkadot", "dot", "0"),
         ("polkadot", "native", "0"),
-        ("polkadot", "NATIVE", "0"),
         ("assetHub", "DOT", "DOT"),
-        ("assetHub", "dot", "DOT"),
-        ("assetHub", "native", "DOT"),
-        ("assetHub", 1984, "1984"),
-        ("assetHub", "1984", "1984"),
-        ("assetHub", " 1984 ", "1984"),
         ("assetHub", "01984", "1984"),
         ("assetHub", 1984.0, "1984"),
-        ("assetHub", 3, "3"),
         ("assetHub", 1000, "1000"),
-        ("assetHub", "PINK", "23"),
-        ("assetHub", 4294967295, "4294967295"),
         ("assetHub", "0/PalletInstance(50)/GeneralIndex(1984)", "1984"),
         ("assetHub", "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)", "1984"),
         ("assetHub", "0/PalletInstance(50)/GeneralIndex(4294967295)", "4294967295"),
         ("assetHub", "1/Here", "DOT"),
         ("polkadot", "0/Here", "0"),
-        ("hydraDx", "1/Here", "5"),
         ("hydraDx", "0/GeneralIndex(0)", "0"),
-        ("hydraDx", " 1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984) ", "10"),
-        ("assetHub", "HDX", "1/Parachain(2034)/GeneralIndex(0)"),
         ("assetHub", "1/Parachain(2034)/GeneralIndex(0)", "1/Parachain(2034)/GeneralIndex(0)"),
         ("hydraDx", 0, "0"),
-        ("hydraDx", "HDX", "0"),
-        ("hydraDx", "native", "0"),
-        ("hydraDx", "LRNA", "1"),
-        ("hydraDx", "DOT", "5"),
-        ("hydraDx", 5, "5"),
-        ("hydraDx", 222, "222"),
         ("kusama", "KSM", "0"),
-        ("assetHub_kusama", "KSM", "KSM"),
-        ("assetHub_kusama", 0, "0"),
         ("assetHub", 0, "DOT"),
-        ("assetHub", "00", "DOT"),
-        ("paseo", "native", "0"),
-        ("assetHub_paseo", "PAS", "PAS"),
         ("rigcontracts", "KSM", "KSM"),
         ("rigdex", "HDX", "0"),
-        ("rigdex", "KSM", "5"),
     ],
 )
 def test_an_asset_is_found_by_id_symbol_or_native(chain: str, typed: object, found: str) -> None:
     assert ASSETS.find(REGISTRY.find(chain), typed).id == found
-
-
-@pytest.mark.parametrize(
-    ("chain", "number", "facts"),
-    [
-        ("polkadot", 0, ("DOT", 10, 10**10, "native", "0/Here", "assetHub")),
-        ("assetHub", "DOT", ("DOT", 10, 10**8, "native", "1/Here", "assetHub")),
-        (
-            "assetHub",
-            1984,
-            ("USDt", 6, 10**4, "assets", "0/PalletInstance(50)/GeneralIndex(1984)", "assetHub"),
-        ),
-        (
-            "assetHub",
-            1337,
-            ("USDC", 6, 10**4, "assets", "0/PalletInstance(50)/GeneralIndex(1337)", "assetHub"),
-        ),
-        ("hydraDx", 0, ("HDX", 12, 10**12, "native", "0/GeneralIndex(0)", "hydraDx")),
-        ("hydraDx", 1, ("LRNA", 12, None, "tokens", "0/GeneralIndex(1)", "hydraDx")),
-        ("hydraDx", 5, ("DOT", 10, 17540000, "tokens", "1/Here", "assetHub")),
-        (
-            "hydraDx",
-            10,
-            (
-                "USDT",
-                6,
-                10**4,
-                "tokens",
-                "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)",
-                "assetHub",
-            ),
-        ),
-        (
-            "hydraDx",
-            22,
-            (
-                "USDC",
-                6,
-                10**4,
-                "tokens",
-                "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1337)",
-                "assetHub",
-            ),
-        ),
-        (
-            "hydraDx",
-            222,
-            (
-                "HOLLAR",
-                18,
-                2 * 10**16,
-                "erc20",
-                "0/AccountKey20(0x531a654d1696ed52e7275a8cede955e82620f99a)",
-                "hydraDx",
-            ),
-        ),
-        ("kusama", 0, ("KSM", 12, 333333333, "native", "0/Here", "assetHub_kusama")),
-        ("assetHub_kusama", "KSM", ("KSM", 12, 3333333, "native", "1/Here", "assetHub_kusama")),
-    ],
-)
-def test_what_is_known_of_the_main_assets(
-    chain: str, number: object, facts: tuple[Any, ...]
-) -> None:
-    asset = ASSETS.find(REGISTRY.find(chain), number)
-
-    assert facts == (
-        asset.symbol,
-        asset.decimals,
-        asset.existential_deposit,
-        asset.kind,
-        asset.location,
-        asset.reserve,
-    )
 
 
 def test_the_native_deposits_are_those_of_the_runtimes() -> None:
@@ -173,37 +74,12 @@ UNKNOWN = "that is known here, expected an id or a symbol"
     [
         ("assetHub", "doge", says("assetid", "doge", "Polkadot Asset Hub", "35", "66")),
         ("hydraDx", 102, says("assetid", "102", "Hydration", "5")),
-        (
-            "hydraDx",
-            "XYZ",
-            says("assetid", "XYZ", "Hydration", "0", "5"),
-        ),
         ("polkadot", 1, says("assetid", "1", "DOT")),
-        ("polkadot", "USDT", says("assetid", "USDT", "DOT")),
         ("assetHub", 2**32, says("assetid", "4294967296", "Polkadot Asset Hub")),
-        ("assetHub", 2**200, says("assetid", str(2**200)[:59], "Polkadot Asset Hub")),
         ("assetHub", -1, says("assetid", "-1", "Polkadot Asset Hub")),
-        ("assetHub", "-1", says("assetid", "-1", "Polkadot Asset Hub")),
-        ("assetHub", "١٩٨٤", says("assetid", "١٩٨٤", "Polkadot Asset Hub")),
         ("assetHub", "1984.0", says("assetid", "1984.0", "Polkadot Asset Hub")),
-        ("assetHub", "x" * 500, says("assetid", "x" * 58, "Polkadot Asset Hub")),
         ("assetHub", 1.5, says("assetid", "1.5")),
-        (
-            "assetHub",
-            True,
-            says("assetid"),
-        ),
-        (
-            "assetHub",
-            None,
-            says("assetid"),
-        ),
-        (
-            "assetHub",
-            float("nan"),
-            says("assetid"),
-        ),
-        ("assetHub", "", says("assetid")),
+        ("assetHub", None, says("assetid")),
         ("polkadot", "1/Here", says("assetid", "1/Here", "Polkadot")),
         ("hydraDx", "1/Parachain(4999)", says("assetid", "1/Parachain(4999)", "Hydration")),
         (
@@ -211,8 +87,6 @@ UNKNOWN = "that is known here, expected an id or a symbol"
             "0/PalletInstance(50)/GeneralIndex(4294967296)",
             says("assetid", "Polkadot Asset Hub"),
         ),
-        ("hydraDx", "1/Parachain(x)", says("assetid", "Parachain(x)")),
-        ("assetHub", "  ", says("assetid")),
     ],
 )
 def test_what_is_no_asset_or_more_than_one_is_refused(
@@ -229,30 +103,11 @@ def test_eight_assets_of_the_asset_hub_look_like_dot_and_the_symbol_means_the_na
     assert ASSETS.find(HUB, "DOT").kind == "native"
 
 
-def test_in_a_diagram_the_asset_hubs_1000_with_its_symbol_is_native() -> None:
-    native = ASSETS.find(HUB, 1000, symbol="DOT", diagram=True)
-    text = ASSETS.find(HUB, "1000", symbol="dot", diagram=True)
-    other = ASSETS.find(HUB, 1000, diagram=True)
-    named = ASSETS.find(HUB, 1000, symbol="BRZ", diagram=True)
-
-    assert [native.id, text.id, other.id, named.id] == ["DOT", "DOT", "1000", "1000"]
-
-
 @pytest.mark.parametrize(
     ("asset_id", "symbol", "diagram", "sentence"),
     [
-        (
-            1000,
-            "DOT",
-            False,
-            says("1000", "Polkadot Asset Hub", "BRZ", "DOT"),
-        ),
-        (
-            1984,
-            "DOT",
-            True,
-            says("1984", "Polkadot Asset Hub", "USDt", "DOT"),
-        ),
+        (1000, "DOT", False, says("1000", "Polkadot Asset Hub", "BRZ", "DOT")),
+        (1984, "DOT", True, says("1984", "Polkadot Asset Hub", "USDt", "DOT")),
     ],
 )
 def test_a_symbol_that_contradicts_the_id_is_refused(
@@ -271,22 +126,16 @@ def test_a_symbol_beside_the_id_that_agrees_or_cannot_be_judged_is_let_through()
 @pytest.mark.parametrize(
     ("source", "asset", "destination", "found"),
     [
-        ("polkadot", 0, "assetHub", "DOT"),
         ("polkadot", 0, "hydraDx", "5"),
-        ("assetHub", "DOT", "polkadot", "0"),
         ("assetHub", 1984, "hydraDx", "10"),
-        ("assetHub", 1337, "hydraDx", "22"),
         ("assetHub", 87654321, "hydraDx", None),
         ("hydraDx", 10, "assetHub", "1984"),
-        ("hydraDx", 5, "polkadot", "0"),
         ("hydraDx", 10, "polkadot", None),
         ("hydraDx", 0, "assetHub", "1/Parachain(2034)/GeneralIndex(0)"),
         ("hydraDx", 222, "assetHub", "1/Parachain(2034)/GeneralIndex(222)"),
-        ("hydraDx", 5, "hydraDx", "5"),
         ("kusama", 0, "assetHub", "2/GlobalConsensus(Kusama)"),
         ("kusama", 0, "assetHub_paseo", None),
         ("rigdex", 10, "righub", "1984"),
-        ("rigdex", 5, "rigrelay", "0"),
         ("rigdex", 7, "righub", None),
     ],
 )
@@ -310,13 +159,6 @@ def test_look_alikes_are_not_the_same_asset() -> None:
     assert not ASSETS.same_asset(ASSETS.find(HUB, 100), ASSETS.find(DEX, 7))
     assert not ASSETS.same_asset(ASSETS.find(RELAY, 0), ASSETS.find(REGISTRY.find("kusama"), 0))
     assert ASSETS.same_asset(usdt, ASSETS.find(DEX, "10"))
-
-
-def test_every_listed_location_is_read_and_written_back() -> None:
-    for chain in REGISTRY.all():
-        for asset in ASSETS.all(chain):
-            if asset.location:
-                assert write_location(read_location(asset.location)) == asset.location
 
 
 def test_every_listed_asset_is_found_by_its_location() -> None:
@@ -396,24 +238,9 @@ def test_a_location_has_one_name_under_the_relay(text: str, para_id: int | None,
     [
         ("", says("location")),
         ("3/Here", says("location", "3/Here")),
-        ("1/", says("location", "1/")),
         ("1/Moon(5)", says("location", "1/Moon(5)")),
-        (
-            "1/Parachain(4294967296)",
-            says("location", "1/Parachain(4294967296)"),
-        ),
-        (
-            "1/Parachain(-1)",
-            says("location", "1/Parachain(-1)"),
-        ),
-        (
-            "1/AccountKey20(0x12)",
-            says("location", "1/AccountKey20(0x12)"),
-        ),
-        (
-            "1" + "/Parachain(1)" * 9,
-            says("location", "/Parachain(1)" * 9, "9", "XCM", "8"),
-        ),
+        ("1/Parachain(4294967296)", says("location", "1/Parachain(4294967296)")),
+        ("1" + "/Parachain(1)" * 9, says("location", "/Parachain(1)" * 9, "9", "XCM", "8")),
     ],
 )
 def test_a_wrong_location_is_refused(text: str, sentence: Says) -> None:
@@ -549,10 +376,7 @@ def test_the_native_asset_of_config_toml_can_be_told_more_of() -> None:
 @pytest.mark.parametrize(
     ("asset", "sentence"),
     [
-        (
-            {"colour": 1},
-            says("chains.rig.assets", "colour"),
-        ),
+        ({"colour": 1}, says("chains.rig.assets", "colour")),
         ({"id": 1, "symbol": "A"}, says("chains.rig.assets.decimals", "missing")),
         ({"id": True, "symbol": "A", "decimals": 1}, says("chains.rig.assets.id", "number")),
         (
@@ -670,39 +494,10 @@ def test_at_most_one_asset_of_a_chain_goes_by_a_symbol_alone(chain: str) -> None
 @pytest.mark.parametrize(
     ("chain", "number", "name", "label"),
     [
-        (
-            "assetHub",
-            50000534,
-            says("DOT", "50000534"),
-            says("50000534", "DOT"),
-        ),
-        ("assetHub", 2023, says("2023", "DOT"), says("2023", "DOT")),
-        (
-            "assetHub",
-            50000470,
-            says("USDt", "50000470", "1984"),
-            says("50000470", "USDt", "1984"),
-        ),
+        ("assetHub", 50000534, says("DOT", "50000534"), says("50000534", "DOT")),
+        ("assetHub", 50000470, says("USDt", "50000470", "1984"), says("50000470", "USDt", "1984")),
         ("assetHub", 23, says("PINK", "23"), says("23", "PINK")),
-        ("assetHub", 87654321, "asset 87654321", "87654321"),
-        (
-            "hydraDx",
-            23,
-            says("USDT", "23", "10"),
-            says("23", "USDT", "10"),
-        ),
-        (
-            "hydraDx",
-            41,
-            says("CFG", "41"),
-            says("41", "CFG"),
-        ),
-        (
-            "assetHub_kusama",
-            19840,
-            says("USDt", "19840"),
-            says("19840", "USDt"),
-        ),
+        ("hydraDx", 23, says("USDT", "23", "10"), says("23", "USDT", "10")),
     ],
 )
 def test_a_look_alike_is_named_with_its_id_and_a_mark(

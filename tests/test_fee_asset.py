@@ -16,19 +16,17 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import MempoolDraft, MempoolEntry
 from scenarioctl.operations.sent_records import check_draft
-from scenarioctl.transactions.mortality import IMMORTAL
 from scenarioctl.transactions.signing.fee_asset import (
     asset_location,
     set_currency_before,
     without_set_currency,
 )
-from scenarioctl.transactions.signing.payload import SigningOptions
 from tests.conftest import Run
 from tests.messages import says
 from tests.network import FakeNetwork, made_by_root
 from tests.refusals import refused
 from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
-from tests.signing import dev_key, sign
+from tests.signing import dev_key
 from tests.test_balances import asset_details
 from tests.test_check import ALICE_KEY, FEE, account, call_effects, info
 
@@ -44,18 +42,6 @@ def payload(scenarioctl: Run, *line: str) -> dict[str, Any]:
     ended = scenarioctl("--offline", "--json", "tx", "payload", *LINE, "--chain", "assetHub", *line)
     answer: dict[str, Any] = json.loads(ended.out)
     return answer
-
-
-def signed_in(asset: str) -> bytes:
-    genesis = unhex(Registry().find("assetHub").genesis)
-    options = SigningOptions(
-        nonce=5,
-        genesis_hash=genesis,
-        block_hash=genesis,
-        era=IMMORTAL,
-        asset_id=read_location(asset) if asset else None,
-    )
-    return sign(bundled("assetHub"), HELLO, options)
 
 
 @pytest.mark.parametrize("asset", ["1984", "01984"])
@@ -80,7 +66,7 @@ def test_the_native_asset_is_named_by_nothing(scenarioctl: Run, line: tuple[str,
     assert answer["signer_payload"]["assetId"] is None
 
 
-@pytest.mark.parametrize("form", ["options", "wallet payload"])
+@pytest.mark.parametrize("form", ["wallet payload"])
 def test_a_signed_transaction_keeps_the_asset(scenarioctl: Run, tmp_path: Path, form: str) -> None:
     answer = payload(scenarioctl, "--fee-asset", "1984")
     file = tmp_path / "payload.json"
@@ -105,16 +91,6 @@ def test_a_signed_transaction_keeps_the_asset(scenarioctl: Run, tmp_path: Path, 
         "location": USDT,
     }
     assert decoded["says"].endswith(", with its fee paid in USDt")
-
-
-def test_an_asset_that_is_not_listed_is_shown_by_its_location(scenarioctl: Run) -> None:
-    tx = "0x" + signed_in("1/Parachain(4000000)").hex()
-
-    decoded = json.loads(
-        scenarioctl("--offline", "--json", "tx", "decode", tx, "--chain", "assetHub").out
-    )
-
-    assert decoded["signature"]["fee_asset"] == {"location": "1/Parachain(4000000)"}
 
 
 def dex_payload(run: Run, *line: str) -> dict[str, Any]:
@@ -177,21 +153,6 @@ def test_a_currency_that_the_account_has_is_not_set_again(
     assert (answer["signer_payload"]["method"] != DEX_REMARK) == batched
 
 
-@pytest.mark.parametrize(
-    ("chain", "asset"), [("polkadot", "0"), ("assetHub", "0"), ("assetHub_kusama", "KSM")]
-)
-def test_elsewhere_the_native_asset_pays(scenarioctl: Run, chain: str, asset: str) -> None:
-    ended = scenarioctl(
-        "--offline", "--json", "tx", "payload", "0x" + bundled(chain).encode_call(HELLO).hex(),
-            *LINE[1:], "--chain", chain
-    )  # fmt: skip
-
-    assert json.loads(ended.out)["fee_asset"] == {
-        "asset": asset,
-        "symbol": Registry().find(chain).symbol,
-    }
-
-
 def test_only_a_batch_that_sets_the_currency_stands_for_its_call() -> None:
     table = bundled("hydraDx")
     dot = Assets(Registry()).find(Registry().find("hydraDx"), "5")
@@ -203,13 +164,7 @@ def test_only_a_batch_that_sets_the_currency_stands_for_its_call() -> None:
     assert without_set_currency(table, table.encode_call(longer)) == table.encode_call(longer)
 
 
-def test_an_unknown_asset_is_refused(scenarioctl: Run) -> None:
-    answer = payload(scenarioctl, "--fee-asset", "NOSUCH")
-
-    assert refused(answer) == {"error": says("fee_asset", "NOSUCH"), "code": "invalid_request"}
-
-
-@pytest.mark.parametrize("asset_id", ["0x02", "0x0100020432", "0x010002043205011f00", 1984])
+@pytest.mark.parametrize("asset_id", ["0x0100020432", "0x010002043205011f00"])
 def test_an_asset_id_that_is_none_is_refused(
     scenarioctl: Run, tmp_path: Path, asset_id: Any
 ) -> None:
@@ -235,21 +190,6 @@ def test_an_asset_id_that_is_none_is_refused(
     }
 
 
-def test_a_fee_asset_beside_a_payload_is_refused(scenarioctl: Run, tmp_path: Path) -> None:
-    file = tmp_path / "payload.json"
-    file.write_text(json.dumps(payload(scenarioctl)))
-
-    ended = scenarioctl(
-        "--offline", "--json", "tx", "assemble", "--payload", str(file), "--signature",
-            "0x" + "01" * 64, "--fee-asset", "1984"
-    )  # fmt: skip
-
-    assert refused(json.loads(ended.out)) == {
-        "error": says("fee_asset", "1984", "payload"),
-        "code": "invalid_request",
-    }
-
-
 def test_a_draft_is_broadcast_behind_the_currency_that_pays() -> None:
     table, dex = bundled("hydraDx"), Registry().find("hydraDx")
     draft = MempoolDraft(chain="hydraDx", amount="0", tx_type="Remark", date=0, tx=DEX_REMARK)
@@ -260,38 +200,6 @@ def test_a_draft_is_broadcast_behind_the_currency_that_pays() -> None:
     check_draft(dex, entry, table, table.encode_call(set_currency_before(table, HELLO, dot)))
     with pytest.raises(InvalidRequest, match="the call of draft 1 of job 'abc' differs"):
         check_draft(dex, entry, table, table.encode_call(set_currency_before(table, other, dot)))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ("scenario", "full", "abc", "--check", "--sender", ALICE),
-        (
-            "create",
-            "swap",
-            "--assetin",
-            "5",
-            "--assetout",
-            "0",
-            "--amount",
-            "1",
-            "--check",
-            "--sender",
-            ALICE,
-        ),
-    ],
-    ids=["a scenario", "a swap"],
-)
-def test_the_check_of_a_scenario_takes_no_fee_asset(
-    scenarioctl: Run, line: tuple[str, ...]
-) -> None:
-    ended = scenarioctl("--json", *line, "--fee-asset", "1984")
-
-    answer = json.loads(ended.out)
-    assert (answer["error"], answer["code"]) == (
-        says("fee_asset", "1984", "check"),
-        "invalid_request",
-    )
 
 
 # A check of it

@@ -24,14 +24,6 @@ STEP = {
     "assetid": "DOT",
     "destination_address": TREASURY,
 }
-STORED = {name: value for name, value in STEP.items() if name != "type"}
-BUILT = {
-    "sourchain": "polkadot",
-    "destchain": "assetHub",
-    "amount": "20000000000",
-    "assetid": "DOT",
-    "destinationaddress": TREASURY,
-}
 
 
 def refusal(field: str, confirm: str = CONFIRM) -> Any:
@@ -171,34 +163,3 @@ def test_a_flow_confirms_by_a_key(
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     with Serving(tmp_path_factory.mktemp("served"), offline=True) as serving:
         yield serving
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "field"),
-    [
-        ("/api/create/scenario", STORED, "destination_address"),
-        ("/api/xcm/asset-transfer", BUILT, "destinationaddress"),
-        ("/api/create/flow", {"flow": {"steps": [STEP]}}, "steps[0].destination_address"),
-    ],
-)
-def test_a_request_is_refused_until_it_is_confirmed(
-    served: Serving, path: str, body: dict[str, Any], field: str
-) -> None:
-    confirmed = (
-        {"flow": {"steps": [{**STEP, "yes": True}]}} if "flow" in body else {**body, "yes": True}
-    )
-
-    refused = served.post(path, body)
-
-    assert (refused.status, refused.json()["error"]) == (422, refusal(field))
-    assert served.post(path, confirmed).status == 200
-
-
-def test_a_confirmed_scenario_is_written_as_any_other(served: Serving) -> None:
-    """A daemon writes most transfers from a stencil, in which there is no confirmation."""
-    plain = {**STORED, "destination_address": BOB}
-    for body in (plain, {**STORED, "yes": True}, plain):
-        scenario = served.post("/api/create/scenario", body).json()["result"]
-        answer = served.post("/api/scenario/info/full", {"id": scenario})
-
-        assert answer.status == 200

@@ -97,22 +97,12 @@ def drafted(network: FakeNetwork, scenarioctl: Run, ended: Ended) -> tuple[int, 
     ("flags", "held", "stays", "method"),
     [
         ((), account(5 * DOT), DEPOSIT, "transfer_keep_alive"),
-        (("--keep-alive",), account(5 * DOT), DEPOSIT, "transfer_keep_alive"),
         (("--allow-death",), account(5 * DOT), 0, "transfer_allow_death"),
         ((), account(5 * DOT, frozen=3 * DOT), 3 * DOT, "transfer_keep_alive"),
-        (("--allow-death",), account(5 * DOT, frozen=3 * DOT), 3 * DOT, "transfer_allow_death"),
         (("--allow-death",), account(5 * DOT, reserved=DOT), DEPOSIT, "transfer_allow_death"),
         ((), account(5 * DOT, reserved=2 * DOT, frozen=4 * DOT), 2 * DOT, "transfer_keep_alive"),
     ],
-    ids=[
-        "alive",
-        "said to be alive",
-        "closed",
-        "frozen",
-        "frozen and closed",
-        "needed",
-        "frozen and reserved",
-    ],
+    ids=["alive", "closed", "frozen", "needed", "frozen and reserved"],
 )
 def test_all_but_the_fee_and_what_has_to_stay_is_sent(
     network: FakeNetwork,
@@ -171,16 +161,6 @@ def test_a_fee_that_depends_on_the_length_leaves_as_little_as_it_can(
     assert left in lengths.values() or len(lengths) > 1
 
 
-def test_a_scenario_keeps_the_number(network: FakeNetwork, scenarioctl: Run) -> None:
-    ended = create(network, scenarioctl)
-    before = drafted(network, scenarioctl, ended)
-    network.chains["polkadot"].store("System", "Account", ALICE_KEY, value=account(9 * DOT))
-
-    assert drafted(network, scenarioctl, ended) == before
-    assert "Created " in ended.err
-    assert f"{(4 * DOT - FEE) / DOT:.3f} DOT on Polkadot, to 14E5nq" in ended.err
-
-
 @pytest.mark.parametrize(
     ("flag", "sent"), [("--keep-alive", 6_990_000), ("--allow-death", 7_000_000)]
 )
@@ -222,25 +202,10 @@ def test_of_another_asset_all_is_sent_and_the_fee_is_not_taken_of_it(
     assert ended.err == says("amount", "= ", "USDt", "max")
 
 
-def test_the_answer_has_the_number(network: FakeNetwork, scenarioctl: Run) -> None:
-    line = ("--from", "polkadot", "--to", "polkadot", "--asset", "DOT", "--to-address", BOB)
-
-    ended = scenarioctl(
-        *("--config", str(network.config), "tx", "transfer", *line),
-        *("--amount", "max", "--sender", ALICE, "--field", "maximum"),
-    )
-
-    assert ended.out == "3.984\n"
-
-
 @pytest.mark.parametrize(
     ("to", "flags", "taken"),
-    [
-        ("polkadot", (), DEPOSIT),
-        ("polkadot", ("--allow-death",), 0),
-        ("assetHub", (), DEPOSIT + DELIVERY),
-    ],
-    ids=["alive", "closed", "between chains"],
+    [("polkadot", (), DEPOSIT), ("assetHub", (), DEPOSIT + DELIVERY)],
+    ids=["alive", "between chains"],
 )
 def test_who_signs_for_an_account_pays_the_fee_in_its_place(
     network: FakeNetwork, scenarioctl: Run, to: str, flags: tuple[str, ...], taken: int
@@ -264,29 +229,6 @@ def test_who_signs_for_an_account_pays_the_fee_in_its_place(
     answer = json.loads(ended.out)
     assert Decimal(answer["maximum"]) * DOT == 5 * DOT - taken
     assert says("amount max", "DOT", "the signer pays the fee") in ended.err.splitlines()
-
-
-def test_a_check_takes_it_too(network: FakeNetwork, scenarioctl: Run) -> None:
-    line = (
-        "--from",
-        "polkadot",
-        "--to",
-        "polkadot",
-        "--assetid",
-        "DOT",
-        "--destinationaddress",
-        BOB,
-    )
-    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects()
-
-    ended = scenarioctl(
-        *("--config", str(network.config), "--json", "tx", "check", *line),
-        *("--amount", "max", "--sender", ALICE),
-    )
-
-    steps = {step["what"]: step["human"] for step in json.loads(ended.out)["steps"]}
-    assert steps["transaction fee"] == "0.016 DOT"
-    assert ended.err.splitlines()[0] == f"amount max = 3.984 DOT ({4 * DOT - FEE} raw)"
 
 
 @pytest.mark.parametrize("flag", ["--keep-alive", "--allow-death"])
@@ -405,7 +347,7 @@ def test_what_cannot_be_known_or_sent_is_refused(
     assert ended.err == sentence.printed
 
 
-@pytest.mark.parametrize("flag", ["--keep-alive", "--allow-death"])
+@pytest.mark.parametrize("flag", ["--keep-alive"])
 def test_between_chains_a_flag_that_would_do_nothing_is_refused(
     scenarioctl: Run, flag: str
 ) -> None:
@@ -417,30 +359,6 @@ def test_between_chains_a_flag_that_would_do_nothing_is_refused(
 
     assert (ended.out, ended.code) == ("", 2)
     assert ended.err == says("allow_death", "Polkadot", "Polkadot Asset Hub", "max").printed
-
-
-def test_a_flow_may_close_an_account_and_is_edited_as_it_was(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    step = {
-        "type": "xTransfer",
-        "source_chain": "polkadot",
-        "dest_chain": "polkadot",
-        "assetid": "DOT",
-        "amount": 2,
-        "destination_address": BOB,
-        "allow_death": True,
-    }
-    flow = tmp_path / "flow.json"
-    flow.write_text(json.dumps({"steps": [step]}))
-
-    scenario = scenarioctl("--offline", "create", "--file", str(flow)).out.strip()
-    tx = scenarioctl("--offline", "scenario", "full", scenario, "--field", "tx").out.strip()
-    call = json.loads(
-        scenarioctl("--offline", "tx", "decode", tx, "--chain", "polkadot", "--json").out
-    )["call"]
-
-    assert call["method"] == "transfer_allow_death"
 
 
 def test_a_message_that_is_too_small_to_arrive_still_tells_what_delivery_takes(

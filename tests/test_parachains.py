@@ -3,11 +3,9 @@ backing chain alone."""
 
 from dataclasses import replace
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
@@ -22,7 +20,7 @@ from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
 from scenarioctl.transactions.transfer.xcm_calls import build_candidate
-from tests.conftest import DATA, Run
+from tests.conftest import DATA
 from tests.messages import says
 from tests.runner import finish
 from tests.runtimes import BOB, bundled
@@ -266,14 +264,6 @@ def test_the_advice_is_the_whole_command() -> None:
     )
 
 
-def test_an_asset_without_a_location_has_no_way() -> None:
-    known = registry(assets=[])
-
-    refused = refusal_of(transfer("own", "assetHub", "OWN", known), known)
-
-    assert refused == says("set location in [[chains.own.assets]]")
-
-
 @pytest.mark.parametrize(("source", "asset"), [("assetHub", "1/Parachain(2222)"), ("own", "OWN")])
 @pytest.mark.parametrize("answer", [True, False, None])
 def test_the_asset_hub_tells_how_it_takes_the_own_asset_of_a_parachain(
@@ -385,41 +375,6 @@ def test_a_call_to_try_has_the_version_that_the_destination_knows_now(
     assert list(build_candidate(plan).args["dest"]) == [version]
 
 
-@pytest.mark.parametrize(
-    ("source", "sender"),
-    [("polkadot", None), ("polkadot", BOB), ("people", BOB)],
-    ids=["built", "checked", "tried"],
-)
-def test_offline_is_advised_only_where_it_builds_the_transfer(
-    source: str, sender: bytes | None
-) -> None:
-    known = registry()
-    wanted = transfer(source, "hydraDx", "DOT", known)
-
-    class Destination:
-        chain = known.find("hydraDx")
-
-        async def table(self) -> RuntimeTable:
-            return bundled("hydraDx")
-
-        async def raw_runtime_call(self, *_: object) -> None:
-            raise ChainUnreachable("it went away")
-
-    builder = replace(
-        builder_of(wanted, known, True),
-        clients=lambda _: Destination(),  # type: ignore[arg-type, return-value]
-        table=bundled("polkadot"),
-    )
-
-    with pytest.raises(ChainUnreachable) as unknown:
-        if source == "people":
-            finish(builder.pricing(BOB).price_ways(candidate_routes(wanted, builder.assets)))
-        finish(builder.build(sender))
-
-    assert str(unknown.value) == says("last hop", "it went away")
-    assert ("--offline" in str(unknown.value)) == (sender is None)
-
-
 def candidate_plans(builder: TransferBuilder) -> list[Plan]:
     routes = candidate_routes(builder.transfer, builder.assets)
     return [make_plan(builder.transfer, route, builder.table) for route in routes]
@@ -453,20 +408,6 @@ class Asked:
         if self.answer is None:
             raise ChainUnreachable("it went away")
         return {"Ok": self.answer}
-
-
-def test_offline_nothing_can_be_told(scenarioctl: Run, tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text(tomli_w.dumps({"chains": {"own": PARACHAIN, "assetHub": HUB}}))
-    words = ("--from", "assetHub", "--to", "own", "--asset", "DOT", "--amount", "1000000000000")
-    receiver = ("--destinationaddress", "0x" + BOB.hex(), "--sender", "0x" + BOB.hex(), "--check")
-    ended = scenarioctl(
-        "--offline", "--config", str(config), "xcm", "asset-transfer", *words, *receiver
-    )
-
-    assert ended.code == 5
-    assert ended.err.endswith("\n")
-    assert ended.err.splitlines()[-1] + "\n" == says("own", "Polkadot Asset Hub", "offline").printed
 
 
 #: A header: the parent's hash, the number 5 as a compact, and the rest.

@@ -10,21 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.chains.assets import Asset, Assets
+from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import location_order, read_location
-from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.plan import make_plan, shape_location
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import candidate_routes, check_route, find_route
+from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
 from scenarioctl.transactions.transfer.ways import resolve
 from scenarioctl.transactions.transfer.xcm_calls import arriving_message, build_candidate
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
 from tests.messages import says
-from tests.network import FOREIGN_ASSET, FakeNetwork
-from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled
+from tests.network import FakeNetwork
+from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
 from tests.test_check import (
     ALICE_KEY,
     BOB_KEY,
@@ -195,28 +194,6 @@ def test_no_check_opens_a_route_of_what_pays(
     assert candidate_routes(replace(asked, remote_fee_asset=None), ASSETS)
 
     assert candidate_routes(asked, ASSETS) == ()
-
-
-@pytest.mark.parametrize(("asset", "name"), [("KSM", "KSM"), (1984, "USDT")])
-def test_nothing_is_advised_if_the_asset_of_the_relay_chain_pays_no_fees(
-    asset: object, name: str
-) -> None:
-    assets = [{**each, "pays_fees": False} for each in RIG["rigdex"]["assets"]]
-    registry = Registry({**RIG, "rigdex": {**RIG["rigdex"], "assets": assets}})
-    listed = Assets(registry)
-    hub = registry.find("righub")
-    asked = Transfer(
-        source=hub,
-        destination=registry.find("rigdex"),
-        asset=listed.find(hub, asset),
-        amount=AMOUNT,
-        beneficiary=BOB,
-    )
-
-    with pytest.raises(InvalidRequest) as refused:
-        find_route(asked, listed, fee_settled=False)
-
-    assert str(refused.value) == says(name, "rigdex", "not known to accept fees")
 
 
 def test_locations_are_in_the_order_of_xcm() -> None:
@@ -437,43 +414,6 @@ class TestConnected:
         assert transaction.check.verdict == "unknown"
         assert says("no DOT", "could not be computed") in transaction.check.reasons
 
-    def test_a_check_says_of_which_asset_nothing_is_credited(self, network: FakeNetwork) -> None:
-        """Less WUD than the existential deposit of DOT arrives; of DOT, enough to live on should be
-        left."""
-        amount = DOT // 100 - 1
-        self.arrives(
-            network,
-            {"Assets": {"Issued": {"asset_id": 31337, "owner": BOB_KEY, "amount": amount}}},
-            amount=amount,
-        )
-
-        transaction = draft(
-            network, "hydraDx", "assetHub", "1000085", amount, ALICE_KEY, remote_fee_asset="DOT"
-        )
-
-        assert transaction.check is not None
-        assert transaction.check.reasons == (says("no DOT"),)
-
-    def test_what_no_chain_could_make_is_refused_before_one_is_asked(
-        self, network: FakeNetwork
-    ) -> None:
-        with pytest.raises(InvalidRequest) as refused:
-            draft(network, "hydraDx", "assetHub", "10", AMOUNT, ALICE_KEY, remote_fee_asset="10")
-
-        assert str(refused.value) == says("remote_fee_asset 10", "is sent")
-        assert not any(chain.asked for chain in network.chains.values())
-
-    def test_no_check_asks_a_chain_about_what_would_be_lost_there(
-        self, network: FakeNetwork
-    ) -> None:
-        with pytest.raises(InvalidRequest) as refused:
-            draft(
-                network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="0"
-            )
-
-        assert str(refused.value) == says("remote_fee_asset HDX", "UntrustedReserveLocation")
-        assert not any(chain.asked for chain in network.chains.values())
-
     def test_a_sender_without_it_is_told_how_much_it_takes(self, network: FakeNetwork) -> None:
         with pytest.raises(InvalidRequest) as refused:
             draft(
@@ -549,19 +489,6 @@ class TestConnected:
 
         assert len(transaction.warnings) == 1
 
-    def test_an_asset_that_keeps_accounts_alive_needs_no_native_one(
-        self, network: FakeNetwork
-    ) -> None:
-        hub = network.chains["assetHub"]
-        usdc = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1337}]}}
-        hub.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": usdc}]}
-        hub.store("Assets", "Asset", 1984, value={**FOREIGN_ASSET, "is_sufficient": True})
-        hub.store("Assets", "Asset", 1337, value=FOREIGN_ASSET)
-
-        transaction = draft(network, "hydraDx", "assetHub", "10", 10**8, remote_fee_asset="22")
-
-        assert transaction.warnings == (says("USDC goes along"),)
-
 
 class TestScenarios:
     FIELDS = ("--from", "assetHub", "--to", "hydraDx", "--asset", "31337", "--amount", "1000000")
@@ -585,21 +512,3 @@ class TestScenarios:
         assert 'remote_fee_asset = "1984"' in flow.out
         assert drafted.code == 5
         assert drafted.err.strip() == says("Error: ", "USDt", "Hydration", "offline")
-
-    def test_a_placeholder_is_refused(self, scenarioctl: Run) -> None:
-        refused = scenarioctl(
-            "--offline", "create", "scenario", *self.FIELDS, "--destination-address", BOB_ADDRESS,
-            "--remote-fee-asset", "{{ query.asset }}",
-        )  # fmt: skip
-
-        assert refused.code == 2
-        assert refused.err.strip() == says("remote_fee_asset", "placeholder")
-
-    def test_a_check_of_bytes_takes_none(self, scenarioctl: Run) -> None:
-        refused = scenarioctl(
-            "tx", "check", "0x00000004", "--chain", "assetHub", "--sender", BOB_ADDRESS,
-            "--remote-fee-asset", "1984",
-        )  # fmt: skip
-
-        assert refused.code == 2
-        assert refused.err.strip() == says("remote_fee_asset", "1984", "tx")
