@@ -103,20 +103,6 @@ def test_what_a_wallet_wrote_otherwise_is_named_on_the_command_line(
     assert (ended.out, ended.said, ended.code) == ("", words_of(lie), 2)
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_what_a_wallet_wrote_otherwise_is_named_over_http(
-    served: Serving, asked: dict[str, Any], lie: str
-) -> None:
-    _, whole = sign({**asked["signer_payload"], **LIES[lie]}, ASSET_HUB, CHAIN)
-
-    reply = served.post("/api/tx/assemble", {"payload": asked, "signed_transaction": whole})
-
-    assert (reply.status, reply.json()["code"]) == (422, "invalid_request")
-    assert reply.json()["error"] == words_of(lie)
-    parts = [each["part"] for each in reply.json()["differences"]]
-    assert parts == (["call"] if lie == "receiver" else lie.split(" and "))
-
-
 @pytest.mark.parametrize("lie", UNSEEN)
 def test_what_only_the_signature_tells_is_refused(
     served: Serving, asked: dict[str, Any], lie: str
@@ -255,51 +241,3 @@ def test_what_was_not_expected_is_not_sent(
         )  # fmt: skip
 
         assert (ended.said, ended.code, sent(node)) == (words_of(lie), 2, 0)
-
-
-def test_over_http_only_what_was_expected_is_sent(payload: dict[str, Any], tmp_path: Path) -> None:
-    polkadot = Registry().find("polkadot")
-    tipped = {**payload["signer_payload"], **POLKADOT_LIES["tip"]}
-    with (
-        Node(answers()) as node,
-        Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served,
-    ):
-        fields = {"chain": "polkadot", "expect": payload}
-        refused = served.post(
-            "/api/chain/Broadcast", {**fields, "tx": sign(tipped, TABLE, polkadot)[1]}
-        )
-        before = sent(node)
-        taken = served.post(
-            "/api/chain/Broadcast",
-            {**fields, "tx": sign(payload["signer_payload"], TABLE, polkadot)[1]},
-        )
-
-        assert (refused.status, refused.json()["error"], before) == (422, words_of("tip"), 0)
-        assert (taken.status, sent(node)) == (200, 1)
-
-
-@pytest.mark.parametrize(
-    ("expect", "words"),
-    [
-        ([1], ("expect", "1")),
-        ({}, ("expect.address",)),
-        ({"genesisHash": "0x" + "05" * 32}, ("expect", "05" * 32)),
-        ({"specVersion": "0x07"}, ("expect", "7", "2000000")),
-    ],
-)
-def test_an_expectation_that_is_none_is_refused(
-    payload: dict[str, Any], tmp_path: Path, expect: Any, words: tuple[str, ...]
-) -> None:
-    given = (
-        {**payload["signer_payload"], **expect} if isinstance(expect, dict) and expect else expect
-    )
-    _, whole = sign(payload["signer_payload"], TABLE, Registry().find("polkadot"))
-    with (
-        Node(answers()) as node,
-        Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served,
-    ):
-        reply = served.post(
-            "/api/chain/Broadcast", {"chain": "polkadot", "tx": whole, "expect": given}
-        )
-
-        assert (reply.status, reply.json()["error"], sent(node)) == (422, says(*words), 0)

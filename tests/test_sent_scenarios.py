@@ -15,12 +15,11 @@ from tests.conftest import Ended, Run
 from tests.messages import says
 from tests.node import Node
 from tests.serving import Serving
-from tests.test_broadcast import ALICE, GOOD, HASH, LONG, events, failed, sent, signed
+from tests.test_broadcast import ALICE, GOOD, HASH, events, failed, sent, signed
 from tests.test_cli import on_a_terminal, without_colours
 from tests.test_transaction_status import FakeChain
 
 Command = Callable[..., Ended]
-OTHER = signed(LONG)
 
 
 @pytest.fixture
@@ -120,18 +119,6 @@ def test_who_signs_a_scenario_again_is_warned(
     assert command("tx", "payload", scenario, "--sender", ALICE, "--strict").code == 7
 
 
-def test_who_signs_a_draft_in_whose_place_its_scenario_was_sent_is_warned(
-    command: Command, scenario: str
-) -> None:
-    command("job", "run", scenario)
-    command("broadcast", "polkadot", GOOD, "--scenario", scenario)
-    command("job", "run", scenario)
-
-    warned = ["was signed and sent on" in payload(command, "--job", scenario, "--draft",
-        seq).err for seq in ("1", "2")]  # fmt: skip
-    assert warned == [True, False]
-
-
 @pytest.mark.parametrize("state", ["failed", "expired"])
 def test_what_paid_nothing_is_no_warning(
     command: Command, scenario: str, chain: FakeChain, tmp_path: Path, state: str
@@ -161,10 +148,7 @@ def test_what_paid_nothing_is_no_warning(
 
     assert (
         marks(command, scenario)[0]["outcome"]
-        == {
-            "failed": "in block 1001, where it failed",
-            "expired": "expired, in no block",
-        }[state]
+        == {"failed": "in block 1001, where it failed", "expired": "expired, in no block"}[state]
     )
     assert "sent on" not in command("tx", "payload", scenario, "--sender", ALICE).err
 
@@ -248,18 +232,3 @@ def test_what_names_no_transaction_is_refused_and_nothing_is_sent(
         named = [word for word in words if word != fields.get("scenario")]
         assert (reply.status, sent(node)) == (status, 0)
         assert all(word in reply.json()["error"] for word in named)
-
-
-def test_over_http_a_scenario_that_was_sent_says_so(node: Node, tmp_path: Path) -> None:
-    with Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served:
-        id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()[
-            "result"
-        ]
-        served.post("/api/chain/Broadcast", {"chain": "polkadot", "tx": GOOD, "scenario": id})
-
-        marks = served.post("/api/scenario/show", {"id": id}).json()["sent"]
-        assert [(mark["hash"], mark["outcome"]) for mark in marks] == [
-            (HASH, "in no block when last looked at")
-        ]
-        recent = served.get("/api/status").json()["recent"]
-        assert [row["sent"] for row in recent] == marks

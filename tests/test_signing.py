@@ -282,13 +282,7 @@ REFUSED: list[Any] = [
         "invalid_request",
         id="an era from a block that is forgotten",
     ),
-    pytest.param(
-        {},
-        ("--nonce", "-1"),
-        says("nonce", "-1"),
-        "invalid_request",
-        id="a bad nonce",
-    ),
+    pytest.param({}, ("--nonce", "-1"), says("nonce", "-1"), "invalid_request", id="a bad nonce"),
     pytest.param(
         {"chain_getHeader": None},
         (),
@@ -377,16 +371,6 @@ def test_an_immortal_payload_is_never_made_in_silence(scenarioctl: Run) -> None:
     assert (chosen.out, chosen.err) == (warned.out, warned.err)
 
 
-def test_all_that_is_signed_beside_the_call_is_said(scenarioctl: Run) -> None:
-    other = "0x" + "45" * 32
-    mortal = ("--block", "500", "--block-hash", hash_of(500))
-
-    said = scenarioctl(*OFFLINE, *mortal, "--tip", str(50 * 10**10), "--genesis", other)
-
-    assert said.err == says("nonce 7", "64 blocks", "500", "no metadata hash", "50 DOT", other)
-    assert json.loads(said.out)["says"] == says("hello", "Polkadot", "a tip of 50 DOT")
-
-
 @pytest.mark.parametrize(("nonce", "words"), [(6, ("6", "7")), (7, None), (9, ("9", "7"))])
 def test_a_nonce_that_is_not_the_next_one_is_a_warning(
     tmp_path: Path, nonce: int, words: tuple[str, ...] | None
@@ -413,43 +397,3 @@ def test_a_block_and_its_hash_make_an_offline_payload_mortal(scenarioctl: Run) -
     assert mortal.out == asked.out
     assert mortal.code == 0
     assert IMMORTAL_WARNING not in mortal.err
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        (
-            "xcm",
-            "asset-transfer",
-            "--from",
-            "polkadot",
-            "--to",
-            "assetHub",
-            "--assetid",
-            "DOT",
-            "--amount",
-            "20000000000",
-        ),
-        (
-            "create",
-            "swap",
-            "--assetin",
-            "DOT",
-            "--assetout",
-            "HDX",
-            "--amount",
-            "2",
-            "--min-amount-out",
-            "2000000000000000",
-        ),
-    ],
-    ids=lambda command: command[1],
-)
-def test_a_transaction_that_is_asked_for_as_a_payload_warns_too(
-    scenarioctl: Run, command: tuple[str, ...]
-) -> None:
-    address = ("--destination-address", BOB) if command[0] == "xcm" else ()
-    line = ("--offline", *command, *address, "--sender", BOB, "--nonce", "7")
-
-    assert IMMORTAL_WARNING in scenarioctl(*line, "--output-format", "payload").err
-    assert IMMORTAL_WARNING not in scenarioctl(*line).err

@@ -14,14 +14,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
-from scenarioctl.errors import (
-    ChainRefused,
-    ChainUnreachable,
-    Conflict,
-    InvalidRequest,
-    NotFound,
-    StoreFailed,
-)
+from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, StoreFailed
 from scenarioctl.model.jobs import SentTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.creation import CreateRemark, create_remark
@@ -358,25 +351,6 @@ def test_the_account_that_a_transaction_made_is_told(world: World) -> None:
     )
 
 
-def test_what_a_broadcast_waited_for_is_remembered(world: World) -> None:
-    world.chain.include(NUMBER + 1)
-    block = world.chain.hash(NUMBER + 1)
-    world.node.answers["author_submitAndWatchExtrinsic"] = Feed(
-        ["ready", {"inBlock": block}, {"finalized": block}]
-    )
-
-    world.broadcast(wait="finalized")
-    asked = len(world.node.asked)
-
-    status = world.status()
-    assert (status["state"], status["block_number"], status["success"]) == (
-        "finalized",
-        NUMBER + 1,
-        True,
-    )
-    assert len(world.node.asked) == asked
-
-
 def test_it_expires_only_once_no_final_block_can_have_it(world: World) -> None:
     hash = world.broadcast(MORTAL).answer["hash"]
     world.chain.best, world.chain.finalized = 1070, 1054
@@ -466,12 +440,6 @@ def test_another_chain_s_transaction_is_another_one(world: World) -> None:
 def test_what_is_no_hash_is_refused(world: World, hash: str) -> None:
     with raises(InvalidRequest, says("hash", "64 hex digits")):
         world.status(hash)
-
-
-def test_a_hash_in_capital_letters_is_the_same(world: World) -> None:
-    world.broadcast()
-
-    assert world.status("0x" + HASH[2:].upper())["hash"] == HASH
 
 
 # Chains that don't answer
@@ -792,26 +760,6 @@ def test_a_draft_is_marked_as_sent(world: World, draft: tuple[str, int]) -> None
     }
 
 
-def test_the_mark_of_a_draft_tells_that_it_failed_in_its_block(
-    world: World, draft: tuple[str, int]
-) -> None:
-    job, seq = draft
-    tx = sign_draft(world, job)
-    world.chain.events = events((1, PAID), (1, failed({"Token": "FundsUnavailable"})))
-    hash = world.broadcast(tx, job=job, draft=seq).answer["hash"]
-    world.chain.include(NUMBER + 1, tx, finalized=True)
-    world.status(hash)
-    shown = world.show("job", "mempool", job)
-
-    mark = mempool(world, job)["sent"]
-    assert (mark["state"], mark["block_number"], mark["success"]) == (
-        "finalized",
-        NUMBER + 1,
-        False,
-    )
-    assert f"failed {NUMBER + 1}" in shown
-
-
 def test_a_draft_of_another_call_is_refused(world: World, draft: tuple[str, int]) -> None:
     job, seq = draft
 
@@ -819,46 +767,3 @@ def test_a_draft_of_another_call_is_refused(world: World, draft: tuple[str, int]
         world.broadcast(signed(LONG), job=job, draft=seq)
     assert world.submissions() == 0
     assert "sent" not in mempool(world, job)
-
-
-@pytest.mark.parametrize(
-    ("fields", "error", "words"),
-    [
-        ({"job": "aJob"}, InvalidRequest, ("job", "draft")),
-        ({"draft": 7}, InvalidRequest, ("draft", "job")),
-        ({"job": "{job}", "draft": "x"}, InvalidRequest, ("draft", "x")),
-        ({"job": "{job}", "draft": 99}, NotFound, ("draft", "99")),
-        ({"job": "other", "draft": 1}, NotFound, ("other",)),
-    ],
-)
-def test_a_draft_that_is_not_there_is_refused(
-    world: World, draft: tuple[str, int], fields: dict[str, Any], error: Any, words: tuple[str, ...]
-) -> None:
-    given = {name: draft[0] if value == "{job}" else value for name, value in fields.items()}
-
-    with pytest.raises(error) as refused:
-        world.broadcast(**given)
-
-    values = {"job": draft[0]} if "99" in words else {}
-    assert str(refused.value) == says(*words, **values)
-    assert world.submissions() == 0
-
-
-def test_a_terminal_shows_how_far_a_draft_has_come(world: World, draft: tuple[str, int]) -> None:
-    job, seq = draft
-    tx = sign_draft(world, job)
-    hash = world.broadcast(tx, job=job, draft=seq).answer["hash"]
-    sent = world.show("job", "mempool", job)
-    world.chain.include(NUMBER + 1, tx)
-    status = world.show("tx", "status", "polkadot", hash)
-    included = world.show("job", "mempool", job)
-
-    assert " sent 0x" in sent
-    assert status.startswith("It is in block 1001 of Polkadot, not finalized yet.")
-    assert (
-        f"block_number {NUMBER + 1} transaction fee 0.0161154943 DOT events 2, shown by -v "
-        f"job {job} draft {seq}"
-    ) in status
-    assert "TransactionFeePaid" not in status
-    assert "TransactionFeePaid" in world.show("-v", "tx", "status", "polkadot", hash)
-    assert "in-block 1001" in included

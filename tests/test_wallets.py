@@ -150,14 +150,6 @@ def test_the_kind_of_key_is_told_to_vault(scenarioctl: Run) -> None:
     assert ed25519 == sr25519.replace("0x530102", "0x530002", 1)
 
 
-def test_a_kind_of_key_is_a_name() -> None:
-    vector = vectors("wallet")[0].values[0]
-    payload = signing_payload(table_of(vector), unhex(vector["call_hex"]), options_of(vector))
-
-    with raises(InvalidRequest, says("crypto", "sr25519")):
-        vault_payload(payload, account=bytes(32), crypto=["sr25519"], genesis_hash=bytes(32))  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("size", [1, 2, 5, 40, 250, 1023, 1029])
 def test_a_drawing_is_read_back_byte_for_byte(size: int) -> None:
     data = bytes((7 * place + size) % 256 for place in range(size))
@@ -198,11 +190,7 @@ class Screen(io.StringIO):
     ("encoding", "columns", "sentence"),
     [
         ("utf-8", "36", says("37", "36", "--qr-file")),
-        (
-            "iso-8859-1",
-            "200",
-            says("encoding", "iso-8859-1"),
-        ),
+        ("iso-8859-1", "200", says("encoding", "iso-8859-1")),
     ],
 )
 def test_a_screen_that_cannot_show_a_code_is_not_drawn_on(
@@ -215,16 +203,6 @@ def test_a_screen_that_cannot_show_a_code_is_not_drawn_on(
     with raises(InvalidRequest, sentence):
         draw_codes([bytes(40)])
     assert screen.getvalue() == ""
-
-
-def test_a_code_as_wide_as_the_screen_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen("utf-8")
-    monkeypatch.setattr("sys.stdout", screen)
-    monkeypatch.setenv("COLUMNS", "37")
-
-    draw_codes([bytes(40)])
-
-    assert screen.getvalue().count("\x1b[0m\n") == 19
 
 
 def test_a_qr_code_in_a_file(scenarioctl: Run, tmp_path: Path) -> None:
@@ -273,19 +251,3 @@ def test_several_qr_codes_are_numbered(scenarioctl: Run) -> None:
     assert empty == ""
     assert read_code(picture_of(first, paints_black=False))[:5] == b"\0\0\2\0\0"
     assert read_code(picture_of(second, paints_black=False))[:5] == b"\0\0\2\0\1"
-
-
-@pytest.mark.parametrize("form", [("--json",), ("--field", "payload")])
-def test_an_answer_for_a_script_stays_alone_on_stdout(
-    scenarioctl: Run, form: tuple[str, ...]
-) -> None:
-    plain = scenarioctl(*PAYLOAD, *form)
-
-    ended = scenarioctl(*PAYLOAD, *form, "--qr")
-
-    assert (ended.out, ended.code) == (plain.out, 0)
-    words = ("What it does: ", "Signed with the call: ", "Warning: ", '{"warning": ')
-    picture = "".join(
-        line for line in ended.err.splitlines(keepends=True) if not line.startswith(words)
-    )
-    assert read_code(picture_of(picture, paints_black=False)).startswith(b"\0\0\1\0\0\x53\1\2")
