@@ -83,26 +83,14 @@ def test_a_dispatched_call_is_the_call_inside() -> None:
     ("target", "data", "changes"),
     [
         (EVE, b"\1\2\3\4", {}),
-        (EVE, erc20("a9059cbb"), {}),
         (USDT, erc20("23b872dd"), {}),
         (USDT, erc20("a9059cbb") + b"\0", {}),
         (USDT, erc20("a9059cbb"), {"value": 1}),
         (USDT, erc20("a9059cbb"), {"access_list": [[EVE, []]]}),
-        (USDT, erc20("a9059cbb"), {"authorization_list": [AUTHORIZATION]}),
         (USDT, erc20("a9059cbb")[:4] + b"\1" + erc20("a9059cbb")[5:], {}),
         (DISPATCH_PRECOMPILE, b"\xff\xff", {}),
     ],
-    ids=[
-        "contract",
-        "token",
-        "function",
-        "length",
-        "value",
-        "access",
-        "authorization",
-        "padding",
-        "dispatch",
-    ],
+    ids=["contract", "function", "length", "value", "access", "padding", "dispatch"],
 )
 def test_what_any_other_contract_does_is_not_known(
     target: bytes, data: bytes, changes: dict[str, Any]

@@ -75,10 +75,6 @@ def test_the_signing_payload_is_that_of_polkadot_js(vector: dict[str, Any]) -> N
     assert [part.identifier for part in payload.extensions] == vector["extensions"]
 
 
-def test_the_vectors_were_tried() -> None:
-    assert (len(vectors("bare-extrinsic")), len(vectors("signing-payload"))) == (3, 9)
-
-
 def test_a_payload_above_256_bytes_is_hashed() -> None:
     table = bundled("polkadot")
     extra = len(signing_payload(table, b"", options()).payload)
@@ -183,19 +179,10 @@ def test_a_known_extension_of_another_shape_is_refused(monkeypatch: pytest.Monke
         ({"block_hash": b"\1"}, says("block_hash", "0x01")),
         ({"mode": 2}, says("2", "CheckMetadataHash")),
         ({"mode": 1}, says("metadata_hash", "1")),
-        (
-            {"metadata_hash": bytes(32)},
-            says("metadata_hash", "1"),
-        ),
+        ({"metadata_hash": bytes(32)}, says("metadata_hash", "1")),
         ({"mode": 1, "metadata_hash": b"\1"}, says("metadata_hash", "0x01")),
-        (
-            {"block_hash": bytes(32)},
-            says("block_hash", "immortal"),
-        ),
-        (
-            {"era": b"\1\2\3"},
-            says("era", "0x010203"),
-        ),
+        ({"block_hash": bytes(32)}, says("block_hash", "immortal")),
+        ({"era": b"\1\2\3"}, says("era", "0x010203")),
     ],
 )
 def test_options_that_cannot_be_signed_are_refused(changes: dict[str, Any], sentence: Says) -> None:
@@ -268,17 +255,6 @@ def test_an_era_is_what_the_runtimes_type_reads(power: int, current: int) -> Non
     assert table.decode(mortality, era) == {f"Mortal{era[0]}": era[1]}
 
 
-def test_an_immortal_era_starts_at_the_first_block() -> None:
-    assert decode_era(IMMORTAL) is None
-    assert era_start(IMMORTAL, 12345) == 0
-
-
-@pytest.mark.parametrize("period", [0, 1, 2, 3, 5, 63, 65535, 131072, -4])
-def test_a_period_is_a_power_of_two(period: int) -> None:
-    with raises(InvalidRequest, says("era", period)):
-        encode_era(period, 100)
-
-
 def test_a_block_number_is_not_negative() -> None:
     with raises(InvalidRequest, says("block", "-1")):
         encode_era(64, -1)
@@ -317,12 +293,7 @@ def test_what_is_no_era_is_refused(text: object) -> None:
 # Reading
 
 
-SIGNATURES = {
-    "Ed25519": (0, 64),
-    "Sr25519": (1, 64),
-    "Ecdsa": (2, 65),
-    "Eth": (3, 65),
-}
+SIGNATURES = {"Ed25519": (0, 64), "Sr25519": (1, 64), "Ecdsa": (2, 65), "Eth": (3, 65)}
 
 
 @pytest.mark.parametrize("kind", SIGNATURES)
@@ -405,18 +376,9 @@ def test_version_5_is_refused_where_the_runtime_does_not(head: str) -> None:
         ("01", says("tx", "0x01")),
         ("1100040000", says("tx", "0x1100040000")),
         ("00", says("tx", "empty")),
-        (
-            "140400",
-            says("tx", "5", "2"),
-        ),
-        (
-            "0404000000",
-            says("tx", "1", "4"),
-        ),
-        (
-            "10030000" + "00",
-            says("tx", "0x03"),
-        ),
+        ("140400", says("tx", "5", "2")),
+        ("0404000000", says("tx", "1", "4")),
+        ("10030000" + "00", says("tx", "0x03")),
         ("0c4501" + "00", says("tx", "1")),
         ("0445", says("tx", "transaction")),
     ],
@@ -439,18 +401,6 @@ def test_random_bytes_are_read_or_refused_never_a_bug(data: bytes) -> None:
         except InvalidRequest:
             continue
         assert bundled("hydraDx").encode_call(extrinsic.call) in candidate
-
-
-@given(call=st.binary(min_size=2, max_size=70000))
-def test_a_bare_extrinsic_looks_like_one(call: bytes) -> None:
-    assert looks_like_extrinsic(bare_extrinsic(call))
-
-
-def test_a_call_does_not_look_like_an_extrinsic() -> None:
-    table = bundled("polkadot")
-
-    assert not looks_like_extrinsic(table.encode_call(REMARK))
-    assert not looks_like_extrinsic(b"")
 
 
 def test_every_runtime_at_hand_can_be_signed_for() -> None:

@@ -40,27 +40,11 @@ def account(version: str) -> Any:
             ),
         ),
         (
-            ("ConvictionVoting", "vote", "7", vote(0x01)),
-            (
-                "votes on the referendum 7: nay with 1 DOT, locked for 7 days (1 lock period) "
-                f"after it ends, if that side wins, {HUB}"
-            ),
-        ),
-        (
             ("ConvictionVoting", "vote", "7", vote(0x80)),
             (
                 "votes on the referendum 7: aye with 1 DOT, not locked after it ends, if that "
                 f"side wins, {HUB}"
             ),
-        ),
-        (
-            (
-                "ConvictionVoting",
-                "vote",
-                "7",
-                '{"Split": {"aye": "10000000000", "nay": "20000000000"}}',
-            ),
-            f"votes on the referendum 7: aye with 1 DOT and nay with 2 DOT, {HUB}",
         ),
         (
             ("ConvictionVoting", "delegate", "3", BOB, "Locked6x", "10000000000"),
@@ -69,25 +53,10 @@ def account(version: str) -> Any:
                 f"periods) after it is undelegated, on the track 3, {HUB}"
             ),
         ),
-        (
-            ("ConvictionVoting", "delegate", "3", BOB, "None", "10000000000"),
-            (
-                f"lets {BOB} vote with 1 DOT of the signer, not locked after it is "
-                f"undelegated, on the track 3, {HUB}"
-            ),
-        ),
         (("ConvictionVoting", "undelegate", "3"), f"stops delegating votes on the track 3 {HUB}"),
         (
             ("ConvictionVoting", "remove_vote", "3", "7"),
             f"removes the signer's vote on the referendum 7 {HUB}",
-        ),
-        (
-            ("ConvictionVoting", "remove_other_vote", BOB, "3", "7"),
-            f"removes the vote of {BOB} on the referendum 7 {HUB}",
-        ),
-        (
-            ("ConvictionVoting", "unlock", "3", BOB),
-            f"unlocks what {BOB} voted with on the track 3, if nothing else locks it, {HUB}",
         ),
         (
             ("Treasury", "spend_local", "10000000000", BOB),
@@ -107,24 +76,8 @@ def account(version: str) -> Any:
                 "Asset Hub, if anybody asks for it within 90 days"
             ),
         ),
-        (
-            ("Treasury", "spend", json.dumps(kind("V4")), "1", json.dumps(account("V4")), "700"),
-            f"has the treasury of Polkadot Asset Hub pay 0.000001 USDt to {BOB} on "
-            "Polkadot Asset Hub, if anybody asks for it within 90 days from "
-            "block 700 on",
-        ),
-        (
-            ("Treasury", "check_status", "5"),
-            f"removes the treasury's spend 5 if it was paid or has expired, {HUB}",
-        ),
-        (("Treasury", "void_spend", "5"), f"cancels the treasury's spend 5 {HUB}"),
         (("Treasury", "payout", "5"), f"pays out the treasury's spend 5 to its beneficiary {HUB}"),
         (("Bounties", "award_bounty", "4", BOB), f"lets {BOB} claim the bounty 4, {HUB}"),
-        (("Bounties", "claim_bounty", "4"), f"pays out the bounty 4 to its beneficiary {HUB}"),
-        (
-            ("ChildBounties", "claim_child_bounty", "4", "5"),
-            f"pays out the child bounty 5 to its beneficiary {HUB}",
-        ),
     ],
 )
 def test_a_call_of_governance_is_told(scenarioctl: Run, call: tuple[str, ...], says: str) -> None:

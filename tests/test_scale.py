@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, MAX_EMPTY, Codec, encode_compact
+from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, Codec, encode_compact
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
 from tests.conftest import DATA, SHARED, examples
-from tests.generated_values import INTEGERS, PRIMITIVES, Generator, random_types
+from tests.generated_values import PRIMITIVES, Generator, random_types
 from tests.messages import Says, raises, says
 from tests.runtimes import find_type
 
@@ -101,74 +101,56 @@ CODEC = Codec(TypeTable(list(ROWS.values())))
     ("name", "value", "expected"),
     [
         ("bool", True, "01"),
-        ("bool", False, "00"),
         ("u8", 255, "ff"),
-        ("u16", 258, "0201"),
         ("u32", 16777215, "ffffff00"),
         ("u64", 1, "0100000000000000"),
         ("u128", 2**128 - 1, "ff" * 16),
         ("u256", 2**255 + 1, "01" + "00" * 30 + "80"),
         ("i8", -1, "ff"),
-        ("i16", -2, "feff"),
-        ("i32", 69, "45000000"),
-        ("i64", -(2**63), "0000000000000080"),
         ("i128", -1, "ff" * 16),
         ("i256", -(2**255), "00" * 31 + "80"),
         ("char", "é", "e9000000"),
         ("char", "\U0010ffff", "ffff1000"),
         ("str", "", "00"),
-        ("str", "Hamlet", "1848616d6c6574"),
         ("str", "战争与和平", "3ce68898e4ba89e4b88ee5928ce5b9b3"),
         ("()", None, ""),
         ("(u8,)", [3], "03"),
         ("(u8, bool)", [3, False], "0300"),
         ("Vec<u8>", b"\x01\x02", "080102"),
         ("Vec<u16>", [4, 8, 15, 16, 23, 42], "18040008000f00100017002a00"),
-        ("Vec<u16>", [], "00"),
         ("Vec<()>", [None, None], "08"),
-        ("[u8; 4]", b"\x01\x02\x03\x04", "01020304"),
         ("[u16; 2]", [1, 2], "01000200"),
-        ("[(); 3]", [None, None, None], ""),
         ("bits u8 Lsb0", "1010", "1005"),
         ("bits u8 Msb0", "1010", "10a0"),
         ("bits u16 Lsb0", "1010", "100500"),
         ("bits u16 Msb0", "1010", "1000a0"),
         ("bits u32 Lsb0", "100000001", "2401010000"),
         ("bits u32 Msb0", "100000001", "2400008080"),
-        ("bits u64 Lsb0", "1", "040100000000000000"),
         ("bits u64 Msb0", "1", "040000000000000080"),
-        ("bits u8 Lsb0", "", "00"),
         ("bits u8 Lsb0", "1" * 16, "40ffff"),
         ("Option<bool>", None, "00"),
         # Two bytes, unlike the OptionBool of Rust, which never stands in metadata.
-        ("Option<bool>", True, "0101"),
         ("Option<bool>", False, "0100"),
         ("Option<()>", None, "00"),
         ("Option<()>", {"Some": None}, "01"),
         ("Option<Option<bool>>", None, "00"),
         ("Option<Option<bool>>", {"Some": None}, "0100"),
         ("Option<Option<bool>>", {"Some": True}, "010101"),
-        ("Option<Id>", 7, "010700000000000000"),
         ("Id", 7, "0700000000000000"),
         ("Named", {"value": 7}, "07000000"),
         ("Point", {"x": -1, "y": [1]}, "ff040100"),
-        ("Pair", [1, True], "0101"),
         ("Compact<u8>", 0, "00"),
-        ("Compact<u8>", 255, "fd03"),
         ("Compact<u16>", 63, "fc"),
-        ("Compact<u16>", 64, "0101"),
         ("Compact<u32>", 16383, "fdff"),
         ("Compact<u32>", 16384, "02000100"),
         ("Compact<u32>", 2**30 - 1, "feffffff"),
         ("Compact<u32>", 2**30, "0300000040"),
-        ("Compact<u64>", 100000000000000, "0b00407a10f35a"),
         ("Compact<u64>", 2**64 - 1, "13" + "ff" * 8),
         ("Compact<u128>", 2**128 - 1, "33" + "ff" * 16),
         ("Compact<u256>", 2**256 - 1, "73" + "ff" * 32),
         ("Compact<()>", None, ""),
         ("Compact<Id>", 1, "04"),
         ("Compact<Named>", {"value": 1}, "04"),
-        ("Junction", "Here", "00"),
         ("Junction", {"Parachain": 1000}, "02a10f"),
         ("Junction", {"X2": [7, True]}, "050701"),
         ("Junction", {"Account": {"id": b"abcd", "network": None}}, "096162636400"),
@@ -219,71 +201,37 @@ def test_encode_also_takes_what_people_write(name: str, lenient: Any, value: Any
     [
         ("u8", 256, says('256', 'u8')),
         ("u32", -1, says('-1', 'u32')),
-        ("u32", 2**32, says('4294967296', 'u32')),
-        ("i8", 128, says('128', 'i8')),
-        ("i256", 2**255, f"{2**255!r}"[:59] + "… does not fit i256"),
         ("u128", 2**1000, says('1001', 'u128')),
-        ("u128", "9" * 201, says('9' * 58, 'number')),
         ("u8", True, says('whole', 'number')),
         ("u8", 1.0, says('1.0', 'number')),
-        ("u8", None, says('whole', 'number')),
-        ("u8", "", says('whole', 'number')),
         ("u8", "1.5", says('1.5', 'number')),
-        ("u8", "١", says('١', 'number')),
-        ("u8", "1_0", says('1_0', 'number')),
-        ("u8", " 1", says('1', 'number')),
         ("Compact<u8>", 256, says('256', 'u8')),
-        ("Compact<u128>", 2**128, says('340282366920938463463374607431768211456', 'u128')),
-        ("Compact<u32>", "-1", says('-1', 'u32')),
         ("Compact<()>", 0, says('0', 'belongs')),
         ("Compact<Named>", {"value": 2**32}, says('4294967296', 'u32')),
-        ("Compact<i8>", 1, says('i8', 'unsigned')),
         ("bool", 1, says('1', 'false')),
-        ("bool", "true", says('true', 'false')),
         ("str", b"text", says('0x74657874', 'text')),
-        ("str", "\ud800", says('\\ud800', 'UTF-8')),
         ("char", "ab", says('ab', 'character')),
-        ("char", "\udfff", says('\\udfff', 'character')),
-        ("char", 97, says('97', 'character')),
         ("Vec<u8>", "text", says('text', 'bytes')),
         ("Vec<u8>", "0x123", says('0x123', 'hexadecimal')),
-        ("Vec<u8>", "0x12 34", says('0x12 34', 'bytes')),
-        ("Vec<u8>", [1, 2], says('2', 'bytes')),
         ("[u8; 4]", b"abc", "0x616263 has 3 bytes, expected 4"),
-        ("[u8; 4]", 5, says('5', 'bytes')),
-        ("[u16; 2]", [1], says('list', '1')),
         ("[u16; 2]", [1, 65536], "[1]: 65536 does not fit u16"),
-        ("[u16; 2]", "no", says('no', 'list')),
         ("(u8, bool)", [1, 2], "[1]: 2 is neither true nor false, expected bool"),
         ("Vec<u16>", [1, "x"], "[1]: 'x' is not a whole number, expected u16"),
-        ("Vec<u16>", {"a": 1}, says('object', 'field')),
         ("Vec<()>", [None] * 17, says('17', '16')),
         ("[(); 4294967295]", [], says('4294967295', '16')),
         ("bits u8 Lsb0", "0120", says('0120', 'text')),
-        ("bits u8 Lsb0", 5, says('5', '0', '1')),
-        ("Option<Option<bool>>", True, says('true')),
         ("Option<()>", {"None": None}, says('object', 'field')),
-        ("Option<bool>", {"Some": True}, says('object', 'field')),
-        ("Point", {"x": 1}, says('y', 'missing')),
         ("Point", {"x": 1, "y": [], "z": 2}, says('z', 'fields')),
         ("Point", {"x": 1, "y": [1, -1]}, says('y[1', '-1', 'u16')),
-        ("Point", [1, 2], says('2', 'object')),
         ("Twice", {"a": 1}, says('metadata', 'twice')),
         ("Junction", "here", says('here', 'X2')),
         ("Junction", {"Nowhere": 1}, says('Nowhere', 'X2')),
-        ("Junction", {5: 1}, says('5', 'X2')),
-        ("Junction", {}, says('0', 'X2')),
-        ("Junction", {"Here": None, "X2": 1}, says('Parachain', 'X2')),
         ("Junction", None, says('Parachain', 'X2')),
-        ("Junction", "Parachain", says('Parachain', 'alone')),
         ("Junction", {"Here": 1}, says('1', 'belongs')),
-        ("Junction", {"Account": {"id": b"", "network": None}}, ("Account.id: 0x has 0 bytes, "
-"expected 4")),
         ("Junction", {"Account": {"id": b"abcd", "network": 2}}, says('Account.network', '2')),
         ("Vec<Junction>", ["Here", {"X2": [1, 2]}], ("[1].X2[1]: 2 is neither true nor "
 "false, expected bool")),
         ("Tree", {"value": 1, "children": [{"value": -1, "children": []}]}, says('children[0].value', '-1', 'u8')),
-        ("Never", "Any", says('type', 'values')),
         ("char", "\ud800", says('\\ud800', 'character')),
     ],
 )  # fmt: skip
@@ -298,44 +246,25 @@ def test_a_value_that_does_not_fit_is_refused_by_name_and_place(
     ("name", "data", "sentence"),
     [
         ("u32", "0000", says('begins', '0')),
-        ("u8", "", says('begins', '0')),
         ("u8", "0000", says('1', 'u8')),
         ("bool", "02", says('0x02', 'byte')),
-        ("bool", "", says('begins', '0')),
-        ("Option<bool>", "02", says('0x02', 'byte')),
         # What only OptionBool would mean.
         ("Option<bool>", "01", says('begins', '1')),
         ("char", "00d80000", says('0xd800', 'character')),
-        ("char", "00001100", says('0x110000', 'character')),
-        ("char", "61", says('begins', '0')),
         ("str", "08c328", says('0', 'UTF-8')),
-        ("str", "0ced9f", says('0', '3')),
-        ("str", "0ceda080", says('0', 'UTF-8')),
         ("Compact<u32>", "", says('begins', '0')),
-        ("Compact<u32>", "01", says('begins', '0')),
-        ("Compact<u32>", "0200", says('begins', '0')),
-        ("Compact<u32>", "0300", says('begins', '0')),
         ("Compact<u32>", "0100", says('0x0100', 'longer')),
-        ("Compact<u32>", "fd00", says('0xfd00', 'longer')),
-        ("Compact<u32>", "feff0000", says('0xfeff0000', 'longer')),
         ("Compact<u32>", "03ffffff3f", says('0x03ffffff3f', 'longer')),
-        ("Compact<u64>", "07ffffffff00", says('0x07ffffffff00', 'longer')),
         ("Compact<u32>", "0700000000ff", says('1095216660480', 'u32')),
         ("Compact<u8>", "0104", says('256', '0', 'u8')),
-        ("Vec<u8>", "0100", says('0x0100', 'longer')),
-        ("Vec<u8>", "0300000040", says('promises', '1073741824')),
         ("Vec<u16>", "0300000040", says('promises', '1073741824')),
-        ("Vec<u16>", "0c0100", says('promises', '3')),
         ("Vec<u16>", "080100", "[1]: the bytes end early, in what begins at byte 3"),
         ("Vec<()>", "0300000040", says('1073741824', '16')),
-        ("[(); 4294967295]", "", says('4294967295', '16')),
-        ("[u8; 4]", "010203", says('begins', '0')),
         ("bits u8 Lsb0", "0300000040", says('promises', '1073741824')),
         ("bits u8 Lsb0", "1015", says('sequence', '0')),
         ("bits u8 Msb0", "10a8", says('sequence', '0')),
         ("bits u16 Msb0", "1001a0", says('sequence', '0')),
         ("Junction", "01", says('0x01', 'Junction')),
-        ("Junction", "", says('begins', '0')),
         ("Junction", "09616263640103", says('Account.network', '0x03', '6')),
         ("Vec<Junction>", "08000502", "[1].X2[1]: the bytes end early, in what begins at byte 4"),
         ("Tree", "01080200", says('children[1].value', '4')),
@@ -373,55 +302,6 @@ def test_recursion_goes_down_to_its_limit_and_no_further() -> None:
     ):
         with pytest.raises(InvalidRequest, match="nested too deep, at most 200 lists and variants"):
             deeper()
-
-
-def test_lists_in_lists_go_down_to_the_limit_and_no_further() -> None:
-    value: Any = {"value": 0, "children": []}
-    for _ in range(MAX_DEPTH - 1):
-        value = {"value": 0, "children": [value]}
-
-    data = CODEC.encode(_id("Tree"), value)
-
-    assert CODEC.decode(_id("Tree"), data) == value
-    for deeper in (
-        lambda: CODEC.encode(_id("Tree"), {"value": 0, "children": [value]}),
-        lambda: CODEC.decode(_id("Tree"), b"\x00\x04" + data),
-    ):
-        with pytest.raises(InvalidRequest, match="nested too deep, at most 200 lists and variants"):
-            deeper()
-
-
-def test_two_variants_of_one_name_are_refused() -> None:
-    codec = Codec(TypeTable([["some::Doubled", [], "variant", [["A", 0, []], ["A", 1, []]]]]))
-
-    with pytest.raises(InvalidRequest, match="names a variant twice"):
-        codec.decode(0, b"\x00")
-
-
-def test_elements_without_bytes_are_counted() -> None:
-    value = [None] * MAX_EMPTY
-
-    assert CODEC.decode(_id("Vec<()>"), CODEC.encode(_id("Vec<()>"), value)) == value
-
-
-def test_a_number_too_long_for_python_to_print_is_refused() -> None:
-    with pytest.raises(InvalidRequest, match=r"^a number of 33220 bits does not fit u128$"):
-        CODEC.encode(_id("u128"), 10**10000)
-
-
-def test_an_unknown_type_id_is_refused() -> None:
-    with pytest.raises(
-        InvalidRequest, match=f"type 100000 is not in this runtime, expected 0 to {len(ROWS) - 1}"
-    ):
-        CODEC.encode(100000, 1)
-
-
-def test_a_large_bit_sequence_goes_there_and_back() -> None:
-    value = "".join(Random(1).choice("01") for _ in range(100_003))
-
-    for name in ROWS:
-        if name.startswith("bits"):
-            assert CODEC.decode(_id(name), CODEC.encode(_id(name), value)) == value
 
 
 @given(st.integers(min_value=0, max_value=2**536 - 1))
@@ -657,17 +537,6 @@ def test_a_long_way_to_what_is_wrong_is_cut_in_the_middle() -> None:
     assert len(sentence) < 300
 
 
-def test_an_era_is_spelled_as_the_metadata_has_it() -> None:
-    table = _bundled("assetHub")
-    era = next(
-        extension for extension in table.extensions if extension.identifier == "CheckMortality"
-    ).type_id
-
-    assert table.encode(era, "Immortal") == b"\x00"
-    assert table.encode(era, {"Mortal69": 2}) == b"\x45\x02"
-    assert table.decode(era, b"\xf5\x00") == {"Mortal245": 0}
-
-
 def test_the_depth_allowed_is_the_same_in_a_deep_stack() -> None:
     table = _bundled("polkadot")
     data = b"\x1a\x00\x04" * 66 + b"\x00\x00\x00"
@@ -676,11 +545,6 @@ def test_the_depth_allowed_is_the_same_in_a_deep_stack() -> None:
         return deeper(frames - 1) if frames else table.decode_call(data)
 
     assert table.encode_call(deeper(300)) == data
-
-
-def test_a_batch_that_promises_a_billion_calls_is_refused() -> None:
-    with raises(InvalidRequest, says("Utility.batch", "1073741824")):
-        _bundled("polkadot").decode_call(bytes.fromhex("1a00" + "0300000040" + "000000"))
 
 
 def _teleport(**changed: Any) -> Call:
@@ -725,10 +589,7 @@ def _teleport(**changed: Any) -> Call:
             says("assets.V5[0].fun.Fungible", "340282366920938463463374607431768211456", "u128"),
         ),
         ({"fee_asset_item": "first"}, says("fee_asset_item", "first")),
-        (
-            {"fee": 1},
-            says("fee", "fields"),
-        ),
+        ({"fee": 1}, says("fee", "fields")),
     ],
 )
 def test_an_argument_that_does_not_fit_is_named_by_its_place_in_the_call(
@@ -736,14 +597,6 @@ def test_an_argument_that_does_not_fit_is_named_by_its_place_in_the_call(
 ) -> None:
     with raises(InvalidRequest, sentence.within("PolkadotXcm.limited_teleport_assets: {}")):
         _bundled("assetHub").encode_call(_teleport(**changed))
-
-
-def test_what_failed_once_encodes_when_mended() -> None:
-    table = RuntimeTable.load(_bundled("assetHub").dump())
-
-    with pytest.raises(InvalidRequest):
-        table.encode_call(_teleport(weight_limit="None"))
-    assert table.decode_call(table.encode_call(_teleport())) == _teleport()
 
 
 def test_threads_may_share_a_table() -> None:
@@ -867,10 +720,7 @@ def _compare_with_scalecodec(path: Path, each: int) -> tuple[int, int]:
     call, and a list inside a struct without field names, are read but cannot be encoded from what
     was read.
     """
-    from scalecodec.base import (
-        RuntimeConfigurationObject,
-        ScaleBytes,
-    )
+    from scalecodec.base import RuntimeConfigurationObject, ScaleBytes
     from scalecodec.type_registry import load_type_registry_preset
 
     data = path.read_bytes()
@@ -905,18 +755,6 @@ def _compare_with_scalecodec(path: Path, each: int) -> tuple[int, int]:
         assert bytes(written.data.data) == ours
         compared += 1
     return compared, calls
-
-
-def test_every_integer_refuses_one_more_than_its_largest() -> None:
-    for name in INTEGERS:
-        bits, signed = int(name[1:]), name[0] == "i"
-        largest = (1 << (bits - signed)) - 1
-        smallest = -largest - 1 if signed else 0
-        for fits in (largest, smallest):
-            assert CODEC.decode(_id(name), CODEC.encode(_id(name), fits)) == fits
-        for does_not in (largest + 1, smallest - 1):
-            with pytest.raises(InvalidRequest):
-                CODEC.encode(_id(name), does_not)
 
 
 def test_a_call_has_no_more_values_than_are_decoded() -> None:
