@@ -16,7 +16,7 @@ from tests.live.world import RIGHTS, Outcome, Place, State, World
 #: Begins the accounts of pallets and of other chains.
 _CHAIN_ACCOUNTS = (b"modl", b"para", b"sibl")
 #: Steps that say what is taken on the way.
-_TAKEN = ("transaction fee", "delivery", "execution", "deposit", "receiver deposit", "relayer")
+_TAKEN = ("transaction fee", "delivery", "execution", "deposit", "receiver deposit")
 #: Words by which a check says that something is gone or can't be spent.
 _SAID = (
     "destroys",

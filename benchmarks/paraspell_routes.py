@@ -6,7 +6,7 @@ refused.
     answer
 
 An asset counts from each chain to each other one that lists it at the same location, under the same
-relay chain or beyond a bridge.  Test networks don't count, and nothing counts from Ethereum.
+relay chain or beyond a bridge.  Test networks don't count, and Ethereum doesn't.
 """
 
 import re
@@ -26,13 +26,10 @@ from scenarioctl.transactions.transfer.routes import check_route, find_route
 from tools.curate_assets import CHAINS, NATIVE_ONLY, PARASPELL, object_literal, write_location
 from tools.npm_packages import unpack
 
-_NETWORKS = {"DOT": "Polkadot", "KSM": "Kusama", "ETH": "Ethereum:1"}
-_TESTS = ("EthereumTestnet",)
+_NETWORKS = {"DOT": "Polkadot", "KSM": "Kusama"}
 #: The para id of none: locations in the package are seen from a sibling of each chain.
 _SIBLING = 2**32 - 1
-_NAMES = {package: ours for ours, (package, *_) in (CHAINS | NATIVE_ONLY).items()} | {
-    "Ethereum": "ethereum"
-}
+_NAMES = {package: ours for ours, (package, *_) in (CHAINS | NATIVE_ONLY).items()}
 #: Words of an answer -> what stands for all that have them, in the table.
 _GROUPS = {
     "by check": "by check",
@@ -42,9 +39,6 @@ _GROUPS = {
     "not known to accept fees": "built with another asset that pays on the destination",
     "the bridge joins only the Asset Hubs": "refused: over the bridge only in separate transfers",
     "joins only their Asset Hubs": "refused: over the bridge only in separate transfers",
-    "are sent to Ethereum here only": (
-        "refused: it goes to Ethereum from the Asset Hub, in a second transaction"
-    ),
     "is not in the registry": "refused: the chain that backs it is not known",
     "set genesis in": "refused: the genesis of a chain is not known; once set, by check",
     "known to be registered on both": (
@@ -80,7 +74,7 @@ def count() -> Iterator[tuple[str, str, str, str]]:
     listed = dict(read_listed())
     for source, (network, held) in listed.items():
         for destination, (other, taken) in listed.items():
-            if source != destination and source != "Ethereum":
+            if source != destination:
                 for identity in sorted(held & {across(each, other, network) for each in taken}):
                     yield (
                         source,
@@ -98,7 +92,7 @@ def read_listed() -> Iterator[tuple[str, tuple[str, set[str]]]]:
     for name in re.findall(r"(?m)^var (\w+) = \{\n\t(?:\w+: .*\n\t)*?relaychainSymbol:", module):
         record = object_literal(module, name)
         network = _NETWORKS.get(record["relaychainSymbol"])
-        if network is not None and name not in _TESTS:
+        if network is not None:
             places = [
                 write_location(each["location"], None)
                 for each in record["assets"]

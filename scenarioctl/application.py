@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from scenarioctl.chains.assets import Assets
-from scenarioctl.chains.registry import NOT_ASKED, Chain, Registry
+from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable
 
@@ -433,8 +433,6 @@ class Application:
                 ) from None
         table = self.known_runtime(chain)
         if table is None:
-            if chain.is_ethereum:
-                raise ChainUnreachable(NOT_ASKED)
             raise ChainUnreachable(
                 f"no runtime table of {chain.title} is stored, and a node can't be asked offline",
                 advice=(
@@ -458,8 +456,6 @@ class Application:
         """Return the connections to *chain*, or those to *endpoints* alone; ChainUnreachable with
         `--offline`."""
         if self.settings.offline:
-            if chain.is_ethereum:
-                raise ChainUnreachable(NOT_ASKED)
             raise ChainUnreachable(
                 f"{chain.title} can't be asked offline", advice=self.settings.online_advice
             )

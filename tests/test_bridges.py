@@ -329,6 +329,11 @@ def exported(network: Any, program: list[Any]) -> tuple[Any, Any]:
     return {"parents": 1, "interior": {"X1": [{"Parachain": 1002}]}}, message
 
 
+#: A transfer of WUD from Polkadot's Asset Hub, as polkadot.js makes it.
+TO_ETHEREUM = (
+    "0x1f0d05020109070405040002043205a6e901000007341cdcdf0201050002043205a6e90100"
+    "0105040d010204000103008ba1f109551bd432803012645ac136ddd64dba7200"
+)
 DELIVERY, EXECUTION, FEE = 400_000_000, 414_400_000, 160_000_000
 DESCENDING = ["DescendOrigin", "UniversalOrigin", "DescendOrigin"]
 
@@ -685,10 +690,12 @@ def test_only_what_a_router_writes_to_a_bridge_hub_is_followed_beyond_it(
     assert "assetHub_kusama" not in {stop["chain"] for stop in answer["stops"]}
 
 
-def test_what_goes_over_a_bridge_to_a_network_without_a_name_is_unknown(
-    network: FakeNetwork, check: Try
+@pytest.mark.parametrize("beyond", [{"ByGenesis": bytes(32)}, {"Ethereum": {"chain_id": 1}}])
+def test_what_goes_over_a_bridge_to_a_network_that_is_not_known_is_unknown(
+    network: FakeNetwork, check: Try, beyond: dict[str, Any]
 ) -> None:
-    sent = exported({"ByGenesis": bytes(32)}, program("WithdrawAsset", HERE))
+    sent = exported(beyond, program("WithdrawAsset", HERE))
+    sent[1]["V5"][1]["ExportMessage"]["destination"] = "Here"
     network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(sent)
 
     answer = check(*HOME)
@@ -717,6 +724,14 @@ def test_a_call_over_the_bridge_names_the_chain_beyond_it(scenarioctl: Run) -> N
 
     assert json.loads(ended.out)["says"] == says(
         "over the bridge to Polkadot Asset Hub", "1 KSM", ALICE
+    )
+
+
+def test_a_call_to_ethereum_is_told_in_words(scenarioctl: Run) -> None:
+    ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub", TO_ETHEREUM)
+
+    assert json.loads(ended.out)["says"] == says(
+        "to Ethereum", "WUD", "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
     )
 
 

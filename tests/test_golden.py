@@ -32,8 +32,8 @@ from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_rout
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.plan import make_plan
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
-from scenarioctl.transactions.transfer.xcm_calls import build_candidate, relayed_call
+from scenarioctl.transactions.transfer.routes import candidate_routes
+from scenarioctl.transactions.transfer.xcm_calls import build_candidate
 
 from .conftest import DATA
 from .runner import finish
@@ -124,9 +124,8 @@ def test_every_kind_of_transaction_has_vectors() -> None:
         counts[vector["kind"]] = counts.get(vector["kind"], 0) + 1
 
     assert counts == {
-        "transfer": 257,
+        "transfer": 230,
         "by-check": 54,
-        "relayed": 5,
         "swap": 12,
         "remark": 23,
         "call": 370,
@@ -203,27 +202,6 @@ def test_a_transfer_that_a_check_tries_is_the_call_that_polkadot_js_makes(vector
     plan = make_plan(transfer, route, table_of(vector["metadata"]))
 
     assert_call(build_candidate(replace(plan, last_hop_fee=transfer.amount // 2)), vector)
-
-
-@of_kind("relayed")
-def test_a_transfer_with_a_relayer_is_the_call_that_polkadot_js_makes(vector: Vector) -> None:
-    source = REGISTRY.find("assetHub")
-    transfer = Transfer(
-        source=source,
-        destination=REGISTRY.find("ethereum"),
-        asset=ASSETS.find(source, vector["asset"]),
-        amount=int(vector["amount"]),
-        beneficiary=from_hex(vector["beneficiary"]),
-        relayer_fee=int(vector["relayer_fee"]),
-        sender=from_hex(vector["sender"]),
-    )
-    table = table_of(vector["metadata"])
-    route = find_route(transfer, ASSETS, fee_settled=True)
-    weight = {part: int(value) for part, value in vector["max_weight"].items()}
-
-    assert_call(
-        relayed_call(make_plan(transfer, route, table), int(vector["fees"]), weight), vector
-    )
 
 
 @of_kind("swap")

@@ -30,7 +30,6 @@ from tests.test_check import (
     info,
     message_effects,
 )
-from tests.test_ethereum_over_hub import tokens
 
 DELIVERY, EXECUTION, LAST = 1_500_000_000, 50_000_000, 70_000_000
 DOT, KSM = 10**10, 10**12
@@ -192,7 +191,13 @@ def fund(network: FakeNetwork) -> None:
         chain.store("System", "Account", ALICE_KEY, value=account(10**15))
         if name == "hydraDx":
             for number in (5, 1000771):
-                chain.store("Tokens", "Accounts", ALICE_KEY, number, value=tokens(10**13))
+                chain.store(
+                    "Tokens",
+                    "Accounts",
+                    ALICE_KEY,
+                    number,
+                    value={"free": 10**13, "reserved": 0, "frozen": 0},
+                )
                 chain.store("AssetRegistry", "Assets", number, value=registered(17_540_000))
         for hub, place, reserve in (
             ("assetHub", KUSAMA, kusama),

@@ -125,14 +125,9 @@ def test_no_built_in_chain_has_closed() -> None:
     assert all(chain.source and chain.read for chain in closed_chains().values())
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("endpoints", ["wss://rpc.example.org"]), ("assets", [{"id": 5, "symbol": "DOT"}])],
-)
-def test_ethereum_gets_no_endpoints_and_no_assets(key: str, value: Any) -> None:
-    with raises(InvalidRequest, says(f"chains.ethereum.{key}")):
-        Registry({"ethereum": {key: value}})
-    assert "ethereum" not in {chain.name for chain in Registry().to_ask()}
+def test_ethereum_is_no_chain_here_and_its_bridge_is_named() -> None:
+    with raises(InvalidRequest, says("Ethereum", "app.snowbridge.network")):
+        Registry().find("Ethereum")
 
 
 def test_a_closed_chain_may_be_declared_as_ones_own() -> None:
@@ -170,15 +165,6 @@ def test_every_built_in_chain_is_well_formed() -> None:
     relays = {chain.name for chain in CHAINS if chain.role == "relay"}
 
     for chain in CHAINS:
-        if chain.is_ethereum:
-            # It has no relay chain, and nothing is asked of it.
-            assert (chain.relay, chain.para_id, chain.genesis, chain.endpoints) == (
-                "",
-                None,
-                "",
-                (),
-            )
-            continue
         assert chain.role in ROLES
         assert chain.relay in relays
         assert (chain.role == "relay") == (chain.para_id is None) == (chain.relay == chain.name)
@@ -266,7 +252,6 @@ IDENTITIES = (
         "0x2fc8bb6ed7c0051bdcf4866c322ed32b6276572713607e3297ccf411b8f14aa9", 31, "HEI", 18),
     ("jamton", "parachain", "polkadot", 3397, "", 5589, "DOTON", 18),
     ("xode", "parachain", "polkadot", 3417, "", 280, "XON", 12),
-    ("ethereum", "ethereum", "", None, "", 42, "ETH", 18),
 )  # fmt: skip
 
 

@@ -87,7 +87,6 @@ def wanted(source: str, destination: str, asset: object, pays: object) -> Transf
         ("polkadot", "hydraDx", "DOT", "DOT", ("remote_fee_asset DOT", "is sent")),
         ("assetHub", "people", "DOT", 1984, ("remote_fee_asset 1984", "people")),
         ("assetHub", "assetHub_kusama", "DOT", 1984, ("remote_fee_asset 1984", "bridge")),
-        ("assetHub", "ethereum", "DOT", 1984, ("remote_fee_asset 1984", "bridge")),
         ("assetHub", "mythos", "1/Parachain(3369)", "DOT", ("MYTH", "teleport")),
         ("assetHub", "unique", "DOT", 1984, ("Unique Network accepts", "only without")),
         ("assetHub", "energyWebX", "DOT", 1984, ("Energy Web X accepts", "only without")),

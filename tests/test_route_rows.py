@@ -19,7 +19,6 @@ REGISTRY = Registry()
 ASSETS = Assets(REGISTRY)
 _SUSDAT = "2/GlobalConsensus(Ethereum:1)/AccountKey20(0xd166337499e176bbc38a1fbd113ab144e5bd2df7)"
 _UNPROVEN = "no such transfer has been proven to arrive"
-_ONE_SOURCE = "fewer than two of the registries of ParaSpell, Parity and Snowbridge"
 _HUBS = {"assetHub", "assetHub_kusama"}
 #: Source, destination and location on the source, where a `*` at the end stands for anything -> the
 #: reason, as the refusal says it.
@@ -27,20 +26,6 @@ WITHOUT_ROW = {
     # One registry lists it on one side of the two each.
     ("assetHub", "hydraDx", _SUSDAT): _UNPROVEN,
     ("hydraDx", "assetHub", _SUSDAT): _UNPROVEN,
-    # EURC and sUSDat, which only one lists on Hydration.
-    **{
-        (
-            "hydraDx",
-            "ethereum",
-            f"2/GlobalConsensus(Ethereum:1)/AccountKey20({contract})",
-        ): _ONE_SOURCE
-        for contract in (
-            "0x1abaea1f7c830bd89acc67ec4af516284b1bc33c",
-            "0xd166337499e176bbc38a1fbd113ab144e5bd2df7",
-        )
-    },
-    # A transaction of Ethereum is not one that is built here.
-    ("ethereum", "assetHub", "*"): "transactions of Ethereum aren't made here",
 }
 
 
@@ -66,7 +51,7 @@ def allowed(*, over_bridge: bool = False) -> Iterator[Transfer]:
                 route = resolve(transfer, REGISTRY)
                 if ASSETS.counterpart(asset, destination) is None or route is None:
                     continue
-                if over_bridge == (route.crosses and not destination.is_ethereum):
+                if over_bridge == route.crosses:
                     yield transfer
 
 

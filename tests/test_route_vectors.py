@@ -80,12 +80,6 @@ EQUAL_IN_MEANING = {
         "transfer tx from BifrostPolkadot to AssetHubPolkadot - (BNC) 1"
     ),
 }
-#: Vectors whose transfers go over the Asset Hub to Ethereum: the same but for the topics, which the
-#: routers of the chains set here.
-OVER_HUB = {
-    f"hydration-ethereum-{asset}"
-    for asset in ("aave", "cfg_new", "ena", "lbtc", "ldo", "paxg", "usdc_eth", "usdt_eth", "tbtc")
-}
 #: In each refusal of a transfer that a check may open: one of the calls that it tries has the form
 #: of the vector.
 BY_CHECK = "with --check and --sender, a dry run of every hop may prove it"
@@ -213,9 +207,6 @@ def test_a_transfer_is_as_an_sdk_builds_it_or_refused_for_a_reviewed_reason(
         return
     assert not any(vector.get(mark) for mark in FORBIDDEN)
     wanted = transfer_of(vector)
-    if vector["key"] in OVER_HUB:
-        compare_over_hub(wanted, vector, table_of(vector))
-        return
     check_route(wanted, ASSETS)
     table = table_of(vector)
 
@@ -258,32 +249,6 @@ def compare(call: Call, vector: Mapping[str, Any], table: RuntimeTable) -> None:
     theirs = table.decode_call(bytes.fromhex(vector["call"][2:]))
     assert meaning(call, "") == meaning(theirs, vector["transfer_type"])
     assert meaning(call, "")["form"] == vector["transfer_type"]
-
-
-def compare_over_hub(wanted: Transfer, vector: Mapping[str, Any], table: RuntimeTable) -> None:
-    """Hold a call to Ethereum over the Asset Hub against the vector's, which differs in its topics
-    alone."""
-    theirs = table.decode_call(bytes.fromhex(vector["call"][2:])).args
-    fee, sent = _inner(theirs["assets"])
-    assert (write_location(fee["id"]), write_location(sent["id"])) == (
-        "1/Here",
-        vector["asset_location"],
-    )
-    program = _inner(theirs["custom_xcm_on_dest"])
-    back = program[0]["SetAppendix"][0]["DepositAsset"]["beneficiary"]
-    (account,) = junctions_of(back)
-    assert program.pop() == program[1]["InitiateReserveWithdraw"]["xcm"].pop() != "ClearOrigin"
-
-    draft = build_transfer(
-        replace(wanted, sender=account["AccountId32"]["id"]),
-        table,
-        assets=ASSETS,
-        beside=(ASSETS.find(wanted.source, 5), fee["fun"]["Fungible"]),
-    )
-
-    assert table.decode_call(table.encode_call(draft.call)).args == theirs
-    with pytest.raises(InvalidRequest):
-        build_transfer(wanted, table, assets=ASSETS)
 
 
 def test_what_is_beside_the_checkout_has_the_vectors_that_are_committed() -> None:

@@ -342,8 +342,7 @@ def test_every_row_names_the_way_that_the_facts_allow(row: AssetRoute) -> None:
     assert route is not None
     assert route.way == row.way
     assert ASSETS.counterpart(wanted.asset, wanted.destination) is not None
-    bridged = row.destination == "ethereum" or is_bridged(wanted)
-    assert row.opens in (("always", "state") if bridged else ("always", "check"))
+    assert row.opens in (("always", "state") if is_bridged(wanted) else ("always", "check"))
     assert row.proof in PROOFS
     assert row.sources and set(row.sources) <= set(sources())
     assert row.read >= "2026-11-23"
@@ -391,10 +390,7 @@ def test_without_its_row_a_transfer_is_refused(
         find_route(of_row(row), ASSETS, fee_settled=True)
 
     # No dry run proves what crosses a bridge.
-    bridged = row.destination == "ethereum" or {row.source, row.destination} == {
-        "assetHub",
-        "assetHub_kusama",
-    }
+    bridged = {row.source, row.destination} == {"assetHub", "assetHub_kusama"}
     assert ("isn't known to be registered on both" if bridged else UNPROVEN) in str(refused.value)
 
 

@@ -96,12 +96,7 @@ def mutants(facts: TrustFacts) -> Iterator[tuple[str, TrustFacts]]:
 
 
 def says_nothing(chain: str, name: str) -> bool:
-    """Tell whether a change adds nothing: only bridges lead to Ethereum, and they join few
-    chains."""
-    if chain == "ethereum":
-        return "everything from" in name and not name.endswith("from BEYOND_BRIDGE")
-    if name.endswith("from ETHEREUM"):
-        return chain != "assetHub"
+    """Tell whether a change adds nothing: a bridge joins few chains."""
     return chain not in ("assetHub", "assetHub_kusama") and name.endswith("from BEYOND_BRIDGE")
 
 
@@ -129,21 +124,5 @@ def test_every_change_of_what_crosses_a_bridge_shows(
         monkeypatch.setattr(trust, "_BRIDGED", {**BRIDGED, network: rows})
         if not shows("assetHub", "assetHub_kusama"):
             unseen.append(name)
-
-    assert [
-        name for name in unseen if network == "Polkadot" or not name.endswith("from ETHEREUM")
-    ] == []
-
-
-@in_strides
-def test_every_change_of_what_comes_from_ethereum_shows(
-    monkeypatch: pytest.MonkeyPatch, stride: int
-) -> None:
-    unseen = []
-    for name, rows in some(changed_rows(trust._FROM_ETHEREUM), stride, 0):
-        with monkeypatch.context() as patch:
-            patch.setattr(trust, "_FROM_ETHEREUM", rows)
-            if not shows("assetHub"):
-                unseen.append(name)
 
     assert unseen == []

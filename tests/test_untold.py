@@ -13,7 +13,7 @@ from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.maximum_transfer import find_maximum
 from scenarioctl.transactions.signing.signing_context import read_next_nonce
-from scenarioctl.transactions.simulation.dry_run import MOST_STOPS, refused_export, trace_call
+from scenarioctl.transactions.simulation.dry_run import MOST_STOPS, trace_call
 from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     existential_deposit,
@@ -121,12 +121,6 @@ WEIGHT = ("XcmPaymentApi", "query_xcm_weight")
             lambda: receiver_deposit(told(), ASSETS, asset=DOT, pays=DOT, receiver=BOB_KEY),
             ("Hydration has no asset 5",),
         ),
-        (
-            lambda: refused_export(
-                lambda _: told(), REGISTRY, REGISTRY.find("assetHub_paseo"), b"", 5
-            ),
-            ("Bridge Hub of paseo",),
-        ),
     ],
     ids=[
         *(
@@ -137,7 +131,7 @@ WEIGHT = ("XcmPaymentApi", "query_xcm_weight")
             "no balance",
             "no deposit",
         ),
-        *("no asset", "no asset to receive", "no Bridge Hub"),
+        *("no asset", "no asset to receive"),
     ],
 )
 def test_what_is_not_told_is_inconclusive(

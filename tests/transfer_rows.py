@@ -33,7 +33,7 @@ def transfer_rows() -> Rows:
     registry = Registry()
     assets = Assets(registry)
     rows: Rows = {}
-    for source in registry.to_ask():
+    for source in registry.all():
         held = list(assets.all(source))
         if source.role == "asset_hub":
             held.append(assets.find(source, 4294967294))
@@ -63,7 +63,7 @@ def _digest(source: Chain, destination: Chain, asset: Asset, assets: Assets) -> 
                     transfer,
                     _table(source),
                     assets=assets,
-                    destination_table=None if destination.is_ethereum else _table(destination),
+                    destination_table=_table(destination),
                     last_hop_fee=fee,
                 )
                 digest.update(_table(source).encode_call(draft.call))

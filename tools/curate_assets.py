@@ -5,8 +5,8 @@
 
 `npm pack` downloads the packages into a temporary folder.  None of their code is run or kept.  The
 tool reads only facts: ids, symbols, decimals, existential deposits, locations.  If the packages
-disagree, the first one wins. Those of Ethereum are the tokens that the Asset Hub of Polkadot sends
-there, from SNOWBRIDGE; the Asset Hub's own rows have all of them too.
+disagree, the first one wins. The tokens of Ethereum on the Asset Hub of Polkadot are from
+SNOWBRIDGE too.
 
 The table has a line with READ and one line per chain, so that a reader parses only the line it
 needs.  The rows are [id, symbol, decimals, existential deposit, kind, location, pays fees on
@@ -143,7 +143,6 @@ CANONICAL = {
         "assetHub",
         "tbtc",
     ): "2/GlobalConsensus(Ethereum:1)/AccountKey20(0x18084fba666a33d37592fa2633fd49a74dd93a88)",
-    ("ethereum", "tbtc"): "0x18084fba666a33d37592fa2633fd49a74dd93a88",
     (
         "assetHub_kusama",
         "tbtc",
@@ -187,35 +186,7 @@ def curate(paraspell: str = PARASPELL, parity: str = PARITY, snowbridge: str = S
         # As its runtime sees it: PARASPELL has another place of Basilisk's.
         row[5] = TRUST[chain].native
         lines.append(f"{json.dumps(chain)}:{json.dumps([trim(row)], separators=(',', ':'))}")
-    rows = [token_row(token) for token in tokens]
-    mark_canonical("ethereum", rows)
-    rows.sort(key=order)
-    lines.append(f'"ethereum":{json.dumps([trim(row) for row in rows], separators=(",", ":"))}')
     return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def token_row(token: Token) -> Row:
-    """Return the row of a token of Ethereum, whose id is the address of its contract."""
-    if token.location == "0/Here":
-        return ["ETH", "ETH", token.decimals, None, "native", token.location, None, "Ether", None]
-    name = (
-        ""
-        if token.location.startswith("0/")
-        else f"{token.symbol} of Polkadot, as Snowbridge issues it"
-    )
-    if token.location == "1/GlobalConsensus(Kusama)":
-        name = f"{token.symbol} of Kusama, as Snowbridge issues it"
-    return [
-        token.address,
-        token.symbol,
-        token.decimals,
-        None,
-        "erc20",
-        token.location,
-        None,
-        name,
-        None,
-    ]
 
 
 def token_on_hub(token: Token) -> Row | None:

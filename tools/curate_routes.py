@@ -12,13 +12,8 @@ pack` downloads the packages into a temporary folder. None of their code is run 
 PROOF says how far each kind of route is proven.  A row opens `always` if its transfers were seen to
 arrive, or those of an asset with the same reserve, or if they have the bytes of an independent
 encoder; and if two registries agree.  For the relay chain's asset one is enough, since its location
-can't be mistaken.  All others open by `check`, over a bridge by `state`: to Ethereum if two
-registries list the token there, and between two Asset Hubs, which name an asset from beyond by its
-place there.
-
-From a parachain to Ethereum, over the Asset Hub, a package counts if it lists the asset on the
-parachain: its location there names the contract on Ethereum, and the tokens of Ethereum that are
-known are those that the Asset Hub sends there.
+can't be mistaken.  All others open by `check`, and between two Asset Hubs by `state`: those name an
+asset from beyond by its place there.
 """
 
 import json
@@ -75,9 +70,6 @@ PROOF = (
     ("hydration", "asset_hub", "0/PalletInstance(50)/GeneralIndex(1984)", "arrival"),
     ("asset_hub", "hydration", "0/PalletInstance(50)/GeneralIndex(*", "alike"),
     ("hydration", "asset_hub", "0/PalletInstance(50)/GeneralIndex(*", "alike"),
-    # A Bridge Hub (bridge-hub-paseo 2000006) queued such messages for the Ethereum of its network.
-    ("asset_hub", "ethereum", "*", "bytes"),
-    ("hydration", "ethereum", "2/GlobalConsensus(Ethereum:1)*", "bytes"),
     # Over the bridge.  Each half ran on asset-hub-kusama 2000002; no runtimes here join both sides.
     ("asset_hub", "asset_hub", "*", "bytes"),
     ("asset_hub", "hydration", "2/GlobalConsensus(Ethereum:1)", "arrival"),
@@ -116,10 +108,7 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
         if destination.name not in TRUST or destination == source:
             continue
         crosses = destination.relay != source.relay
-        over_hub = destination.is_ethereum and not is_beyond_bridge(
-            source, destination, assets.registry
-        )
-        if crosses and not over_hub and not is_beyond_bridge(source, destination, assets.registry):
+        if crosses and not is_beyond_bridge(source, destination, assets.registry):
             continue
         for asset in assets.all(source):
             arriving = assets.counterpart(asset, destination)
@@ -133,9 +122,7 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
             route = None if arriving is None else resolve(transfer, assets.registry)
             if arriving is None or route is None:
                 continue
-            ends = [(source.name, asset.location)]
-            if not over_hub:
-                ends.append((destination.name, arriving.location))
+            ends = [(source.name, asset.location), (destination.name, arriving.location)]
             sources = [
                 name
                 for name, listed in listings.items()
@@ -149,9 +136,6 @@ def routes_of(source: Chain, assets: Assets, listings: Listings) -> Iterator[Row
             opens = "always" if always else "check"
             if crosses and not always:
                 # No check proves what crosses a bridge, so none can open it.
-                between_hubs = source.role == destination.role == "asset_hub"
-                if over_hub or not (between_hubs or is_told_by_state(asset, arriving, listings)):
-                    continue
                 opens = "state"
             yield (
                 destination.name,
@@ -179,16 +163,6 @@ def closed_because(asset: Asset, source: Chain, destination: Chain, registry: Re
         if partial
         else f"{destination.title} accepts it neither as a teleport nor from its reserve"
     )
-
-
-def is_told_by_state(asset: Asset, arriving: Asset, listings: Listings) -> bool:
-    """Tell whether two packages list the token on Ethereum, so that only the Asset Hub has to say
-    that it holds *asset*."""
-    if arriving.chain != "ethereum" or not asset.location.startswith(
-        "2/GlobalConsensus(Ethereum:1)"
-    ):
-        return False
-    return sum(arriving.location in listed.get("ethereum", ()) for listed in listings.values()) >= 2
 
 
 def proof_of(transfer: Transfer) -> str:
@@ -222,8 +196,7 @@ def read_listings(
         | {
             chain: {read_native(object_literal(module, name), para_id)[5]}
             for chain, (name, para_id) in NATIVE_ONLY.items()
-        }
-        | {"ethereum": set(paraspell_tokens(object_literal(module, "Ethereum")))},
+        },
         "parity": {
             chain: set(parity_locations(chain, parity[relay].get(para_id, {})))
             for chain, (_, relay, para_id) in CHAINS.items()
@@ -238,21 +211,6 @@ def read_listings(
         },
         "snowbridge": read_snowbridge(folder, snowbridge_package),
     }
-
-
-def paraspell_tokens(record: Mapping[str, Any]) -> Iterator[str]:
-    """Give the locations of the tokens of Ethereum that PARASPELL lists by the same address, symbol
-    and decimals as our table."""
-    registry = Registry()
-    ethereum = registry.find("ethereum")
-    listed = {
-        (asset.get("assetId", "").lower(), asset["symbol"], asset["decimals"])
-        for asset in record["assets"]
-    }
-    for token in Assets(registry).all(ethereum):
-        address = "0x" + "00" * 20 if token.kind == "native" else token.id
-        if (address, token.symbol, token.decimals) in listed:
-            yield token.location
 
 
 def parity_locations(chain: str, record: Mapping[str, Any]) -> Iterator[str]:

@@ -65,27 +65,21 @@ SQL_CHANGES = (
 
 #: What decides over money, in `scenarioctl/`, and the tests that notice what is left out there.
 MONEY: dict[str, str] = {
-    "transactions/transfer/*.py": (
-        "route_vectors bridges remote_fee relayed_transfer transfer parachains trust"
-    ),
+    "transactions/transfer/*.py": ("route_vectors bridges remote_fee transfer parachains trust"),
     "transactions/*_transfer.py transactions/*_prices.py transactions/keyless_accounts.py": (
-        "ethereum_over_hub ethereum_transfer connected bridges relayed_transfer remote_fee "
-        "maximum keyless parachains "
-        "bad_input"
+        "over_bridge connected bridges remote_fee maximum keyless parachains bad_input"
     ),
     "transactions/simulation/*.py": (
         "costs programs swap_checks bridges unlisted_assets para_ids ledger branches "
         "conservation untold dust credits "
         "balance_events arrived_locked inner_failures granted_rights fee_asset fee_beside "
-        "ethereum_requests check "
-        "ethereum_over_hub parachains remote_fee confirmation"
+        "check over_bridge parachains remote_fee confirmation"
     ),
     "transactions/swap/*.py transactions/trades.py": (
         "quoting quote swap swap_checks programs dynamic_fees"
     ),
     "transactions/call_kinds.py transactions/inner_calls.py transactions/xcm_*.py": (
-        "programs ethereum_requests nested_calls ordered_words branches swap_checks "
-        "xcm_instructions"
+        "programs nested_calls ordered_words branches swap_checks xcm_instructions"
     ),
     "transactions/signing/*.py transactions/signed_*.py transactions/mortality.py": (
         "assembly signing fee_asset expected_payloads signatures wallets bad_input"

@@ -58,7 +58,7 @@ def find_differences() -> Iterator[Difference]:
             "polkadot.js": read_polkadot_js(packages[POLKADOT_JS], folder),
             "SubWallet": read_subwallet(packages[SUBWALLET], folder),
         }
-        yield from compare_chains(Registry().to_ask(), registries)
+        yield from compare_chains(Registry().all(), registries)
         yield from compare_versions(
             {source.literal: source.spec_version for source in bundle_runtimes.SOURCES},
             newest_versions(),
@@ -142,7 +142,7 @@ def ways_closed(listings: curate_routes.Listings) -> RouteSources:
     the packages and the reason."""
     registry = Registry()
     assets = Assets(registry)
-    chains = [chain for chain in registry.all() if chain.name in TRUST and not chain.is_ethereum]
+    chains = [chain for chain in registry.all() if chain.name in TRUST]
     found = {}
     for source, destination in permutations(chains, 2):
         for asset in assets.all(source) if source.relay == destination.relay else ():

@@ -32,8 +32,7 @@ bytes.
 
 Everything else is refused with the reason. Chains of your own `config.toml` have the routes of
 their role. [Check](check.md) says what is asked
-for a transfer [over the bridge](check.md#over-the-bridge-between-polkadot-and-kusama), [to
-Ethereum](check.md#to-ethereum), and with
+for a transfer [over the bridge](check.md#over-the-bridge-between-polkadot-and-kusama) and with
 [`--remote-fee-asset`](check.md#another-asset-pays-on-the-destination).
 
 ## Parachains

@@ -40,8 +40,7 @@ class Token(NamedTuple):
 def read_snowbridge(folder: Path, package: str = SNOWBRIDGE) -> Mapping[str, set[str]]:
     """Return the locations of the assets by chain, as each chain sees them."""
     module = unpack(package, _MEMBER, folder)
-    found = {chain: set(_locations(module, key).values()) for chain, key in _CHAINS.items()}
-    return {**found, "ethereum": {token.location for token in _tokens(module)}}
+    return {chain: set(_locations(module, key).values()) for chain, key in _CHAINS.items()}
 
 
 def read_tokens(folder: Path, package: str = SNOWBRIDGE) -> list[Token]:

@@ -44,7 +44,7 @@ def read_rows(chain: str) -> Iterator[list[Any]]:
 def identities_of(chain: "Chain", number: str, kind: str, location: str) -> tuple[str, ...]:
     """Return the names under which the network knows an asset of *chain*, seen from the relay
     chain."""
-    if not location or (not chain.is_network and chain.para_id is None):
+    if not location or (chain.role != "relay" and chain.para_id is None):
         return ()
     name = absolute(location, chain.para_id)
     if kind == "erc20" and chain.role == "dex":
@@ -143,7 +143,7 @@ def read_place(
 
 def seen_from_within(chain: "Chain", location: str) -> str:
     """Return *location* in its one form: what lives on *chain* itself is seen from there."""
-    if not location or (chain.para_id is None and not chain.is_network):
+    if not location or (chain.para_id is None and chain.role != "relay"):
         return location
     return seen_from(absolute(location, chain.para_id), chain.para_id)
 

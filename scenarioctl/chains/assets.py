@@ -455,9 +455,7 @@ class Assets:
     def _check_elsewhere(self, chain: Chain, configured: Sequence[Asset]) -> None:
         """Hold each asset of config.toml against the same one on the chains that back it."""
         hub = self.registry.asset_hub(chain)
-        abroad = [
-            each for each in self.registry.all() if each.is_ethereum or each.role == "asset_hub"
-        ]
+        abroad = [each for each in self.registry.all() if each.role == "asset_hub"]
         for asset in configured:
             backing = [asset.reserve, "" if hub is None else hub.name]
             if "GlobalConsensus" in asset.location:

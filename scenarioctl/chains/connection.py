@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.registry import NOT_ASKED, Chain
+from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.rpc_errors import NodeError, NodeTimeout, SocketFailed
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 
@@ -377,8 +377,6 @@ async def connect(
     are tried last.
     """
     waiting = sorted(chain.endpoints, key=lambda endpoint: endpoint in avoid)
-    if chain.is_ethereum:
-        raise ChainUnreachable(NOT_ASKED)
     if not waiting:
         raise ChainUnreachable(
             f"{chain.title} has no endpoints. Add some with: scenarioctl config set "

@@ -169,9 +169,9 @@ def across(identity: str, network: str, other: str) -> str:
 
 
 def chain_identity(chain: "Chain") -> str:
-    """Return the location of *chain* in its network: `Parachain(1000)`, and `` for the relay chain
-    and for Ethereum."""
-    if chain.is_network:
+    """Return the location of *chain* in its network: `Parachain(1000)`, and `` for the relay
+    chain."""
+    if chain.role == "relay":
         return ""
     if chain.para_id is None:
         raise InvalidRequest(

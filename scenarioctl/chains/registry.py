@@ -34,13 +34,8 @@ from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, fold,
 from scenarioctl.files import read_document
 from scenarioctl.model.amounts import from_hex
 
-#: The role of Ethereum, which no chain of config.toml can have.
-ETHEREUM = "ethereum"
-#: What is said where something else is wanted of it.
-NOT_ASKED = (
-    "Ethereum is a destination only: assets can be sent to it from Polkadot Asset Hub and "
-    "Hydration, and nothing is read from it"
-)
+#: What is said of Ethereum, to which a bridge leads.
+_ETHEREUM = "is not a chain here: use app.snowbridge.network for transfers to and from Ethereum"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,28 +69,13 @@ class Chain:
     doubt: str = ""
     #: The network of its relay chain by its name in XCM's `GlobalConsensus`; "" if no bridge is
     #: known to lead there. Written in the row of the relay chain, which hands it to the chains
-    #: under it.  Ethereum is a network of its own.
+    #: under it.
     consensus: str = ""
 
     def explorer_link(self, hash: str) -> str | None:
         """Return the page that shows the transaction *hash*, 0x hex; None if the chain has no
         explorer."""
         return self.explorer.replace("{hash}", hash) or None
-
-    @property
-    def is_network(self) -> bool:
-        """Whether it stands for a whole network in XCM: a relay chain, or Ethereum."""
-        return self.role in ("relay", ETHEREUM)
-
-    @property
-    def is_ethereum(self) -> bool:
-        """Whether it is Ethereum, to which assets can be sent and which isn't asked anything."""
-        return self.role == ETHEREUM
-
-    @property
-    def network(self) -> str:
-        """The name of its network for people: `Polkadot`, `Ethereum`."""
-        return self.consensus.partition(":")[0]
 
 
 #: The networks that bridges join, by their names in XCM's `GlobalConsensus`.
@@ -296,10 +276,6 @@ class Registry:
     def all(self) -> tuple[Chain, ...]:
         return tuple(self._chains.values())
 
-    def to_ask(self) -> tuple[Chain, ...]:
-        """Return the chains that have nodes to be asked: all but Ethereum."""
-        return tuple(chain for chain in self._chains.values() if not chain.is_ethereum)
-
     def relay_of(self, chain: Chain) -> Chain | None:
         return self._chains.get(chain.relay)
 
@@ -335,6 +311,8 @@ class Registry:
             for other, reason in self.incomplete.items():
                 if isinstance(name, str) and fold(name) == fold(other):
                     raise error(field=field, value=name, problem=reason)
+            if isinstance(name, str) and fold(name) == "ethereum":
+                raise error(field=field, value=name, problem=_ETHEREUM)
             if question := self._suggest(name):
                 raise error(field=field, value=name, problem=f"is not a chain, {question}")
             raise error(
@@ -472,22 +450,12 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
     }
     for key, value in table.items():
         # What agrees may stay: the chain may have been declared before it was built in.
-        is_unread = key == "genesis" and not chain.genesis and not chain.is_ethereum
+        is_unread = key == "genesis" and not chain.genesis
         if key not in _OVERRIDES and value != built_in.get(key) and not is_unread:
             raise InvalidRequest(
                 field=f"chains.{chain.name}.{key}",
                 problem=f"cannot be changed, {chain.title} is built in",
                 expected=f"{', '.join(_OVERRIDES)}, or a new name",
-            )
-    for key in _OVERRIDES if chain.is_ethereum else ():
-        if table.get(key):
-            raise InvalidRequest(
-                field=f"chains.{chain.name}.{key}",
-                problem=(
-                    f"cannot be used: nothing is read from {chain.title}, and assets go there "
-                    "only as Snowbridge knows them"
-                ),
-                expected="none",
             )
     trusted = table.get("trusted", False)
     if trusted and not table.get("endpoints"):

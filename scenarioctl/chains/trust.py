@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
 
 
-#: The networks that Snowbridge joins.
-_SNOWBRIDGE = ("Polkadot", "Ethereum:1")
-
-
 class Sender(StrEnum):
     """The chain that an accepted asset comes from."""
 
@@ -39,8 +35,6 @@ class Sender(StrEnum):
     OWNER = "the chain that issued the asset"
     #: The Asset Hub of the other network, through the Bridge Hubs.
     BEYOND_BRIDGE = "the Asset Hub beyond the bridge"
-    #: Through the Bridge Hub of Polkadot.
-    ETHEREUM = "Ethereum"
     ANY = "any chain"
 
 
@@ -53,8 +47,6 @@ class ExecutionFees(StrEnum):
     #: Any asset that the chain has a price for, which only the chain can say: `Asset.pays_fees` is
     #: false for those without.
     PRICED = "assets with a price"
-    #: The chain that sends the message takes all of it, for delivery.
-    PREPAID = "nothing, since the Asset Hub takes it beforehand"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +89,8 @@ class Refused:
 class TrustFacts:
     """What one runtime accepts from other chains."""
 
-    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`,
-    #: `ethereum`, or one of its own.
+    #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`, or one
+    #: of its own.
     kind: str
     #: Location of the native asset as the chain sees it; "" if it has none.
     native: str
@@ -136,12 +128,6 @@ _BRIDGED: Mapping[str, tuple[Accepted, ...]] = {
         Accepted(asset="2/GlobalConsensus(Ethereum:1)/*", sender=Sender.BEYOND_BRIDGE),
     ),
 }
-#: Assets that the Asset Hub of Polkadot accepts from Ethereum.  `ForeignAssets.Reserves` decides
-#: here too, asset by asset.
-_FROM_ETHEREUM = (
-    Accepted(asset="2/GlobalConsensus(Ethereum:1)", sender=Sender.ETHEREUM),
-    Accepted(asset="2/GlobalConsensus(Ethereum:1)/*", sender=Sender.ETHEREUM),
-)
 
 
 def _read(row: Mapping[str, Any]) -> TrustFacts:
@@ -270,7 +256,6 @@ def accepts_reserve(
     rows = facts.reserves
     if facts.kind == "asset_hub":
         rows += _BRIDGED.get(receiver.consensus, ())
-        rows += _FROM_ETHEREUM if receiver.consensus == _SNOWBRIDGE[0] else ()
     return _accepts(rows, receiver, identity, sender, registry)
 
 
@@ -345,11 +330,9 @@ def _fits(
 
 
 def is_beyond_bridge(chain: "Chain", other: "Chain", registry: "Registry") -> bool:
-    """Tell whether a bridge joins the two: the Asset Hubs of two networks, or that of Polkadot and
-    Ethereum."""
-    networks = {chain.consensus, other.consensus}
-    return networks in (set(NETWORKS), set(_SNOWBRIDGE)) and all(
-        each.is_ethereum or each == registry.asset_hub(each) for each in (chain, other)
+    """Tell whether a bridge joins the two: the Asset Hubs of two networks."""
+    return {chain.consensus, other.consensus} == set(NETWORKS) and all(
+        each == registry.asset_hub(each) for each in (chain, other)
     )
 
 
@@ -381,10 +364,8 @@ def _is_sender(
         return sender == registry.asset_hub(receiver) or (
             sender.role == "system" and sender.relay == receiver.relay
         )
-    if wanted in (Sender.BEYOND_BRIDGE, Sender.ETHEREUM):
-        return (wanted is Sender.ETHEREUM) == sender.is_ethereum and is_beyond_bridge(
-            sender, receiver, registry
-        )
+    if wanted is Sender.BEYOND_BRIDGE:
+        return is_beyond_bridge(sender, receiver, registry)
     if sender.relay != receiver.relay:
         return False
     # The relay chain is nobody's reserve: its own asset is backed by the Asset Hub.

@@ -160,13 +160,10 @@ def check(chains: tuple[str, ...]) -> None:
     All chains where none is named. The exit code is 5 where a chain has no endpoint that answers.
     """
     from scenarioctl.chains.probing import probe
-    from scenarioctl.chains.registry import NOT_ASKED
 
     app = open_application()
-    asked = [app.registry.find(name) for name in chains] or app.registry.to_ask()
+    asked = [app.registry.find(name) for name in chains] or app.registry.all()
     asked = list({each.name: each for each in asked}.values())
-    if any(each.is_ethereum for each in asked):
-        raise ChainUnreachable(NOT_ASKED)
     if app.settings.offline:
         raise ChainUnreachable(
             "endpoints can't be asked offline", advice=app.settings.online_advice

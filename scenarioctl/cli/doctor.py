@@ -240,7 +240,7 @@ def look_at_chains(app: "Application") -> tuple[list[HealthCheck], tuple[str, fl
     block is, in seconds."""
     from scenarioctl.cli.chain import describe_state
 
-    chains = app.registry.to_ask()
+    chains = app.registry.all()
     if app.settings.offline:
         return [_check_table(app, each) for each in chains], None
     from scenarioctl.chains.probing import probe
@@ -550,7 +550,7 @@ def check_facts(app: "Application") -> HealthCheck:
     from scenarioctl.transactions import fact_ages
 
     today = fact_ages.day_of(app.clock())
-    oldest = fact_ages.find_oldest(app.registry.to_ask(), app.registry)
+    oldest = fact_ages.find_oldest(app.registry.all(), app.registry)
     if oldest is None:
         return HealthCheck("facts", None, "none here", "install scenarioctl again")
     fact, chain = oldest

@@ -25,7 +25,6 @@ _WORDS = {
     "deposit": "deposit, reserved",
     "delivery": "fee to deliver the message",
     "execution": "fee to execute the message",
-    "relayer": "fee for the relayer",
     "receiver deposit": "deposit that the receiver pays",
     "computed arrival": "arrives (computed)",
     "arrives": "arrives (dry run)",

@@ -521,9 +521,6 @@ class UnstoredTransferFields(TransferFields):
 
     #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
     accept_locked: Annotated[bool, Value(rare=True)] = False
-    #: To Ethereum: send so much Ether of `sender` along for a relayer, like 0.0003. The message
-    #: then goes by Snowbridge's second protocol (V2).
-    relayer_fee: Annotated[str | int | float, Value("ETH", rare=True)] = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ SORT_KEYS = ("name", "role", "symbol", "para_id")
 class ListChains:
     """List the chains of the registry and of config.toml."""
 
-    #: Only `relay`, `asset_hub`, `system`, `dex`, `contracts`, `parachain` or `ethereum`.
+    #: Only `relay`, `asset_hub`, `system`, `dex`, `contracts` or `parachain`.
     role: Annotated[str, Value("ROLE", offers=ROLES)] = ""
     #: Sort by name, role, symbol or para_id. Default: the registry's order.
     sort: Annotated[str, Value("KEY", SORT_KEYS)] = ""
@@ -41,7 +41,7 @@ TableSource: TypeAlias = Literal["bundled", "cached", "unconfirmed"]
 class ChainRow(TypedDict):
     name: str
     title: str
-    #: `relay`, `asset_hub`, `system`, `dex`, `contracts`, `parachain` or `ethereum`.
+    #: `relay`, `asset_hub`, `system`, `dex`, `contracts` or `parachain`.
     role: str
     relay: str | None
     para_id: int | None

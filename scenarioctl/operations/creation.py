@@ -78,7 +78,7 @@ class CreateScenario(TransferFields, LossFields, CreationFields):
     #: again.
     amount: Tokens
     #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
-    #: public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: public key; on Mythos 0x and 40 hex digits.
     destination_address: Receiver
 
 

@@ -67,7 +67,7 @@ class CheckTransaction(UnstoredTransferFields):
     #: 15000000000raw is raw with both.
     unit: Annotated[str, Value("UNIT", UNITS)] = "raw"
     #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
-    #: public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: public key; on Mythos 0x and 40 hex digits.
     destinationaddress: Receiver = ""
     #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts
     #: have a fee currency.
@@ -119,7 +119,7 @@ async def find_check(
 
     from scenarioctl.actions.drafting import require_check
 
-    given = [name for name in (*_TRANSFER, "relayer_fee") if getattr(request, name) != ""]
+    given = [name for name in _TRANSFER if getattr(request, name) != ""]
     if request.unit != "raw":
         given.append("unit")
     if request.tx and given:

@@ -33,11 +33,10 @@ __all__ = ["quote_transfer"]
 #: Of an account that nobody named: 32 or 20 bytes like any other's.
 _STAND_IN = bytes(range(7, 39))
 #: What a check calls the parts of a transfer that are fees.
-_FEES = ("transaction fee", "delivery", "execution", "relayer", "receiver deposit")
+_FEES = ("transaction fee", "delivery", "execution", "receiver deposit")
 #: Seconds until a block has a transaction, and for each message between two chains of one network,
-#: as seen on Polkadot; over the bridge to the other network, and to Ethereum, which relayers
-#: decide.
-_BLOCK, _HOP, _BRIDGE, _ETHEREUM = 12, 24, 1800, 2400
+#: as seen on Polkadot; over the bridge to the other network, which relayers decide.
+_BLOCK, _HOP, _BRIDGE = 12, 24, 1800
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +64,7 @@ class QuoteTransfer:
 class QuotedFee(TypedDict):
     #: The chain that takes it.
     chain: str
-    #: `transaction fee`, `delivery`, `execution`, `relayer` or `receiver deposit`.
+    #: `transaction fee`, `delivery`, `execution` or `receiver deposit`.
     what: str
     #: Null if the chain doesn't tell.
     amount: AmountAnswer | None
@@ -275,7 +274,7 @@ async def _ask_prices(
         unknown.append(str(problem))
     if plan is None:
         return fees, 0, tuple(unknown)
-    if plan.route.via is not None or transfer.destination.is_ethereum:
+    if plan.route.via is not None:
         unknown.append(
             f"what the chains on the way to {transfer.destination.title} take is told by a "
             "dry run alone, which needs sender"
@@ -333,7 +332,7 @@ async def _minimum(app: Application, transfer: "Transfer", kept: int) -> AmountA
     arriving = (
         transfer.asset if transfer.is_local else app.assets.counterpart(transfer.asset, destination)
     )
-    if arriving is None or destination.is_ethereum:
+    if arriving is None:
         return None
     client = app.client(destination)
     try:
@@ -362,8 +361,6 @@ def _seconds(app: Application, transfer: "Transfer") -> int:
     source, destination = transfer.source, transfer.destination
     if transfer.is_local:
         return _BLOCK
-    if destination.is_ethereum or source.is_ethereum:
-        return _ETHEREUM
     if source.consensus != destination.consensus:
         return _BRIDGE
     try:

@@ -16,7 +16,6 @@ from scenarioctl.actions.fields import (
     read_xcm_version,
 )
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import RAW, to_whole
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import (
@@ -51,7 +50,6 @@ from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.operations.transaction_checks import CheckTransaction
 
@@ -72,7 +70,7 @@ class AssetTransfer(UnstoredTransferFields, LossFields, CheckableFields):
     #: now.
     amount: Raw
     #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
-    #: public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: public key; on Mythos 0x and 40 hex digits.
     destinationaddress: Receiver
 
 
@@ -113,7 +111,7 @@ class TransferTokens(UnstoredTransferFields, LossFields, CheckableFields):
     #: that `sender` can send now.
     amount: Tokens
     #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
-    #: public key; on Mythos and Ethereum 0x and 40 hex digits.
+    #: public key; on Mythos 0x and 40 hex digits.
     destination_address: Receiver
 
 
@@ -181,7 +179,6 @@ async def draft_requested(
         allow_death=bool(request.allow_death),
         accept_locked=request.accept_locked,
         accept_loss=isinstance(request, LossFields) and request.accept_loss,
-        relayer_fee=_read_relayer_fee(app, request, destination),
         sender=parse_sender(request.sender, source) if request.sender else None,
     )
     fee_asset = await find_fee_asset(app, source, request.fee_asset)
@@ -214,34 +211,3 @@ async def draft_requested(
             else to_whole(transfer.amount, asset.decimals)
         )
     return replace(transaction, notes=notes, asked=asked, maximum=sent)
-
-
-def _read_relayer_fee(
-    app: Application,
-    request: "AssetTransfer | CheckTransaction | TransferTokens",
-    destination: "Chain",
-) -> int | None:
-    """Return the Ether for a relayer that the sender adds, in wei; None if they add none."""
-    given = request.relayer_fee
-    if given == "":
-        return None
-    if not destination.is_ethereum:
-        raise InvalidRequest(
-            field="relayer_fee",
-            value=given,
-            problem=f"is only for transfers to Ethereum: leave it out to {destination.title}",
-        )
-    if is_maximum(request.amount):
-        raise InvalidRequest(
-            field="amount", problem="max cannot be combined with relayer_fee", expected="a number"
-        )
-    _, amount = read_tokens(given, app.assets.native(destination), "relayer_fee")
-    if not request.sender:
-        raise InvalidRequest(
-            field="sender",
-            problem=(
-                "is missing: relayer_fee needs the account that will sign, which gets back "
-                "what the fees leave"
-            ),
-        )
-    return amount

@@ -118,11 +118,7 @@ class TransferBuilder:
         from scenarioctl.transactions.transfer_prices import Pricing
 
         kind = Pricing
-        if self.transfer.destination.is_ethereum:
-            from scenarioctl.transactions.ethereum_prices import EthereumPricing
-
-            kind = EthereumPricing
-        elif is_bridged(self.transfer):
+        if is_bridged(self.transfer):
             from scenarioctl.transactions.over_hub_prices import OverHubPricing
 
             kind = OverHubPricing

@@ -103,10 +103,6 @@ def _first_tried(transfer: Transfer, budget: int) -> int:
     *budget*."""
     if transfer.is_local:
         return budget
-    if transfer.destination.is_ethereum:
-        # Delivery can take more than half of the native asset, and any amount of that goes there;
-        # of others it takes nothing.
-        return 1 if transfer.asset.kind == "native" else budget
     return max(budget // 2, 1)
 
 

@@ -229,14 +229,13 @@ class OverHubPricing(Pricing):
                 f"{held.display_name} go to {owner} on {hub.title} too."
             ),
         )
-        if not destination.is_ethereum:
-            taken = await self._last_fee(plan)
-            notes += (
-                (
-                    f"{destination.title} takes about {transfer.asset.amount(taken)} of the "
-                    "amount for executing the message."
-                ),
-            )
+        taken = await self._last_fee(plan)
+        notes += (
+            (
+                f"{destination.title} takes about {transfer.asset.amount(taken)} of the "
+                "amount for executing the message."
+            ),
+        )
         return replace(plan, beside=(held, fee), notes=notes)
 
     async def _pay_out_of_amount(self, plan: Plan, hub: "Chain", sender: bytes) -> Plan:

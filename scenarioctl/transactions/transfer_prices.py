@@ -45,12 +45,9 @@ if TYPE_CHECKING:
 
 #: How many times what a destination takes for executing the message goes along, or is set aside.
 TIMES = 2
-#: In percent of the fees, what goes along beside them to Ethereum: over the Asset Hub, and for a
-#: program of the sender's own, as Snowbridge's SDK does; and what is kept beside a fee that is
-#: converted, since its price changes with every block.
-MORE_OVER_HUB, MORE_FOR_PROGRAM, MORE_IF_CONVERTED = 10, 33, 10
-#: In percent of the weight of that program, what is added to it: a new runtime can count higher.
-MORE_WEIGHT = 25
+#: In percent of the fees, what goes along beside them over the Asset Hub; and what is kept beside
+#: a fee that is converted, since its price changes with every block.
+MORE_OVER_HUB, MORE_IF_CONVERTED = 10, 10
 
 #: The deposit that Hydration takes, in percent of HDX's existential deposit: its
 #: `InsufficientEDinHDX`, which its metadata doesn't have.

@@ -94,7 +94,7 @@ const whole = ({ human, value, asset }) => (human ? amount(human, value) : `${gr
 const LOST = { destroyed: "is destroyed", dust: "is too little to be kept", trapped: "nobody receives" };
 const KEPT = { ...LOST, locked: "can't be spent at first" };
 // The steps that somebody pays for.
-const FEES = new Set(["transaction fee", "delivery", "execution", "relayer"]);
+const FEES = new Set(["transaction fee", "delivery", "execution"]);
 
 const lostIn = ({ steps }) => steps.filter(({ what }) => what in LOST);
 

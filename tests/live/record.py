@@ -34,8 +34,6 @@ CHAINS = {
     "test_pools": ("omnipool",),
     "test_query": ("xcm", "pop"),
     "test_quotes": ("omnipool",),
-    "test_relayed_program": ("system",),
-    "test_snowbridge": ("system",),
     "test_swap_checks": ("omnipool",),
     "test_swap_then_send": ("omnipool",),
     "test_system_chains": ("system",),

@@ -151,7 +151,6 @@ const BY_CHECK = [
 
 const ETHEREUM = { Ethereum: { chain_id: '1' } };
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2';
-const TRAC = '0xaa7a9ca87d3694b5755f213b5d04094b8d0f0a6f';
 const onEthereum = (contract) => [ETHEREUM, ...(contract ? [{ AccountKey20: { key: contract, network: null } }] : [])];
 
 // Over the bridge: what goes home pays with itself, and everything else once the other side was asked (`fee_accepted`).
@@ -170,50 +169,6 @@ const BRIDGED = [
     ['assetHub_kusama', 'assetHub', `2/GlobalConsensus(Ethereum:1)${path}`, true, 'DestinationReserve', 'Polkadot', beyond(...onEthereum(contract))],
   ]),
 ];
-
-// To Ethereum, whose accounts have 20 bytes: its own assets go home, those of Polkadot and Kusama stay in the Asset Hub's account for it.
-const TO_ETHEREUM = [
-  ['DOT', 'LocalReserve', up],
-  ['31337', 'LocalReserve', (x) => x.location(0, ...trustBacked(31337))],
-  ['2/GlobalConsensus(Kusama)', 'LocalReserve', beyond('Kusama')],
-  ['2/GlobalConsensus(Ethereum:1)', 'DestinationReserve', beyond(...onEthereum())],
-  ...[WETH, TRAC].map((token) => [`2/GlobalConsensus(Ethereum:1)/AccountKey20(${token})`, 'DestinationReserve', beyond(...onEthereum(token))]),
-];
-const depositOnEthereum = (x) => [{
-  DepositAsset: { assets: { Wild: { AllCounted: 1 } }, beneficiary: x.location(0, { AccountKey20: { key: KEY20, network: null } }) },
-}];
-
-// From Hydration the Asset Hub sends them on: DOT goes along and pays there, and what doesn't go on is the sender's.
-const OVER_HUB = [
-  ['2/GlobalConsensus(Ethereum:1)', beyond(...onEthereum()), here],
-  ...[WETH, TRAC].map((token) => [
-    `2/GlobalConsensus(Ethereum:1)/AccountKey20(${token})`, beyond(...onEthereum(token)), (x) => x.location(0, onEthereum(token)[1])
-  ]),
-];
-
-function overHub (version, where, inside, amount, fee, sender) {
-  const x = xcm(version);
-
-  return {
-    args: {
-      assets: x.versioned([x.fungible(up(x), fee), x.fungible(where(x), amount)]),
-      assets_transfer_type: 'DestinationReserve',
-      custom_xcm_on_dest: x.versioned([
-        { SetAppendix: [{ DepositAsset: { assets: { Wild: 'All' }, beneficiary: x.location(0, accountId32(sender)) } }] },
-        { InitiateReserveWithdraw: {
-          assets: { Wild: { AllOf: { fun: 'Fungible', id: x.assetId(where(x)) } } },
-          reserve: beyond(ETHEREUM)(x),
-          xcm: [x.buyExecution(inside(x), '1'), ...depositOnEthereum(x)],
-        } },
-      ]),
-      dest: x.versioned(assetHubBeside(x)),
-      fees_transfer_type: 'DestinationReserve',
-      remote_fees_id: x.versioned(x.assetId(up(x))),
-      weight_limit: 'Unlimited',
-    },
-    method: 'transfer_assets_using_type_and_then',
-  };
-}
 
 // Over an Asset Hub and the bridge in one signature: what the Asset Hub pays with goes along, or all of it is paid out of the amount.  What
 // doesn't go on is the sender's.  Source, destination, asset, its way and its location on the source, then on the Asset Hub where it pays
@@ -268,62 +223,6 @@ function order (x, { id }) {
   const { interior, parents } = id.Concrete ?? id;
 
   return parents * 10 + (interior === 'Here' ? 0 : Number(Object.keys(interior)[0][1]));
-}
-
-// By Snowbridge's second protocol a program of the sender's brings Ether for a relayer.  What is withdrawn stands in XCM's order of locations.
-const RELAYED_FEES = '20000000000';
-const RELAYER = '300000000000000';
-const RELAYED = [
-  ['DOT', 'ReserveDeposit', up, (dot, ether) => [dot(AMOUNT), ether()]],
-  ['31337', 'ReserveDeposit', TO_ETHEREUM[1][2], (dot, ether, sent) => [sent, dot(), ether()]],
-  ['2/GlobalConsensus(Kusama)', 'ReserveDeposit', beyond('Kusama'), (dot, ether, sent) => [dot(), sent, ether()]],
-  ['2/GlobalConsensus(Ethereum:1)', 'ReserveWithdraw', beyond(...onEthereum()), (dot, ether) => [dot(), ether(AMOUNT)]],
-  [`2/GlobalConsensus(Ethereum:1)/AccountKey20(${WETH})`, 'ReserveWithdraw', beyond(...onEthereum(WETH)), (dot, ether, sent) => [dot(), ether(), sent]],
-];
-
-function relayed (asset, filter, where, order) {
-  const x = xcm(5);
-  const plus = (amount, more = '0') => (BigInt(amount) + BigInt(more)).toString();
-  const dot = (more) => x.fungible(up(x), plus(RELAYED_FEES, more));
-  const ether = (more) => x.fungible(beyond(ETHEREUM)(x), plus(RELAYER, more));
-  const definite = (item) => ({ Definite: [item] });
-  const everything = (beneficiary) => ({ DepositAsset: { assets: { Wild: { AllCounted: 3 } }, beneficiary } });
-  const max_weight = { proof_size: '71', ref_time: '1000000001' };
-  const runtime = loadRuntime(RUNTIMES.assetHub);
-  const call = {
-    args: {
-      max_weight,
-      message: x.versioned([
-        { WithdrawAsset: order(dot, ether, x.fungible(where(x), AMOUNT)) },
-        { PayFees: { asset: dot() } },
-        { SetAppendix: ['RefundSurplus', everything(x.location(0, accountId32(BOB)))] },
-        { InitiateTransfer: {
-          assets: [{ [filter]: definite(x.fungible(where(x), AMOUNT)) }],
-          destination: beyond(ETHEREUM)(x),
-          preserve_origin: true,
-          remote_fees: { ReserveWithdraw: definite(ether()) },
-          remote_xcm: [everything(x.location(0, { AccountKey20: { key: KEY20, network: null } }))],
-        } },
-      ]),
-    },
-    method: 'execute',
-    pallet: 'PolkadotXcm',
-  };
-
-  return {
-    id: `assetHub-ethereum-${asset}-relayed`,
-    kind: 'relayed',
-    metadata: RUNTIMES.assetHub,
-    asset,
-    amount: AMOUNT,
-    beneficiary: KEY20,
-    fees: RELAYED_FEES,
-    max_weight,
-    relayer_fee: RELAYER,
-    sender: BOB,
-    ...call,
-    ...expectCall(runtime, buildCall(runtime, call)),
-  };
 }
 
 // The source's native asset pays for an asset that pays no fees beyond the bridge.
@@ -490,25 +389,6 @@ export function transferVectors () {
     }
   }
 
-  for (const [asset, type, where] of TO_ETHEREUM) {
-    for (const version of [3, 4, 5]) {
-      vectors.push(transfer(
-        `assetHub-ethereum-${asset}-v${version}`, 'assetHub', 'ethereum', asset, AMOUNT, KEY20,
-        typeAndThen(version, type, beyond(ETHEREUM), where, AMOUNT, depositOnEthereum),
-        { fee_accepted: true, xcm_version: version }
-      ));
-    }
-  }
-
-  for (const [asset, where, inside] of OVER_HUB) {
-    for (const version of [3, 4, 5]) {
-      vectors.push(transfer(
-        `hydraDx-ethereum-${asset}-v${version}`, 'hydraDx', 'ethereum', asset, ODD, KEY20,
-        overHub(version, where, inside, ODD, AMOUNT, BOB), { native_fee: AMOUNT, sender: BOB, xcm_version: version }
-      ));
-    }
-  }
-
   for (const [source, destination, asset, way, places, hub, dest] of OVER_BRIDGE) {
     for (const version of [3, 4, 5]) {
       vectors.push(transfer(
@@ -522,8 +402,6 @@ export function transferVectors () {
       ));
     }
   }
-
-  vectors.push(...RELAYED.map((row) => relayed(...row)));
 
   // The version is decided by the older of the two runtimes.
   const find = (from, to) => ROUTES.find(([source, destination]) => source === from && destination === to)[3];

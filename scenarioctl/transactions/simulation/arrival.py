@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 _POOLS, _QUOTE = "AssetConversionApi", "quote_price_tokens_for_exact_tokens"
 #: The part of a fee by which the price of a pool may have changed since it was asked for.
 _PRICE_CHANGE = 100
-#: What else a message for Ethereum has by Snowbridge's second protocol, which is read there like
-#: this.
-_RELAYED = frozenset(("PayFees", "AliasOrigin"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,23 +59,16 @@ async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> C
         goes_on = over_bridge and following is not None
         program = message.instructions[message.put_before :]
         names = [name for name, fields in program if not (goes_on and _is_rest(name, fields))]
-        extra = _RELAYED if message.destination.is_ethereum else ()
-        other = next(
-            (name for name in names if not kind_of(name).computed and name not in extra), ""
-        )
+        other = next((name for name in names if not kind_of(name).computed), "")
         if other:
             raise Inconclusive(f"a message contains {other}, and what it leaves cannot be computed")
         here, there = message.origin.consensus, message.destination.consensus
         if not number:
-            holding = carried_assets(message)
+            holding = incoming_assets(message)
         elif here != there:
             holding = {
                 across(identity, here, there): amount for identity, amount in holding.items()
             }
-        if message.destination.is_ethereum:
-            # By the first protocol, all that it costs there was taken for delivery.
-            fees += _relayer_fees(message)
-            continue
         if ledger.fees_problem:
             raise Inconclusive(ledger.fees_problem)
         taken: list[HopFee] = []
@@ -95,26 +85,6 @@ async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> C
     return ComputedArrival(fees=tuple(fees), assets=holding)
 
 
-def _relayer_fees(message: XcmMessage) -> list[HopFee]:
-    """Return what a message for Ethereum brings for a relayer."""
-    paid = message.first("PayFees")
-    if paid is None or message.destination is None or "Fungible" not in paid["asset"]["fun"]:
-        return []
-    identity, amount = (
-        absolute(write_location(paid["asset"]["id"]), None),
-        paid["asset"]["fun"]["Fungible"],
-    )
-    return [HopFee(chain=message.destination, what="relayer", identity=identity, amount=amount)]
-
-
-def carried_assets(message: XcmMessage) -> "Counter[str]":
-    """Return what a message brings by identity, without what is for a relayer on Ethereum."""
-    carried = incoming_assets(message)
-    if message.destination is not None and message.destination.is_ethereum:
-        carried -= Counter({fee.identity: fee.amount for fee in _relayer_fees(message)})
-    return carried
-
-
 def carried_amount(
     messages: Sequence[XcmMessage], asset: "Asset", destination: "Chain"
 ) -> int | None:
@@ -126,7 +96,7 @@ def carried_amount(
         there = message.destination
         if there is None:
             return None
-        found += carried_assets(message)[across(identity, destination.consensus, there.consensus)]
+        found += incoming_assets(message)[across(identity, destination.consensus, there.consensus)]
     return found if messages else None
 
 

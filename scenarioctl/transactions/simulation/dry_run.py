@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
-#: The events in which a Bridge Hub says that a message to Ethereum is on its way there, by either
-#: protocol of Snowbridge.
-_QUEUED = ("EthereumOutboundQueue.MessageQueued", "EthereumOutboundQueueV2.MessageQueued")
 #: What the router of an Asset Hub writes around a message for the chain beyond a bridge.
 _EXPORTING = frozenset(
     ("WithdrawAsset", "BuyExecution", "SetAppendix", "UnpaidExecution", "ExportMessage", "SetTopic")
@@ -78,13 +75,11 @@ class XcmMessage:
     data: bytes
     #: Over a bridge, the VersionedXcm that the Bridge Hub is asked to export; else empty.
     exported: bytes = b""
-    #: To Ethereum, the VersionedXcm in which the Bridge Hub is asked for that; else empty.
-    request: bytes = b""
 
     @property
     def put_before(self) -> int:
         """The number of instructions that a bridge puts before those of the origin."""
-        return ARRIVING_INSTRUCTIONS if self.exported and not self.request else 0
+        return ARRIVING_INSTRUCTIONS if self.exported else 0
 
     @property
     def program(self) -> list[Any]:
@@ -295,8 +290,8 @@ async def try_message(clients: Clients, registry: "Registry", message: XcmMessag
                 "registry"
             ),
         )
-    trying = _try_export if message.request else _try_message
-    return await _or_unknown(trying(clients, registry, message, destination), destination, message)
+    trying = _try_message(clients, registry, message, destination)
+    return await _or_unknown(trying, destination, message)
 
 
 async def _try_message(
@@ -317,44 +312,6 @@ async def _try_message(
         return DryRunResult(chain=destination, message=message, events=events, failure=failure)
     sent = _forwarded(await client.table(), registry, destination, effects)
     return DryRunResult(chain=destination, message=message, events=events, sent=sent)
-
-
-async def _try_export(
-    clients: Clients, registry: "Registry", message: XcmMessage, destination: "Chain"
-) -> DryRunResult:
-    """Return whether the Bridge Hub takes *message* for Ethereum, which is all that can be known of
-    it."""
-    refused = await refused_export(
-        clients, registry, message.origin, Encoded(message.request), message.version
-    )
-    if refused:
-        return DryRunResult(chain=destination, message=message, failure=refused)
-    unknown = (
-        f"the Bridge Hub takes the message for {destination.title} as of now, but no chain "
-        f"here can tell what {destination.title} does with it, minutes to hours later"
-    )
-    return DryRunResult(chain=destination, message=message, unknown=unknown)
-
-
-async def refused_export(
-    clients: Clients, registry: "Registry", origin: "Chain", request: Any, version: int
-) -> str:
-    """Return why the Bridge Hub would not queue for Ethereum what *origin*, an Asset Hub, asks it
-    for; "" if it would.
-
-    *request* is a VersionedXcm of the XCM *version*.  Inconclusive if the Bridge Hub doesn't tell.
-    """
-    hub = registry.parachain(origin, BRIDGE_HUB)
-    if hub is None:
-        raise Inconclusive(f"the Bridge Hub of {origin.relay} is not in the registry")
-    place = shape_location(read_location(_seen_from(origin, hub)), version)
-    effects = await _dry_run(clients(hub), "dry_run_xcm", {f"V{version}": place}, request)
-    error = _error_of(effects)
-    if error is not None:
-        return f"the message for Ethereum fails on {hub.title}: {explain_xcm_error(error)}"
-    if not any(str(event) in _QUEUED for event in _events(effects)):
-        return f"{hub.title} would not queue the message for Ethereum"
-    return ""
 
 
 def _error_of(effects: Mapping[str, Any]) -> Any:
@@ -428,8 +385,7 @@ def _exported(
     location = {"parents": 2, "interior": interior(junctions)}
     place = write_location(location)
     destination = chain_at(registry, origin, place) if place else None
-    to_ethereum = destination is not None and destination.is_ethereum
-    program = export["xcm"] if to_ethereum else arriving_program(export["xcm"], origin, number)
+    program = arriving_program(export["xcm"], origin, number)
     return _message(
         origin,
         destination,
@@ -437,7 +393,6 @@ def _exported(
         {version: program},
         table.encode(message_type, {version: program}),
         exported=table.encode(message_type, {version: export["xcm"]}),
-        request=table.encode(message_type, request) if to_ethereum else b"",
     )
 
 

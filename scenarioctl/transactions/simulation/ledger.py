@@ -337,8 +337,6 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
 async def _with_fees(trial: "Trial", ledger: HopLedger) -> HopLedger:
     """Return *ledger* with what its chain takes for executing programs and delivering messages."""
     hop, message = ledger.hop, ledger.hop.message
-    if hop.chain.is_ethereum:
-        return ledger
     client = trial.clients(hop.chain)
     fees: list[HopFee] = []
     weight = None
@@ -391,11 +389,7 @@ def _own_role(account: bytes, chain: "Chain", registry: "Registry") -> str:
         known = registry.parachain(chain, int(kind.id))
         return f"sovereign account of {f'parachain {kind.id}' if known is None else known.title}"
     for other in registry.all():
-        if (
-            not other.is_ethereum
-            and is_beyond_bridge(other, chain, registry)
-            and account == sovereign_account_beyond(other)
-        ):
+        if is_beyond_bridge(other, chain, registry) and account == sovereign_account_beyond(other):
             return f"sovereign account of {other.title}"
     return ""
 

@@ -10,7 +10,6 @@ from scenarioctl.transactions.keyless_accounts import describe_keyless
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.ledger import bound_amount, paid_for_delivery
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
-from scenarioctl.transactions.transfer.bridges import describe_contract
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -207,20 +206,10 @@ def check_keyless_receivers(trial: "Trial") -> None:
         if place != "0/Here" or receiver is None:
             continue
         length = destination.account_format.length
-        if length < len(receiver) and not destination.is_ethereum:
+        if length < len(receiver):
             # Some turn it into an account that nobody has the key of.
             findings.refusals.append(
                 f"the receiver {format_account(receiver, 0)} is an account of "
                 f"{len(receiver)} bytes, and those of {destination.title} have {length}: "
                 "what it gets is lost"
-            )
-        if not destination.is_ethereum or len(receiver) != length:
-            continue
-        described = describe_contract(receiver, destination, trial.assets)
-        keyless = "" if receiver == confirmed else describe_keyless(receiver)
-        if not described and keyless:
-            described = f"{keyless}, and nobody holds its key"
-        if described:
-            findings.refusals.append(
-                f"the receiver {format_account(receiver, 0)} is {described}: what it gets is lost"
             )

@@ -74,10 +74,7 @@ def _check(
     """
     findings, registry = trial.findings, trial.assets.registry
     hub = None if destination is None else registry.asset_hub(destination)
-    is_known = identity is not None and (
-        hub is not None or (destination is not None and destination.is_ethereum)
-    )
-    if destination is None or identity is None or not is_known:
+    if destination is None or identity is None or hub is None:
         where = (
             "a destination that is not in the registry"
             if destination is None
@@ -98,7 +95,7 @@ def _check(
             f"{label} must not go from {origin.title} to {destination.title}: {refused}"
         )
         return
-    if hub is None or origin.relay != destination.relay:
+    if origin.relay != destination.relay:
         _check_bridged(trial, name, identity, origin, destination, label)
         return
     backing = _backing(identity, hub)

@@ -20,7 +20,7 @@ class HopFee:
     """What one hop takes."""
 
     chain: "Chain"
-    #: `execution`, `delivery` or `relayer`.
+    #: `execution` or `delivery`.
     what: str
     #: The asset, as the network knows it: seen from the relay chain.
     identity: str

@@ -54,8 +54,7 @@ def build_transfer(
     *destination_table* in the highest that the source knows.  *last_hop_fee* and *beside* are those
     of a `Plan`, and
     *fee_accepted* says that the destination takes its fee in the asset.  InvalidRequest says why a
-    transfer cannot be made safely.  A transfer from a parachain to Ethereum needs its sender and
-    what goes along.
+    transfer cannot be made safely.
     """
     check_request(transfer)
     if transfer.is_local:

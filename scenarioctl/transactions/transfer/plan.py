@@ -14,8 +14,6 @@ from scenarioctl.transactions.transfer.request import Transfer, refusal
 from scenarioctl.transactions.transfer.ways import Route, TransferType, location_on
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
@@ -114,9 +112,6 @@ class Plan:
     fee_settled: bool = False
     #: Whether the asset is known to keep an account on the destination alive by itself.
     sufficient: bool = False
-    #: What a program of the sender's own may spend on the source, raw, and weigh; None for a
-    #: transfer without one.
-    limits: "tuple[int, Mapping[str, int]] | None" = None
     #: What the way costs, one sentence each.
     notes: tuple[str, ...] = ()
 

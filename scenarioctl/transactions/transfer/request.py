@@ -38,9 +38,6 @@ class Transfer:
     accept_loss: bool = False
     #: The beneficiary is known to hold the asset on the destination: any amount can arrive.
     receiver_holds: bool = False
-    #: Only to Ethereum: the Ether, in wei, that goes along for whoever relays the message; it needs
-    #: the sender, to whom fees come back.  None: the transfer goes by Snowbridge's first protocol.
-    relayer_fee: int | None = None
     #: The account that signs it on the source, if that is known: what stays on a chain on the way
     #: becomes theirs.
     sender: bytes | None = None

@@ -37,10 +37,8 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.bridges import (
     ENDS,
     check_bridge,
-    check_ethereum_receiver,
     hub_on_way,
     is_bridged,
-    send_first,
 )
 from scenarioctl.transactions.transfer.request import (
     BY_CHECK,
@@ -80,8 +78,6 @@ def check_route(transfer: Transfer, assets: "Assets") -> None:
     check_request(transfer)
     if not transfer.is_local:
         find_route(transfer, assets, fee_settled=True)
-    if transfer.destination.is_ethereum:
-        check_ethereum_receiver(transfer, assets)
 
 
 def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Route:
@@ -99,16 +95,17 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
         raise refusal(transfer, reason, advice=_advise_check(transfer, tried))
     _check_remote_fee(transfer, route, assets)
     by_kind = _find_row_by_kind(transfer, hub)
-    over_bridge = route.crosses and not transfer.destination.is_ethereum
     row = (
-        _find_crossing_row(transfer, route, assets) if over_bridge else _find_row(transfer, by_kind)
+        _find_crossing_row(transfer, route, assets)
+        if route.crosses
+        else _find_row(transfer, by_kind)
     )
     route = replace(route, row=row, fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
-    if not over_bridge:
+    if not route.crosses:
         _check_row(transfer, route, arriving)
     told_by_state = row is not None and row.opens == "state"
-    if not fee_settled and (route.crosses or told_by_state or transfer.destination.is_ethereum):
+    if not fee_settled and (route.crosses or told_by_state):
         reason = (
             f"only a connection to {(route.via or transfer.source).title} tells what it takes "
             f"for delivery to {transfer.destination.title}"
@@ -556,15 +553,6 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
 
 def _explain_bridged(transfer: Transfer, registry: "Registry") -> str:
     """Return why the facts allow no way over the bridge."""
-    source, destination = transfer.source, transfer.destination
-    over_hub = hub_on_way(transfer, registry) is not None
-    if destination.is_ethereum and over_hub:
-        return (
-            f"only assets of Ethereum go from {source.title} to "
-            f"Ethereum{send_first(transfer, registry)}"
-        )
-    if destination.is_ethereum:
-        return f"{source.title} and Ethereum have no reserve for it that the other one accepts"
-    if over_hub:
+    if hub_on_way(transfer, registry) is not None:
         return _say_separately(transfer, registry)
     return "neither of the two Asset Hubs accepts the other as its reserve"

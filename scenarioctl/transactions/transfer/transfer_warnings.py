@@ -123,8 +123,8 @@ def _fee_warnings(transfer: Transfer, *, fee_settled: bool) -> list[str]:
     warnings = []
     if is_bridged(transfer):
         warnings.append(
-            f"The message crosses the bridge from {source.network} to "
-            f"{destination.network}. It arrives after minutes to hours."
+            f"The message crosses the bridge from {source.consensus} to "
+            f"{destination.consensus}. It arrives after minutes to hours."
         )
         if not fee_settled:
             warnings.append(

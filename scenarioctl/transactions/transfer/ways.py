@@ -128,8 +128,7 @@ def _resolve_over(
 def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
     """Return the way over a bridge and an Asset Hub at one end of it; None if the facts allow none.
 
-    One of the two chains is the Asset Hub at the other end, or Ethereum, whose assets alone go
-    there so.
+    One of the two chains is the Asset Hub at the other end.
     """
     hub = hub_on_way(transfer, registry)
     if hub is None:
@@ -145,11 +144,7 @@ def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
         there = across(here, source.consensus, hub.consensus)
         first = bridge_type(source, hub, here, registry)
         onward = _transfer_type(there, hub, hub, destination, registry)
-    if (
-        first is None
-        or onward is None
-        or (destination.is_ethereum and onward != "DestinationReserve")
-    ):
+    if first is None or onward is None:
         return None
     facts = trust_of(hub)
     is_native = facts is not None and location_on(transfer, hub) == facts.native

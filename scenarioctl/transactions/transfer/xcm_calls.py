@@ -1,24 +1,9 @@
 """The calls that send an asset to another chain, one form for each way, and the messages that they
-cause.
-
-By Snowbridge's second protocol, which brings Ether for a relayer, the call is a program of the
-sender's own: it pays on the Asset Hub in the native asset, and sends the rest to Ethereum.  Its
-forms are those of Snowbridge's own SDK (Snowfork/snowbridge 7f9f3f078,
-web/packages/api/src/xcmbuilders/toEthereum), and of the converter of its Bridge Hub, which reads no
-other.
-"""
+cause."""
 
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import (
-    XCM_PALLETS,
-    interior,
-    junctions_of,
-    location_order,
-    place_of,
-    read_location,
-    write_location,
-)
+from scenarioctl.chains.locations import XCM_PALLETS, location_order
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.transfer.bridges import is_bridged
 from scenarioctl.transactions.transfer.plan import Plan, RemoteFee, shape_location
@@ -44,21 +29,11 @@ _ONWARD: "Mapping[TransferType, tuple[str, str]]" = {
     "LocalReserve": ("DepositReserveAsset", "dest"),
     "DestinationReserve": ("InitiateReserveWithdraw", "reserve"),
 }
-#: XCM has had the instructions of Snowbridge's second protocol since then.
-RELAYED_XCM_VERSION = 5
-#: The asset that pays on the Asset Hub.
-_NATIVE = "1/Here"
-#: By that protocol: the native asset, Ether, and what is sent.
-_EVERYTHING = {"Wild": {"AllCounted": 3}}
-#: How `InitiateTransfer` names a way for assets.
-_FILTERS = {"LocalReserve": "ReserveDeposit", "DestinationReserve": "ReserveWithdraw"}
 
 
 def build_call(plan: Plan) -> Call:
     """Return the call for the way of *plan*."""
     route = plan.route
-    if plan.limits is not None:
-        return relayed_call(plan, *plan.limits)
     if route.via is None and route.first == "Teleport":
         return _teleport(plan)
     if route.via is None:
@@ -198,8 +173,7 @@ def _send_onward(plan: Plan, via: "Chain") -> list[dict[str, Any]]:
 def _onward_fee(plan: Plan) -> int:
     """Return what the last hop of a way over another chain may spend of the asset, raw."""
     if plan.route.paid_beside:
-        # On Ethereum it was paid before; elsewhere all that arrives is known.
-        return 1 if plan.transfer.destination.is_ethereum else plan.transfer.amount
+        return plan.transfer.amount
     if plan.last_hop_fee is None:
         raise RuntimeError(f"nothing is set aside for the last hop of {plan.transfer.asset.label}")
     return plan.last_hop_fee
@@ -237,85 +211,6 @@ def xcm_pallet(plan: Plan, method: str) -> str:
     raise refusal(
         plan.transfer, f"the runtime {table.spec_name} {table.spec_version} has no call {method}"
     )
-
-
-def relayed_call(plan: Plan, fees: int, max_weight: "Mapping[str, int]") -> Call:
-    """Return the call of the program that spends up to *fees* on the source, in its native
-    asset."""
-    arguments = {
-        "message": {f"V{RELAYED_XCM_VERSION}": relayed_program(plan, fees)},
-        "max_weight": dict(max_weight),
-    }
-    return Call(pallet=xcm_pallet(plan, "execute"), method="execute", args=arguments)
-
-
-def relayed_program(plan: Plan, fees: int) -> list[Any]:
-    """Return what the sender's account executes on the source, and gets back what it leaves of
-    *fees*."""
-    transfer = plan.transfer
-    relayer_fee, account = _relayed(plan)
-    ether = write_location(plan.chain(transfer.destination, transfer.source))
-    withdrawn = {_NATIVE: fees, ether: relayer_fee}
-    withdrawn[transfer.asset.location] = withdrawn.get(transfer.asset.location, 0) + transfer.amount
-    ordered = in_order(list(withdrawn.items()))
-    back = plan.account(transfer.source, account)
-    way = _FILTERS[plan.route.first]
-    return [
-        {"WithdrawAsset": [plan.asset(*item) for item in ordered]},
-        {"PayFees": {"asset": plan.asset(_NATIVE, fees)}},
-        {
-            "SetAppendix": [
-                "RefundSurplus",
-                {"DepositAsset": {"assets": _EVERYTHING, "beneficiary": back}},
-            ]
-        },
-        {
-            "InitiateTransfer": {
-                "destination": plan.location(ether),
-                "remote_fees": {"ReserveWithdraw": {"Definite": [plan.asset(ether, relayer_fee)]}},
-                "preserve_origin": True,
-                "assets": [
-                    {way: {"Definite": [plan.asset(transfer.asset.location, transfer.amount)]}}
-                ],
-                "remote_xcm": [_deposit_relayed(plan)],
-            }
-        },
-    ]
-
-
-def relayed_message(plan: Plan) -> dict[str, Any]:
-    """Return the message that the program makes the source send to Ethereum, as a VersionedXcm."""
-    transfer = plan.transfer
-    relayer_fee, account = _relayed(plan)
-    fee = plan.asset("0/Here", relayer_fee)
-    sent = plan.asset(plan.asset_on(transfer.destination), transfer.amount)
-    owner = {"AccountId32": {"network": transfer.source.consensus, "id": account}}
-    source = read_location(place_of(transfer.source, transfer.destination))
-    sender = {"parents": source["parents"], "interior": interior([*junctions_of(source), owner])}
-    return plan.versioned(
-        [
-            {"WithdrawAsset": [fee]},
-            {"PayFees": {"asset": fee}},
-            {ARRIVES_BY[plan.route.first]: [sent]},
-            {"AliasOrigin": sender},
-            _deposit_relayed(plan),
-            _TOPIC,
-        ]
-    )
-
-
-def _deposit_relayed(plan: Plan) -> dict[str, Any]:
-    return {"DepositAsset": {"assets": _EVERYTHING, "beneficiary": plan.beneficiary}}
-
-
-def _relayed(plan: Plan) -> tuple[int, bytes]:
-    """Return the Ether for the relayer, in wei, and the sender's account."""
-    fee, sender = plan.transfer.relayer_fee, plan.transfer.sender
-    if fee is None or sender is None:
-        raise ValueError(
-            "only a transfer with a relayer fee and its sender goes by Snowbridge's second protocol"
-        )
-    return fee, sender
 
 
 def build_claim(chain: "Chain", pallet: str, assets: Any, beneficiary: bytes) -> Call:

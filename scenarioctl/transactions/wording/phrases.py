@@ -107,6 +107,7 @@ class Phrases:
         text = write_location(location)
         place = chain_at(self.assets.registry, self.place, text) if text and self.place else None
         here = f"the place {text} seen from {self.here}" if text else "an unknown location"
+        here = "Ethereum" if text.partition("/")[2] == "GlobalConsensus(Ethereum:1)" else here
         return replace(self, place=place, here=place.title if place else here)
 
     def native(self, value: int) -> str:
