@@ -37,7 +37,6 @@ _GROUPS = {
     "closed": "refused: a chain that has closed, or backs the asset",
     "for delivery to": "built with a connection",
     "not known to accept fees": "built with another asset that pays on the destination",
-    "the bridge joins only the Asset Hubs": "refused: over the bridge only in separate transfers",
     "joins only their Asset Hubs": "refused: over the bridge only in separate transfers",
     "is not in the registry": "refused: the chain that backs it is not known",
     "set genesis in": "refused: the genesis of a chain is not known; once set, by check",

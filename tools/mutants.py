@@ -67,13 +67,13 @@ SQL_CHANGES = (
 MONEY: dict[str, str] = {
     "transactions/transfer/*.py": ("route_vectors bridges remote_fee transfer parachains trust"),
     "transactions/*_transfer.py transactions/*_prices.py transactions/keyless_accounts.py": (
-        "over_bridge connected bridges remote_fee maximum keyless parachains bad_input"
+        "connected bridges remote_fee maximum keyless parachains bad_input"
     ),
     "transactions/simulation/*.py": (
         "costs programs swap_checks bridges unlisted_assets para_ids ledger branches "
         "conservation untold dust credits "
         "balance_events arrived_locked inner_failures granted_rights fee_asset fee_beside "
-        "check over_bridge parachains remote_fee confirmation"
+        "check parachains remote_fee confirmation"
     ),
     "transactions/swap/*.py transactions/trades.py": (
         "quoting quote swap swap_checks programs dynamic_fees"

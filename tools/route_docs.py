@@ -25,11 +25,6 @@ if all of these hold:
    every hop ends in the receiver's credit. Over a bridge, a list can open by `state` too: if the
    Asset Hubs have the asset, with no other symbol or decimals.
 
-A way over an Asset Hub and the bridge to the other one has no list of its own: both hops must be
-listed, that over the bridge as always. It
-needs a connection and `--sender`, and dry runs on the Asset Hub and on the last chain. Proof:
-bytes.
-
 Everything else is refused with the reason. Chains of your own `config.toml` have the routes of
 their role. [Check](check.md) says what is asked
 for a transfer [over the bridge](check.md#over-the-bridge-between-polkadot-and-kusama) and with

@@ -119,9 +119,9 @@ class TransferBuilder:
 
         kind = Pricing
         if is_bridged(self.transfer):
-            from scenarioctl.transactions.over_hub_prices import OverHubPricing
+            from scenarioctl.transactions.bridge_prices import BridgePricing
 
-            kind = OverHubPricing
+            kind = BridgePricing
         return kind(
             clients=self.clients,
             assets=self.assets,

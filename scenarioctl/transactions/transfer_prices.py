@@ -14,7 +14,6 @@ from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.simulation.fee_charge import FeeCurrency, convert_fee
-from scenarioctl.transactions.simulation.reserves import require_reserve
 from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     existential_deposit,
@@ -30,10 +29,10 @@ from scenarioctl.transactions.simulation.xcm_fees import (
     query_delivery,
     quote_message,
 )
-from scenarioctl.transactions.transfer.bridges import arriving_program, is_bridged
+from scenarioctl.transactions.transfer.bridges import arriving_program
 from scenarioctl.transactions.transfer.plan import Plan, make_plan, shape_location
-from scenarioctl.transactions.transfer.request import Transfer, below_least
-from scenarioctl.transactions.transfer.ways import Route, TransferType, pays_with_itself
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.ways import Route, pays_with_itself
 from scenarioctl.transactions.transfer.xcm_calls import arriving_message
 
 if TYPE_CHECKING:
@@ -45,9 +44,8 @@ if TYPE_CHECKING:
 
 #: How many times what a destination takes for executing the message goes along, or is set aside.
 TIMES = 2
-#: In percent of the fees, what goes along beside them over the Asset Hub; and what is kept beside
-#: a fee that is converted, since its price changes with every block.
-MORE_OVER_HUB, MORE_IF_CONVERTED = 10, 10
+#: In percent of a fee that is converted, what is kept beside it: its price changes with every block.
+MORE_IF_CONVERTED = 10
 
 #: The deposit that Hydration takes, in percent of HDX's existential deposit: its
 #: `InsufficientEDinHDX`, which its metadata doesn't have.
@@ -95,20 +93,14 @@ class Pricing:
         for.
         """
         transfer = self.transfer
-        is_crossing, is_named = is_bridged(transfer), transfer.remote_fee_asset is not None
-        if not (is_crossing or is_named or route.needs_last_hop_fee):
+        is_named = transfer.remote_fee_asset is not None
+        if not (is_named or route.needs_last_hop_fee):
             try:
-                return await self._pay_on_hub(await self._make_plan(route))
+                return await self._pay_on_hub(await self.make_plan(route))
             except (Inconclusive, ChainUnreachable):
                 # The plain form, and its warning; a check will say what could not be proven.
                 return make_plan(transfer, route, self.table, self.known_destination)
-        plan = await self._make_plan(route)
-        if is_crossing:
-            with asking(
-                f"what {transfer.asset.display_name} costs from {transfer.source.title} "
-                f"over the bridge to {transfer.destination.title}"
-            ):
-                return await self._cross_bridge(plan)
+        plan = await self.make_plan(route)
         return await (self._bring_named(plan) if is_named else self._set_aside(plan))
 
     async def price_ways(self, routes: Sequence[Route]) -> tuple[Plan, ...]:
@@ -131,8 +123,8 @@ class Pricing:
         if held is None or not pays_with_itself(transfer):
             return tuple(plans)
         try:
-            fee = await self._quote_beside(plans[0], held, self.assets.native(destination))
-            balance = await self._spendable(held)
+            fee = await self.quote_beside(plans[0], held, self.assets.native(destination))
+            balance = await self.spendable(held)
         except (Inconclusive, ChainUnreachable) as problem:
             self.untried = (
                 f"with {held.display_name} beside it: how much of it pays the fee on "
@@ -153,7 +145,7 @@ class Pricing:
         )
         return (*plans, *(replace(plan, beside=(held, fee), notes=(note,)) for plan in plans))
 
-    async def _make_plan(self, route: Route) -> Plan:
+    async def make_plan(self, route: Route) -> Plan:
         table = await self.clients(self.transfer.destination).table()
         return make_plan(self.transfer, route, self.table, table)
 
@@ -205,8 +197,8 @@ class Pricing:
                 deposit = await receiver_deposit(
                     client, self.assets, asset=sent, pays=arriving, receiver=transfer.beneficiary
                 )
-            fee = await self._quote_beside(plan, asset, arriving) + TIMES * deposit
-            held = fee if self.sender is None else await self._spendable(asset)
+            fee = await self.quote_beside(plan, asset, arriving) + TIMES * deposit
+            held = fee if self.sender is None else await self.spendable(asset)
         if held < fee:
             raise InvalidRequest(
                 field=named,
@@ -241,7 +233,7 @@ class Pricing:
         transfer, source, hub = self.transfer, self.transfer.source, self.transfer.destination
         if self.assets.counterpart(
             transfer.asset, hub
-        ) is not None and await self._takes_fees_in_sent(plan):
+        ) is not None and await self.takes_fees_in_sent(plan):
             return replace(plan, fee_settled=True)
         native = self.assets.native(hub)
         what = transfer.asset.display_name
@@ -261,8 +253,8 @@ class Pricing:
                     "and pays the fee"
                 ),
             )
-        fee = await self._quote_beside(plan, held, native)
-        balance = await self._spendable(held)
+        fee = await self.quote_beside(plan, held, native)
+        balance = await self.spendable(held)
         if balance < fee:
             raise InvalidRequest(
                 f"{alone}; {native.amount(fee)} beside it would pay, but the sender can "
@@ -274,113 +266,13 @@ class Pricing:
         )
         return replace(plan, beside=(held, fee), fee_settled=True, notes=(note,))
 
-    async def _cross_bridge(self, plan: Plan) -> Plan:
-        """Cross the bridge between Polkadot and Kusama.
-
-        What the source takes for delivery comes from the sender's account, beside the amount; what
-        the destination takes comes out of the amount.  Where it takes none in the asset, a little
-        of the source's native asset goes along and pays.
-        """
-        transfer, source, destination = (
-            self.transfer,
-            self.transfer.source,
-            self.transfer.destination,
-        )
-        await self.require_trust(plan.route.first, source, destination)
-        if pays_with_itself(transfer) and not await self._takes_fees_in_sent(plan):
-            plan = await self._bring_native(plan)
-        else:
-            plan = await self._pay_beyond_bridge(plan)
-        native = self.assets.native(source)
-        fees = await self.delivery_fees(source, arriving_message(plan), destination)
-        delivery = sum(fee.amount for fee in fees)
-        said = (
-            f"{source.title} takes about {native.amount(delivery)} for delivery over the "
-            "bridge, in addition to the amount."
-        )
-        return replace(plan, fee_settled=True, notes=(*plan.notes, said))
-
-    async def require_trust(
-        self, way: TransferType | None, origin: "Chain", destination: "Chain"
-    ) -> None:
-        """Refuse an asset that crosses a bridge by *way* unless the one of the two that has to
-        trust the other does so now."""
-        keeper, trusting = (origin, destination) if way == "LocalReserve" else (destination, origin)
-        await require_reserve(self.clients, self.transfer, trusting=trusting, keeper=keeper)
-
-    async def _pay_beyond_bridge(self, plan: Plan) -> Plan:
-        """Pay out of the amount; InvalidRequest if too little of it arrives."""
-        transfer, destination = self.transfer, self.transfer.destination
-        fee = await self.execution_fee(plan)
-        if transfer.amount <= fee:
-            raise InvalidRequest(
-                field="amount",
-                problem=(
-                    f"{transfer.asset.amount(transfer.amount)} is too small: "
-                    f"{destination.title} takes about {transfer.asset.amount(fee)} of it for "
-                    "executing the message"
-                ),
-            )
-        said = (
-            f"{destination.title} takes about {transfer.asset.amount(fee)} of the amount for "
-            "executing the message."
-        )
-        arriving = self.assets.counterpart(transfer.asset, destination)
-        if arriving is not None and not transfer.receiver_holds:
-            deposit = await existential_deposit(self.clients(destination), arriving)
-            if transfer.amount < fee + deposit:
-                held = f"the existential deposit of {arriving.amount(deposit)}"
-                if not transfer.accept_loss:
-                    why = (
-                        f"after a fee of about {transfer.asset.amount(fee)}, it is below "
-                        f"{held} on {destination.title}, and what arrives would be lost"
-                    )
-                    raise below_least(transfer, fee + deposit, why)
-                said += (
-                    f" The rest is below {held}: an account that holds none yet can't receive it."
-                )
-        return replace(plan, notes=(said,))
-
-    async def _bring_native(self, plan: Plan) -> Plan:
-        """Bring a little of the source's native asset over the bridge, with an asset in which the
-        destination takes no fees."""
-        transfer, source, destination = (
-            self.transfer,
-            self.transfer.source,
-            self.transfer.destination,
-        )
-        native = self.assets.native(source)
-        arriving = self.assets.counterpart(native, destination)
-        what = transfer.asset.display_name
-        alone = (
-            f"{what} cannot be sent alone from {source.title} to {destination.title}: "
-            f"{destination.title} takes no fees in it now, so it would be trapped there"
-        )
-        if transfer.asset.id == native.id:
-            raise InvalidRequest(alone)
-        client = self.clients(destination)
-        if arriving is None or not await accepts_fees_in(client, plan.version, arriving.location):
-            raise InvalidRequest(f"{alone}. {native.symbol} beside it could not pay either")
-        fee = await self._quote_beside(plan, native, arriving)
-        held = fee if self.sender is None else await self._spendable(native)
-        if held < fee:
-            raise InvalidRequest(
-                f"{alone}. {native.amount(fee)} beside it would pay, but the sender can "
-                f"spend only {native.amount(held)} on {source.title}"
-            )
-        said = (
-            f"{native.amount(fee)} goes along and pays the fee on {destination.title}, which "
-            f"takes none in {what}. What is left of it is the receiver's."
-        )
-        return replace(plan, beside=(native, fee), notes=(said,))
-
-    async def _takes_fees_in_sent(self, plan: Plan) -> bool:
+    async def takes_fees_in_sent(self, plan: Plan) -> bool:
         destination = self.transfer.destination
         return await accepts_fees_in(
             self.clients(destination), plan.version, plan.asset_on(destination)
         )
 
-    async def _quote_beside(self, plan: Plan, held: "Asset", arriving: "Asset") -> int:
+    async def quote_beside(self, plan: Plan, held: "Asset", arriving: "Asset") -> int:
         """Return how much of *held*, which the destination has as *arriving*, pays there for the
         message of *plan*."""
         # What is left of it is deposited with the rest, and has to be enough to live on there.
@@ -412,7 +304,7 @@ class Pricing:
         place = shape_location(read_location(place_of(destination, origin)), number)
         return await query_delivery(self.clients(origin), {version: place}, message, number)
 
-    async def _spendable(self, asset: "Asset") -> int:
+    async def spendable(self, asset: "Asset") -> int:
         """Return what the sender can spend of *asset* on the source."""
         if self.sender is None:
             raise RuntimeError("nobody was named who could spend anything")

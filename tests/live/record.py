@@ -28,7 +28,6 @@ CHAINS = {
     "test_crafted_system": ("system",),
     "test_costs": ("xcm", "omnipool"),
     "test_mythos": ("mythos",),
-    "test_over_bridge": ("system",),
     "test_parachains": ("parachains",),
     "test_pool_trades": ("xcm", "omnipool"),
     "test_pools": ("omnipool",),

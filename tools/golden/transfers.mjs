@@ -170,61 +170,6 @@ const BRIDGED = [
   ]),
 ];
 
-// Over an Asset Hub and the bridge in one signature: what the Asset Hub pays with goes along, or all of it is paid out of the amount.  What
-// doesn't go on is the sender's.  Source, destination, asset, its way and its location on the source, then on the Asset Hub where it pays
-// beside it, and where the destination sees it; the Asset Hub as the source sees it, and the destination as that does.
-const ONWARD = { DestinationReserve: ['InitiateReserveWithdraw', 'reserve'], LocalReserve: ['DepositReserveAsset', 'dest'], Teleport: ['InitiateTeleport', 'dest'] };
-const KUSAMA_HUB = assetHubBeyond('Kusama');
-const POLKADOT_HUB = assetHubBeyond('Polkadot');
-const ofHub = (network) => beyond(network, parachain(1000), ...trustBacked(31337));
-const OVER_BRIDGE = [
-  ['hydraDx', 'assetHub_kusama', '5', ['DestinationReserve', 'LocalReserve'], [up, , beyond('Polkadot')], assetHubBeside, KUSAMA_HUB],
-  ['hydraDx', 'assetHub_kusama', '1000771', ['DestinationReserve', 'DestinationReserve'], [beyond('Kusama'), beyond('Kusama'), up], assetHubBeside, KUSAMA_HUB],
-  ['hydraDx', 'assetHub_kusama', '1000085', ['DestinationReserve', 'LocalReserve'],
-    [onAssetHub(31337), (x) => x.location(0, ...trustBacked(31337)), ofHub('Polkadot')], assetHubBeside, KUSAMA_HUB],
-  ['hydraDx', 'assetHub_kusama', '2/GlobalConsensus(Ethereum:1)', ['DestinationReserve', 'LocalReserve'],
-    [beyond(ETHEREUM), beyond(ETHEREUM), beyond(ETHEREUM)], assetHubBeside, KUSAMA_HUB],
-  ['polkadot', 'assetHub_kusama', 'DOT', ['Teleport', 'LocalReserve'], [here, , beyond('Polkadot')], assetHubBelow, KUSAMA_HUB],
-  ['kusama', 'assetHub', 'KSM', ['Teleport', 'LocalReserve'], [here, , beyond('Kusama')], assetHubBelow, POLKADOT_HUB],
-  ['assetHub_kusama', 'hydraDx', '2/GlobalConsensus(Polkadot)', ['DestinationReserve', 'LocalReserve'], [beyond('Polkadot'), , up], POLKADOT_HUB, hydrationBeside],
-  ['assetHub_kusama', 'polkadot', '2/GlobalConsensus(Polkadot)', ['DestinationReserve', 'Teleport'], [beyond('Polkadot'), , here], POLKADOT_HUB, up],
-  ['assetHub', 'kusama', '2/GlobalConsensus(Kusama)', ['DestinationReserve', 'Teleport'], [beyond('Kusama'), , here], KUSAMA_HUB, up],
-  ['assetHub_kusama', 'hydraDx', 'KSM', ['LocalReserve', 'LocalReserve'], [up, beyond('Kusama'), beyond('Kusama')], POLKADOT_HUB, hydrationBeside],
-  ['assetHub_kusama', 'hydraDx', '2/GlobalConsensus(Polkadot)/Parachain(1000)/PalletInstance(50)/GeneralIndex(31337)', ['DestinationReserve', 'LocalReserve'],
-    [ofHub('Polkadot'), (x) => x.location(0, ...trustBacked(31337)), onAssetHub(31337)], POLKADOT_HUB, hydrationBeside],
-];
-const FEE_BESIDE = '2000000007';
-
-function overBridge (version, source, [first, onward], [where, onHub, arriving], hub, dest, amount, beneficiary, sender) {
-  const x = xcm(version);
-  const fee = source === 'assetHub_kusama' ? beyond('Polkadot')(x) : up(x);
-  const [name, to] = ONWARD[onward];
-  const program = [
-    { SetAppendix: [{ DepositAsset: { assets: { Wild: 'All' }, beneficiary: x.location(0, accountId32(sender)) } }] },
-    { [name]: {
-      assets: { Wild: onHub ? { AllOf: { fun: 'Fungible', id: x.assetId(onHub(x)) } } : { AllCounted: 1 } },
-      [to]: dest(x),
-      xcm: [x.buyExecution(arriving(x), onHub ? amount : half(amount)), x.depositAsset(beneficiary)],
-    } },
-  ];
-  const call = typeAndThen(version, first, hub, where, amount, () => program);
-
-  if (onHub) {
-    call.args.assets = x.versioned([x.fungible(fee, FEE_BESIDE), ...call.args.assets[`V${version}`]].sort((a, b) => order(x, a) - order(x, b)));
-    call.args.remote_fees_id = x.versioned(x.assetId(fee));
-    call.args.fees_transfer_type = 'DestinationReserve';
-  }
-
-  return call;
-}
-
-// The order of locations: fewer parents first, then fewer junctions.
-function order (x, { id }) {
-  const { interior, parents } = id.Concrete ?? id;
-
-  return parents * 10 + (interior === 'Here' ? 0 : Number(Object.keys(interior)[0][1]));
-}
-
 // The source's native asset pays for an asset that pays no fees beyond the bridge.
 function withNativeFee (version, type, dest, where, amount, fee, beneficiary, first) {
   const x = xcm(version);
@@ -385,20 +330,6 @@ export function transferVectors () {
         `${source}-${destination}-${asset}-remote-fee-${pays}-v${version}`, source, destination, asset, ODD, BOB,
         withRemoteFee(version, type, dest, where, fees, ODD, '20000', BOB, first),
         { destination_metadata: RUNTIMES[destination], remote_fee: '20000', remote_fee_asset: pays, xcm_version: version }
-      ));
-    }
-  }
-
-  for (const [source, destination, asset, way, places, hub, dest] of OVER_BRIDGE) {
-    for (const version of [3, 4, 5]) {
-      vectors.push(transfer(
-        `${source}-${destination}-${asset}-v${version}`, source, destination, asset, ODD, BOB,
-        overBridge(version, source, way, places, hub, dest, ODD, BOB, NOBODY),
-        {
-          ...(places[1] ? { native_fee: FEE_BESIDE, native_fee_asset: source === 'assetHub_kusama' ? '2/GlobalConsensus(Polkadot)' : '1/Here' } : { set_aside: half(ODD) }),
-          sender: NOBODY,
-          xcm_version: version,
-        }
       ));
     }
   }

@@ -15,7 +15,7 @@ from scenarioctl.transactions.simulation.dry_run import XcmMessage
 from scenarioctl.transactions.simulation.runtime_api import Clients, Inconclusive, query_runtime_api
 from scenarioctl.transactions.simulation.xcm_fees import HopFee
 from scenarioctl.transactions.transfer.plan import location_of_type
-from scenarioctl.transactions.xcm_instructions import brought_items, kind_of, read_instruction
+from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -51,15 +51,12 @@ async def compute_arrival(clients: Clients, ledgers: "Sequence[HopLedger]") -> C
             "a chain sends more than one message, and arrivals over several paths are not added up"
         )
     received = [(each, each.hop.message) for each in ledgers if each.hop.message is not None]
-    over_bridge = any(message.exported for _, message in received)
     for number, (ledger, message) in enumerate(received):
         if message.destination is None:
             raise Inconclusive(f"{message.place} is not a chain of the registry")
         following = next(iter(ledger.hop.sent), None)
-        goes_on = over_bridge and following is not None
         program = message.instructions[message.put_before :]
-        names = [name for name, fields in program if not (goes_on and _is_rest(name, fields))]
-        other = next((name for name in names if not kind_of(name).computed), "")
+        other = next((name for name, _ in program if not kind_of(name).computed), "")
         if other:
             raise Inconclusive(f"a message contains {other}, and what it leaves cannot be computed")
         here, there = message.origin.consensus, message.destination.consensus
@@ -98,13 +95,6 @@ def carried_amount(
             return None
         found += incoming_assets(message)[across(identity, destination.consensus, there.consensus)]
     return found if messages else None
-
-
-def _is_rest(name: str, fields: Any) -> bool:
-    """Tell whether an instruction only says whose is what doesn't go on."""
-    return name == "SetAppendix" and {read_instruction(inner)[0] for inner in fields} == {
-        "DepositAsset"
-    }
 
 
 async def _exchanged(

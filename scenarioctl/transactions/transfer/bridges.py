@@ -2,7 +2,7 @@
 which form it arrives.
 
 Messages pass from one Asset Hub to the other through the Bridge Hubs of both networks.  No other
-chain is joined, but one signature takes an asset over an Asset Hub to or from a chain beside it.
+chain is joined.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,29 +49,16 @@ def check_bridge(transfer: Transfer, registry: "Registry") -> None:
         )
     if is_beyond_bridge(source, destination, registry):
         return
-    if hub_on_way(transfer, registry) is not None:
-        return
-    hubs = [hub.title for hub in map(registry.asset_hub, (source, destination)) if hub is not None]
+    own, other = registry.asset_hub(source), registry.asset_hub(destination)
+    first = other if source == own else own
+    advice = "" if first is None else f". Send it to {first.title} first"
     raise refusal(
         transfer,
         (
             f"the bridge between {source.consensus} and {destination.consensus} joins only "
-            "their Asset Hubs, and one signature goes over only one of them. Make it separate "
-            f"transfers by way of {' and '.join(hubs)}"
+            f"their Asset Hubs{advice}"
         ),
     )
-
-
-def hub_on_way(transfer: Transfer, registry: "Registry") -> "Chain | None":
-    """Return the Asset Hub over which a transfer between two networks goes in one signature.
-
-    None if neither of the two chains is at an end of the bridge, or both are.
-    """
-    source, destination = transfer.source, transfer.destination
-    own, other = registry.asset_hub(source), registry.asset_hub(destination)
-    if own == source:
-        return None if other == destination else other
-    return own if destination == other else None
 
 
 def bridge_type(

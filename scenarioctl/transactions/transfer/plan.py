@@ -125,8 +125,7 @@ class Plan:
         else:
             # The Asset Hub is the reserve of the relay chain's asset: for every parachain, and for
             # the Asset Hub beyond the bridge.
-            is_crossed = is_bridged(transfer) and not self.route.paid_beside
-            transfer_type = "LocalReserve" if is_crossed else "DestinationReserve"
+            transfer_type = "LocalReserve" if is_bridged(transfer) else "DestinationReserve"
         return RemoteFee(
             location=asset.location,
             arriving=self.other_on(transfer.destination, asset.location),

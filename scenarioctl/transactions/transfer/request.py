@@ -38,8 +38,7 @@ class Transfer:
     accept_loss: bool = False
     #: The beneficiary is known to hold the asset on the destination: any amount can arrive.
     receiver_holds: bool = False
-    #: The account that signs it on the source, if that is known: what stays on a chain on the way
-    #: becomes theirs.
+    #: The account that signs it on the source, if that is known.
     sender: bytes | None = None
 
     @property

@@ -37,7 +37,6 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.bridges import (
     ENDS,
     check_bridge,
-    hub_on_way,
     is_bridged,
 )
 from scenarioctl.transactions.transfer.request import (
@@ -95,24 +94,16 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
         raise refusal(transfer, reason, advice=_advise_check(transfer, tried))
     _check_remote_fee(transfer, route, assets)
     by_kind = _find_row_by_kind(transfer, hub)
-    row = (
-        _find_crossing_row(transfer, route, assets)
-        if route.crosses
-        else _find_row(transfer, by_kind)
-    )
+    row = _find_row(transfer, by_kind)
     route = replace(route, row=row, fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
-    if not route.crosses:
-        _check_row(transfer, route, arriving)
+    _check_row(transfer, route, arriving)
     told_by_state = row is not None and row.opens == "state"
-    if not fee_settled and (route.crosses or told_by_state):
+    if not fee_settled and told_by_state:
         reason = (
-            f"only a connection to {(route.via or transfer.source).title} tells what it takes "
-            f"for delivery to {transfer.destination.title}"
+            f"only a connection to {transfer.source.title} tells what it takes for delivery to "
+            f"{transfer.destination.title}"
         )
-        if route.via is not None:
-            # What doesn't go on becomes the sender's, whom no scenario names.
-            raise refusal(transfer, reason, advice="; use tx transfer without --offline")
         raise only_connected(transfer, reason, advice="; use tx transfer without --offline")
     if fee_settled:
         return route
@@ -385,58 +376,12 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     raise refusal(transfer, reason, advice=BY_CHECK)
 
 
-def _find_crossing_row(transfer: Transfer, route: Route, assets: "Assets") -> AssetRoute:
-    """Return the row of the hop over the bridge, on a way over an Asset Hub and that; refuse it
-    unless each hop has its row.
-
-    All that the chains on the way can tell is asked for where the call is built.
-    """
-    hub = route.via
-    held = None if hub is None else assets.counterpart(transfer.asset, hub)
-    if (
-        hub is None
-        or held is None
-        or assets.counterpart(transfer.asset, transfer.destination) is None
-    ):
-        raise refusal(transfer, _say_separately(transfer, assets.registry))
-    found = None
-    for hop, way in (
-        (replace(transfer, destination=hub), route.first),
-        (replace(transfer, source=hub, asset=held), route.onward),
-    ):
-        crosses = is_bridged(hop)
-        row = _find_row(hop, None if crosses else _find_row_by_kind(hop, hub))
-        if row is None or row.way != way or (crosses and row.opens == "check"):
-            raise refusal(
-                transfer,
-                _say_unlisted(hop) if crosses else _say_separately(transfer, assets.registry),
-            )
-        found = row if crosses else found
-    if found is None:
-        raise RuntimeError(f"no hop of {transfer.asset.label} crosses a bridge")
-    return found
-
-
 def _say_unlisted(transfer: Transfer) -> str:
     """Return that nothing shows that an asset is registered at both ends of a bridge."""
     return (
         "fewer than two of the registries of ParaSpell, Parity and Snowbridge have it going "
         f"from {transfer.source.title} to {transfer.destination.title}, so it isn't known to "
         "be registered on both"
-    )
-
-
-def _say_separately(transfer: Transfer, registry: "Registry") -> str:
-    """Return that what goes over a bridge and an Asset Hub has no listed route between that and a
-    chain beside it."""
-    hub = hub_on_way(transfer, registry)
-    if hub is None:
-        raise RuntimeError(f"no Asset Hub is on the way of {transfer.asset.label}")
-    beside = transfer.source if hub.relay == transfer.source.relay else transfer.destination
-    return (
-        f"the bridge joins only the Asset Hubs, and one signature takes it over {hub.title} "
-        f"only if its route between {hub.title} and {beside.title} is listed. Make it separate "
-        f"transfers by way of {hub.title}"
     )
 
 
@@ -490,7 +435,7 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
     ):
         return refused
     if is_bridged(transfer):
-        return _explain_bridged(transfer, registry)
+        return "neither of the two Asset Hubs accepts the other as its reserve"
     for chain in (source, destination):
         facts = trust_of(chain)
         if facts is not None and facts.partial and not chain.genesis:
@@ -549,10 +494,3 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
         f"its reserve is {reserve.title}, and {reserve.title} and {end.title} are not known to "
         "take it from each other"
     )
-
-
-def _explain_bridged(transfer: Transfer, registry: "Registry") -> str:
-    """Return why the facts allow no way over the bridge."""
-    if hub_on_way(transfer, registry) is not None:
-        return _say_separately(transfer, registry)
-    return "neither of the two Asset Hubs accepts the other as its reserve"

@@ -19,7 +19,7 @@ from scenarioctl.chains.trust import (
     teleport_decided_by,
     trust_of,
 )
-from scenarioctl.transactions.transfer.bridges import bridge_type, hub_on_way, is_bridged
+from scenarioctl.transactions.transfer.bridges import bridge_type, is_bridged
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.route_rows import AssetRoute
 
@@ -41,12 +41,6 @@ class Route:
     #: The chain between, if there is one, and how the asset goes on from there.
     via: "Chain | None" = None
     onward: TransferType | None = None
-    #: Whether one of its two hops crosses a bridge: then what doesn't go on from *via* is the
-    #: sender's there.
-    crosses: bool = False
-    #: Whether the native asset of *via* goes along and pays there, so that all of the amount goes
-    #: on.
-    paid_beside: bool = False
     #: The row that allows it; None for a candidate.
     row: AssetRoute | None = None
     #: The row by kind whose fees were measured (`fees.json`); "" if there is none.
@@ -63,9 +57,8 @@ class Route:
 
         Where the asset only changes hands on its reserve, the runtime divides the fee itself.
         """
-        if self.via is None or self.paid_beside:
-            return False
-        return self.crosses or (self.first, self.onward) != ("DestinationReserve", "LocalReserve")
+        divided = ("DestinationReserve", "LocalReserve")
+        return self.via is not None and (self.first, self.onward) != divided
 
 
 def pays_with_itself(transfer: Transfer) -> bool:
@@ -99,9 +92,7 @@ def resolve(transfer: Transfer, registry: "Registry") -> Route | None:
     source, destination = transfer.source, transfer.destination
     if transfer.asset.location and is_bridged(transfer):
         crossing = bridge_type(source, destination, identity_of(transfer), registry)
-        return (
-            Route(first=crossing) if crossing is not None else _resolve_over_hub(transfer, registry)
-        )
+        return None if crossing is None else Route(first=crossing)
     reserve = reserve_of(transfer, registry)
     return None if reserve is None else _resolve_over(reserve, transfer, registry)
 
@@ -123,32 +114,6 @@ def _resolve_over(
     if first is None or onward is None:
         return None
     return Route(first=first, via=reserve, onward=onward)
-
-
-def _resolve_over_hub(transfer: Transfer, registry: "Registry") -> Route | None:
-    """Return the way over a bridge and an Asset Hub at one end of it; None if the facts allow none.
-
-    One of the two chains is the Asset Hub at the other end.
-    """
-    hub = hub_on_way(transfer, registry)
-    if hub is None:
-        return None
-    source, destination = transfer.source, transfer.destination
-    here = identity_of(transfer)
-    first: TransferType | None
-    onward: TransferType | None
-    if hub.relay == source.relay:
-        first = _transfer_type(here, hub, source, hub, registry)
-        onward = bridge_type(hub, destination, here, registry)
-    else:
-        there = across(here, source.consensus, hub.consensus)
-        first = bridge_type(source, hub, here, registry)
-        onward = _transfer_type(there, hub, hub, destination, registry)
-    if first is None or onward is None:
-        return None
-    facts = trust_of(hub)
-    is_native = facts is not None and location_on(transfer, hub) == facts.native
-    return Route(first=first, via=hub, onward=onward, crosses=True, paid_beside=not is_native)
 
 
 def reserve_of(transfer: Transfer, registry: "Registry") -> "Chain | None":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import XCM_PALLETS, location_order
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.transfer.bridges import is_bridged
-from scenarioctl.transactions.transfer.plan import Plan, RemoteFee, shape_location
+from scenarioctl.transactions.transfer.plan import Plan, shape_location
 from scenarioctl.transactions.transfer.request import refusal
 from scenarioctl.transactions.transfer.ways import TransferType
 
@@ -38,8 +38,8 @@ def build_call(plan: Plan) -> Call:
         return _teleport(plan)
     if route.via is None:
         return build_candidate(plan)
-    if route.crosses or route.needs_last_hop_fee:
-        return _type_and_then(plan, route.via, route.first, *_send_onward(plan, route.via))
+    if route.needs_last_hop_fee:
+        return _type_and_then(plan, route.via, route.first, _send_onward(plan, route.via))
     # The runtime writes both messages, and divides the fee between them.
     remote = {"RemoteReserve": plan.versioned(plan.chain(route.via, plan.transfer.source))}
     return _type_and_then(plan, plan.transfer.destination, remote, _deposit(plan))
@@ -60,30 +60,17 @@ def arriving_message(plan: Plan) -> dict[str, Any]:
     """
     transfer, route = plan.transfer, plan.route
     location = plan.asset_on(transfer.destination)
-    beside = None if route.paid_beside else plan.remote_fee
+    beside = plan.remote_fee
     arrives_by = ARRIVES_BY[route.onward or route.first]
     sent = (arrives_by, location, transfer.amount)
     if beside is None:
-        pays = _onward_fee(plan) if route.paid_beside else transfer.amount
-        begin = _begin(plan, sent, ("", location, pays))
+        begin = _begin(plan, sent, ("", location, transfer.amount))
     else:
         fee_arrives_by = ARRIVES_BY[beside.transfer_type]
         if not is_bridged(transfer):
             sent = (fee_arrives_by, location, transfer.amount)
         begin = _begin(plan, sent, (fee_arrives_by, beside.arriving, beside.amount))
     return plan.versioned([*begin, _deposit(plan), _TOPIC])
-
-
-def hub_message(plan: Plan, via: "Chain") -> dict[str, Any]:
-    """Return the message with which *via*, the Asset Hub, is asked to send the asset on, as a
-    VersionedXcm."""
-    location, amount = plan.asset_on(via), plan.transfer.amount
-    pays = ("", location, amount)
-    if plan.route.paid_beside:
-        fee = _required_fee(plan)
-        pays = (ARRIVES_BY[fee.transfer_type], plan.other_on(via, fee.location), fee.amount)
-    begin = _begin(plan, (ARRIVES_BY[plan.route.first], location, amount), pays)
-    return plan.versioned([*begin, *_send_onward(plan, via), _TOPIC])
 
 
 #: How an asset comes ("" for one that is there already), its location, and how much.
@@ -145,51 +132,23 @@ def _type_and_then(
     return Call(pallet=xcm_pallet(plan, method), method=method, args=arguments)
 
 
-def _send_onward(plan: Plan, via: "Chain") -> list[dict[str, Any]]:
-    """Return the program with which *via* sends everything on to the destination.
-
-    Where a bridge is on the way, whatever doesn't go on is the sender's.
-    """
-    route, destination, sender = plan.route, plan.transfer.destination, plan.transfer.sender
-    name, to = _ONWARD[route.onward or route.first]
-    assets = _all_counted(1)
-    if route.paid_beside:
-        _required_fee(plan)
-        assets = {"Wild": {"AllOf": {"id": plan.asset_id(plan.asset_on(via)), "fun": "Fungible"}}}
+def _send_onward(plan: Plan, via: "Chain") -> dict[str, Any]:
+    """Return the instruction with which *via* sends everything on to the destination."""
+    destination = plan.transfer.destination
+    name, to = _ONWARD[plan.route.onward or plan.route.first]
+    if plan.last_hop_fee is None:
+        raise RuntimeError(f"nothing is set aside for the last hop of {plan.transfer.asset.label}")
     fees = {
-        "fees": plan.asset(plan.asset_on(destination), _onward_fee(plan)),
+        "fees": plan.asset(plan.asset_on(destination), plan.last_hop_fee),
         "weight_limit": "Unlimited",
     }
     program = [{"BuyExecution": fees}, _deposit(plan)]
-    onward = {name: {"assets": assets, to: plan.chain(destination, via), "xcm": program}}
-    if not route.crosses:
-        return [onward]
-    if sender is None:
-        raise RuntimeError("a transfer over an Asset Hub and a bridge has no sender")
-    back = {"assets": {"Wild": "All"}, "beneficiary": plan.account(via, sender)}
-    return [{"SetAppendix": [{"DepositAsset": back}]}, onward]
-
-
-def _onward_fee(plan: Plan) -> int:
-    """Return what the last hop of a way over another chain may spend of the asset, raw."""
-    if plan.route.paid_beside:
-        return plan.transfer.amount
-    if plan.last_hop_fee is None:
-        raise RuntimeError(f"nothing is set aside for the last hop of {plan.transfer.asset.label}")
-    return plan.last_hop_fee
+    return {name: {"assets": _all_counted(1), to: plan.chain(destination, via), "xcm": program}}
 
 
 def _deposit(plan: Plan) -> dict[str, Any]:
-    # What pays on the Asset Hub on the way stays there.
-    arrives_too = plan.beside is not None and not plan.route.paid_beside
-    count = 2 if arrives_too else 1
+    count = 1 if plan.beside is None else 2
     return {"DepositAsset": {"assets": _all_counted(count), "beneficiary": plan.beneficiary}}
-
-
-def _required_fee(plan: Plan) -> RemoteFee:
-    if plan.remote_fee is None:
-        raise RuntimeError(f"nothing goes along with {plan.transfer.asset.label} to pay")
-    return plan.remote_fee
 
 
 def _all_counted(count: int) -> dict[str, Any]:
