@@ -1,13 +1,12 @@
 """`scenarioctl xcm` and `hrmp`."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, print_answer, print_table
-from scenarioctl.cli.output import describe_amount, draw_facts, draw_table, printable, say
+from scenarioctl.cli.output import draw_table
 from scenarioctl.cli.reports import plain_command
 
 
@@ -26,46 +25,6 @@ xcm.add_command(
         "    --amount 15000000000 --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
-
-
-@xcm.command(
-    operation="transfer_quotes.quote_transfer",
-    example="scenarioctl xcm quote --from polkadot --to assetHub --asset DOT --amount 1.5 \\\n"
-    "    --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
-)
-def quote(**fields: Any) -> None:
-    result = perform(**fields)
-    print_answer(result, draw=lambda: _draw_quote(result.answer))
-
-
-def _draw_quote(answer: Mapping[str, Any]) -> None:
-    tried = answer["basis"] == "dry run"
-    draw_facts(
-        {
-            "you send": describe_amount(answer["send"]),
-            "they receive": _known(answer["receive"]),
-            **{
-                f"{fee['what']}, {fee['chain']}": _known(fee["amount"], at_most=fee["at_most"])
-                for fee in answer["fees"]
-            },
-            "least": _known(answer["minimum"]),
-            "most": _known(answer["maximum"]) if answer["maximum"] else "",
-            "takes": f"about {_about(answer['seconds'])}",
-            "known from": "a dry run on every chain"
-            if tried
-            else "the prices of the chains alone: it was not tried",
-        }
-    )
-    for reason in answer["reasons"]:
-        say(printable(reason))
-
-
-def _known(amount: Mapping[str, Any] | None, *, at_most: bool = False) -> str:
-    return "unknown" if amount is None else f"{'at most ' * at_most}{describe_amount(amount)}"
-
-
-def _about(seconds: int) -> str:
-    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
 
 
 @xcm.command(

@@ -147,9 +147,6 @@ EXAMPLES: Mapping[str, Example] = {
     "addresses.list_addresses": Example({}),
     "addresses.add_address": Example({"name": "Alice", "address": _ACCOUNT, "watch": True}),
     "addresses.remove_address": Example({"name": "Alice"}),
-    "transfer_quotes.quote_transfer": Example(
-        {"source_chain": "polkadot", "dest_chain": "assetHub", "assetid": "DOT", "amount": "1.5"}
-    ),
     "multisigs.list_operations": Example({"as": "council", "chains": ["assetHub"]}),
     **{
         f"multisigs.{name}_operation": Example(

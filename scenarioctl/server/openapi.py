@@ -40,7 +40,6 @@ _TAGS = {
     "addresses": "Chains",
     "multisigs": "Transactions",
     "swap_quotes": "Chains",
-    "transfer_quotes": "Chains",
     "queries": "Chains",
     "jobs": "Jobs",
     "job_runs": "Jobs",

@@ -98,11 +98,6 @@ class TransferBuilder:
             return build_transfer(self.transfer, self.table, assets=self.assets)
         return draft_plan(await self._plan(sender), self.assets)
 
-    async def plan(self) -> Plan:
-        """Return the plan of a transfer between chains, of which `build` makes the call."""
-        await self._check_reserves()
-        return await self._plan()
-
     async def _plan(self, sender: bytes | None = None) -> Plan:
         transfer = self.transfer
         check_request(transfer)

@@ -1,8 +1,8 @@
-// What stands below an amount: the balance of the account that this browser remembers, and the live quote of a swap or of a transfer.
+// What stands below an amount: the balance of the account that this browser remembers, and the live quote of a swap.
 
 import { rawAmount } from "./amounts.js";
 import { post } from "./api.js";
-import { chainName, durationWords, grouped } from "./format.js";
+import { grouped } from "./format.js";
 import { known } from "./known.js";
 import { readKept } from "./storage.js";
 
@@ -38,28 +38,11 @@ function isMore(typed, { decimals }, most) {
   }
 }
 
-const SWAP = {
-  needs: ["assetin", "assetout", "amount"],
-  also: ["slippage", "route", "chain"],
-  path: "/api/swap/quote",
-  says: ({ received, at_least: least, impact_percent: impact }) => `Now worth ${grouped(received)}, at least ${grouped(least)}${impact ? `; price impact ${impact} %` : ""}.`,
-};
+// What a quote of a swap needs, and what it takes too.
+const NEEDED = ["assetin", "assetout", "amount"];
+const TAKEN = [...NEEDED, "slippage", "route", "chain"];
 
-const TRANSFER = {
-  needs: ["source_chain", "dest_chain", "assetid", "amount"],
-  also: ["destination_address", "sender"],
-  path: "/api/xcm/quote",
-  says: ({ send, receive, fees, minimum, seconds, basis, reasons }) => [
-    `You send ${wordsOf(send)}, they receive ${receive ? wordsOf(receive) : "an unknown amount"}.`,
-    `Fees: ${fees.map(({ chain, what, amount, at_most: isBound }) => `${what} on ${chainName(chain)} ${amount ? `${isBound ? "at most " : ""}${wordsOf(amount)}` : "unknown"}`).join(", ") || "unknown"}.`,
-    minimum ? `At least ${wordsOf(minimum)} has to be sent, or nothing arrives.` : "The least that arrives is unknown.",
-    `It takes about ${durationWords(seconds)}.`,
-    ...(basis === "dry run" ? [] : [`Not simulated: these are prices that the chains tell${reasons.length ? ` (${reasons.join("; ")})` : ""}.`]),
-  ].join(" "),
-};
-const QUOTES = { swap: SWAP, xTransfer: TRANSFER };
-
-const wordsOf = ({ human, value }) => grouped(human ?? `${value} in the smallest unit`);
+const quoteWords = ({ received, at_least: least, impact_percent: impact }) => `Now worth ${grouped(received)}, at least ${grouped(least)}${impact ? `; price impact ${impact} %` : ""}.`;
 
 // Keeps the notes of all cards; `look` is called whenever a step may need another one.
 export function amountNotes(editor) {
@@ -77,16 +60,12 @@ export function amountNotes(editor) {
     return isMore(typed, asset, most) ? `${grouped(typed)} is more than ${name ?? "you"} can send: ${grouped(most.human)}.` : `${name ?? "You"} can send ${grouped(most.human)}.`;
   }
 
-  async function quote(step, { needs, also, path, says }, signal) {
-    const values = { ...step.values, ...Object.fromEntries(needs.filter((key) => key.endsWith("_chain")).map((key) => [key, editor.chainOf(step, key)])) };
+  async function quote({ values }, signal) {
     const given = (key) => String(values[key] ?? "").trim();
-    // A quote knows of no other asset that pays.
-    if (!needs.every(given) || [...needs, ...also].some((key) => given(key).includes("{{")) || given("remote_fee_asset")) return "";
-    const fields = Object.fromEntries([...needs, ...also].filter(given).map((key) => [key, values[key]]));
-    // Who acts for others pays with their balance.
-    const sender = path === TRANSFER.path && !fields.sender && !editor.state.acting && rememberedAddress(32);
+    if (!NEEDED.every(given) || TAKEN.some((key) => given(key).includes("{{"))) return "";
+    const fields = Object.fromEntries(TAKEN.filter(given).map((key) => [key, values[key]]));
     try {
-      return says(await post(path, { ...fields, ...(sender && { sender }) }, signal));
+      return quoteWords(await post("/api/swap/quote", fields, signal));
     } catch (error) {
       // The fields say themselves what is wrong with them.
       return signal.aborted || error.code === "invalid_request" || error.code === "gone" ? "" : `No quote: ${error.message}`;
@@ -99,17 +78,16 @@ export function amountNotes(editor) {
     latest.set(step.uid, asking);
     const asset = card.controls.find(({ key }) => key === "assetid" || key === "assetin");
     const chain = editor.chainOf(step, asset.spec.of);
-    const kind = control.spec.quote && QUOTES[step.type];
     const words = [];
     const shows = (place) => (found) => {
       words[place] = found;
       if (!asking.signal.aborted) control.note(words.filter((each) => each).join(" "));
     };
     // What was quoted before is of another amount.
-    if (kind) shows(1)("Getting a quote…");
+    if (control.spec.quote) shows(1)("Getting a quote…");
     await Promise.all([
       balance(chain, asset.asset(), String(step.values.amount ?? "")).then(shows(0)),
-      kind && quote(step, kind, AbortSignal.any([editor.signal, asking.signal])).then(shows(1)),
+      control.spec.quote && quote(step, AbortSignal.any([editor.signal, asking.signal])).then(shows(1)),
     ]);
   }
 

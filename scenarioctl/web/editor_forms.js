@@ -76,7 +76,7 @@ const TYPES = {
       { key: "source_chain", label: "Source chain", kind: "chain" },
       { key: "dest_chain", label: "Destination chain", kind: "chain" },
       { key: "assetid", label: "Asset", kind: "asset", of: "source_chain", required: true },
-      { key: "amount", label: "Amount", ...AMOUNT, hint: SHARE, required: true, balance: true, maximum: true, quote: true },
+      { key: "amount", label: "Amount", ...AMOUNT, hint: SHARE, required: true, balance: true, maximum: true },
       { key: "destination_address", label: "Receiver", kind: "address", hint: "SS58 address or 0x public key on the destination chain.", required: true },
       { key: "sender", label: "Sender", kind: "address", hint: "Whose balance a formula is of. Not needed if the scenario acts as an account.", more: true },
       { key: "remote_fee_asset", label: "Asset that pays on the destination", kind: "asset", of: "source_chain", none: "The asset that is sent", more: true, hint: "A little of it goes along and pays for execution on the destination. The destination is asked how much. What is left is the receiver's." },

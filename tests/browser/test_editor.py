@@ -378,9 +378,7 @@ def answer_for_nodes(page: Page, answers: dict[str, Any]) -> None:
         "window.answers = answers;"
         "window.fetch = (path, options) => { const found = answers[String(path).split('?')[0]];"
         "if (!found) return before(path, options); window.asked.push([path, options.body ?? '']);"
-        "if (found !== 'never') return Promise.resolve(new Response(JSON.stringify(found)));"
-        "return new Promise((_, refuse) => options.signal.addEventListener('abort', () => {"
-        "window.aborted = (window.aborted ?? 0) + 1; refuse(options.signal.reason); })); }",
+        "return Promise.resolve(new Response(JSON.stringify(found))); }",
         answers,
     )
 
