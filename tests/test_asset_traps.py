@@ -1,5 +1,4 @@
-"""Trapped assets: found in events, confirmed by the state, and claimed by the account that they
-were taken from."""
+"""Trapped assets: claimed by the account that they were taken from."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -9,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.operations import asset_traps
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.submission.arrivals import trap_hash
 from tests.blocks import number_of
@@ -137,7 +135,7 @@ def chain() -> Traps:
 
 @pytest.fixture
 def ask(scenarioctl: Run, tmp_path: Path, chain: Traps) -> Iterator[Ask]:
-    """Run a command of `xcm` on polkadot: `ask("trapped", "--block", "7")`."""
+    """Run a command of `xcm` on polkadot: `ask("claim", "--trapped-in", "7")`."""
     with Node(
         {**chain.answers(), "state_getStorage": chain.storage, "state_call": chain.runtime_call}
     ) as node:
@@ -148,11 +146,6 @@ def ask(scenarioctl: Run, tmp_path: Path, chain: Traps) -> Iterator[Ask]:
             return scenarioctl("--config", str(config), "xcm", command, "polkadot", *more, **how)
 
         yield run
-
-
-def rows(ended: Ended) -> list[Any]:
-    assert ended.code == 0, ended.err
-    return list(json.loads(ended.out)["traps"])
 
 
 def test_the_hash_is_that_of_the_origin_and_the_assets() -> None:
@@ -167,77 +160,6 @@ def test_the_hash_follows_the_version_of_the_assets() -> None:
     expected = blake2b(OF_ALICE_BYTES + b"\x04" + DOT_BYTES[1:], digest_size=32).digest()
 
     assert trap_hash(TABLE, "XcmPallet", OF_ALICE, older) == expected
-
-
-def test_trapped_assets_are_listed_with_who_can_claim_them(chain: Traps, ask: Ask) -> None:
-    chain.trap(NUMBER - 3, trapped())
-    chain.trap(NUMBER - 2, trapped(OF_BOB), trapped(OF_HUB))
-    chain.trap(NUMBER - 1, trapped(OF_ALICE_ON_HUB))
-
-    answer = rows(ask("trapped", "--json"))
-
-    assert [(each["block_number"], each["count"], each["claimable"]) for each in answer] == [
-        (NUMBER - 3, 1, True),
-        (NUMBER - 2, 1, True),
-        (NUMBER - 2, 1, False),
-        (NUMBER - 1, 1, False),
-    ]
-    assert {each["assets"] for each in answer} == {"2.5 DOT"}
-    who = (
-        f"{ALICE} can claim it there with scenarioctl xcm claim",
-        BOB,
-        "Polkadot Asset Hub itself",
-        "from Polkadot Asset Hub",
-    )
-    for each, words in zip(answer, who, strict=True):
-        assert each["summary"] == says("2.5 DOT", words)
-
-
-def test_an_address_finds_only_its_own(chain: Traps, ask: Ask) -> None:
-    chain.trap(NUMBER - 2, trapped(), trapped(OF_BOB), trapped(OF_HUB), trapped(OF_ALICE_ON_HUB))
-
-    answer = rows(ask("trapped", "--address", ALICE, "--json"))
-
-    assert [each["hash"] for each in answer] == [
-        "0x" + hash_in(trapped(origin)).hex() for origin in (OF_ALICE, OF_ALICE_ON_HUB)
-    ]
-
-
-def test_only_the_blocks_that_are_named_are_searched(chain: Traps, ask: Ask) -> None:
-    for number in range(NUMBER - 5, NUMBER):
-        chain.trap(number, trapped())
-
-    one = json.loads(ask("trapped", "--block", str(NUMBER - 4), "--json").out)
-    two = json.loads(ask("trapped", "--block", str(NUMBER - 4), "--blocks", "2", "--json").out)
-
-    assert [each["block_number"] for each in one["traps"]] == [NUMBER - 4]
-    assert (two["first_block"], two["last_block"]) == (NUMBER - 5, NUMBER - 4)
-    assert [each["block_number"] for each in two["traps"]] == [NUMBER - 5, NUMBER - 4]
-
-
-def test_what_was_claimed_is_said_to_be_claimed(chain: Traps, ask: Ask) -> None:
-    chain.trap(NUMBER - 2, trapped(), count=0)
-
-    listed = rows(ask("trapped", "--json"))
-    refused = ask("claim", "--trapped-in", str(NUMBER - 2))
-
-    assert [(each["count"], each["claimable"]) for each in listed] == [(0, False)]
-    assert (refused.code, refused.out) == (2, "")
-    assert listed[0]["summary"] in refused.err
-
-
-def test_a_hash_that_does_not_follow_from_its_assets_is_unknown(chain: Traps, ask: Ask) -> None:
-    chain.trap(NUMBER - 2, trapped(hash=b"\7" * 32))
-
-    (row,) = rows(ask("trapped", "--json"))
-    refused = ask("claim", "--trapped-in", str(NUMBER - 2))
-
-    assert (row["count"], row["claimable"], row["summary"]) == (
-        1,
-        False,
-        says("2.5 DOT", "unknown"),
-    )
-    assert (refused.code, refused.out) == (2, "")
 
 
 def claim_data(beneficiary: bytes) -> str:
@@ -268,6 +190,9 @@ def test_a_claim_names_the_assets_as_they_were_trapped(chain: Traps, ask: Ask) -
         pytest.param((trapped(),), ("--hash", "0x" + "11" * 32), ("0x11",), id="another hash"),
         pytest.param((trapped(),), ("--sender", BOB), ("sender", ALICE), id="another sender"),
         pytest.param((trapped(OF_HUB),), (), ("assetHub",), id="a chain's"),
+        pytest.param(
+            (trapped(hash=b"\7" * 32),), (), ("2.5 DOT", "unknown"), id="a hash of another version"
+        ),
         pytest.param(
             (trapped(OF_ALICE_ON_HUB),), (), ("assetHub",), id="an account of another chain's"
         ),
@@ -303,6 +228,23 @@ def test_what_cannot_be_claimed_is_refused_with_the_reason(
     assert ended.err.strip() == says(*words)
 
 
+def test_what_was_claimed_is_said_to_be_claimed(chain: Traps, ask: Ask) -> None:
+    chain.trap(NUMBER - 2, trapped(), count=0)
+
+    refused = ask("claim", "--trapped-in", str(NUMBER - 2))
+
+    assert (refused.code, refused.out, refused.err.strip()) == (2, "", says("it was claimed"))
+
+
+def test_a_claim_that_takes_another_entry_of_the_trap_is_refused(chain: Traps, ask: Ask) -> None:
+    chain.trap(NUMBER - 3, trapped(OF_BOB_WITHOUT_NETWORK))
+    chain.trap(NUMBER - 2, trapped(OF_BOB))
+
+    refused = ask("claim", "--trapped-in", str(NUMBER - 3))
+
+    assert (refused.out, refused.err.strip()) == ("", says("dry run", "another entry"))
+
+
 def test_one_of_several_is_claimed_by_its_hash(chain: Traps, ask: Ask) -> None:
     chain.trap(NUMBER - 2, trapped(), trapped(OF_BOB))
     wanted = "0x" + hash_in(trapped(OF_BOB)).hex()
@@ -326,29 +268,12 @@ def test_of_several_the_sender_claims_its_own(chain: Traps, ask: Ask) -> None:
     assert ended.err.removesuffix(named.err).strip() == says("Several assets", "sender", "0x")
 
 
-def test_only_a_claim_that_a_dry_run_proves_is_called_claimable(chain: Traps, ask: Ask) -> None:
-    chain.trap(NUMBER - 3, trapped(OF_BOB_WITHOUT_NETWORK))
-    chain.trap(NUMBER - 2, trapped(OF_BOB))
-
-    both = rows(ask("trapped", "--address", BOB, "--json"))
-    del chain.found[NUMBER - 2], chain.counts[hash_in(trapped(OF_BOB))]
-    (alone,) = rows(ask("trapped", "--address", BOB, "--json"))
-
-    assert [each["claimable"] for each in (*both, alone)] == [False, True, False]
-    assert both[0]["summary"] == says("2.5 DOT", BOB, "fails in a dry run", "another entry")
-    assert alone["summary"] == says(
-        "2.5 DOT", BOB, "fails in a dry run", "LocalExecutionIncomplete"
-    )
-
-
 def test_a_claim_that_only_traps_them_again_is_refused(chain: Traps, ask: Ask) -> None:
     chain.traps_again = True
     chain.trap(NUMBER - 2, trapped())
 
-    (row,) = rows(ask("trapped", "--json"))
     built = ask("claim", "--trapped-in", str(NUMBER - 2), "--output-format", "call")
 
-    assert (row["claimable"], row["summary"]) == (False, says(ALICE, "again"))
     assert (built.code, built.out, built.err.strip()) == (6, "", says("Error: ", "again"))
 
 
@@ -356,33 +281,15 @@ def test_where_no_dry_run_is_possible_a_claim_is_unknown(chain: Traps, ask: Ask)
     chain.tries = False
     chain.trap(NUMBER - 2, trapped())
 
-    (row,) = rows(ask("trapped", "--json"))
     built = ask("claim", "--trapped-in", str(NUMBER - 2), "--output-format", "call")
 
-    assert (row["claimable"], row["summary"]) == (False, says(ALICE, "not proven"))
     assert built.out == claim_data(ALICE_KEY) + "\n"
     assert built.err.splitlines()[0] == says("Warning", "unknown")
-
-
-def test_a_list_tries_only_so_many_claims(
-    chain: Traps, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(asset_traps, "MOST_TRIED", 1)
-    chain.trap(NUMBER - 2, trapped(), trapped(), trapped(OF_BOB))
-
-    answer = rows(ask("trapped", "--json"))
-
-    assert [each["claimable"] for each in answer] == [True, True, False]
-    assert answer[2]["summary"] == says("not tried", "fewer blocks")
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ("trapped", "--blocks", "0"),
-        ("trapped", "--blocks", "1001"),
-        ("trapped", "--block", "x"),
-        ("trapped", "--address", "5abc"),
         ("claim", "--trapped-in", "-1"),
         ("claim", "--trapped-in", "7", "--hash", "0x12"),
     ],
@@ -398,7 +305,7 @@ def test_bad_input_is_refused_in_one_sentence(ask: Ask, options: tuple[str, ...]
     )
 
 
-def test_offline_nothing_is_searched(ask: Ask) -> None:
-    ended = ask("trapped", "--offline")
+def test_offline_nothing_is_claimed(ask: Ask) -> None:
+    ended = ask("claim", "--trapped-in", "7", "--offline")
 
     assert (ended.code, ended.out, ended.err.strip()) == (5, "", says("Polkadot", "offline"))

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group
-from scenarioctl.cli.execution import perform, print_answer, print_table
+from scenarioctl.cli.execution import perform, print_answer
 from scenarioctl.cli.output import draw_table
 from scenarioctl.cli.reports import plain_command
 
@@ -25,27 +25,6 @@ xcm.add_command(
         "    --amount 15000000000 --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
-
-
-@xcm.command(
-    operation="asset_traps.find_trapped_assets",
-    arguments=("chain",),
-    example="scenarioctl xcm trapped assetHub --address "
-    "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
-    "  scenarioctl xcm trapped assetHub --block 9000000 --blocks 200",
-)
-def trapped(**fields: Any) -> None:
-    """List the assets that were trapped on a chain, and who can claim them.
-
-    They are found in the events of its blocks. The state of the chain tells whether they are still
-    in the trap, and a dry run whether their account can claim them.
-    """
-    answer = perform(**fields).answer
-    rows = (
-        (trap["block_number"], trap["count"], trap["assets"], trap["hash"], trap["summary"])
-        for trap in answer["traps"]
-    )
-    print_table(answer, ("block", "count", "assets", "hash", "claim"), rows)
 
 
 xcm.add_command(

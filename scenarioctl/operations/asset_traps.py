@@ -1,17 +1,14 @@
-"""Assets in the asset trap of a chain: find those of an account, and build the transaction that
-claims them."""
+"""Assets in the asset trap of a chain: build the transaction that claims them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING
 
 from scenarioctl.actions.chain_query import parse_block
 from scenarioctl.actions.drafting import draft_claim
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound
-from scenarioctl.model.amounts import read_number
-from scenarioctl.model.json_types import Hex, Told
-from scenarioctl.model.request_fields import Address, Block, ChainName, Hash, Value
+from scenarioctl.model.request_fields import Address, Block, ChainName, Hash
 from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
     CheckableFields,
@@ -24,93 +21,11 @@ from scenarioctl.transactions.hex_fields import parse_hash
 from scenarioctl.transactions.keyless_accounts import read_receiver
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
-    from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.submission.arrivals import AssetTrap
 
-__all__ = ["claim_assets", "find_trapped_assets"]
-
-#: Claims that are tried for one list: each is a dry run.
-MOST_TRIED = 32
-#: Blocks that are searched unless one is named, and at most.
-DEFAULT_BLOCKS = 64
-MOST_BLOCKS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class FindTrappedAssets:
-    """Find the assets that were trapped in some blocks of a chain, and who can claim those that are
-    still there."""
-
-    chain: ChainName
-    #: Only what this account can claim: SS58 with any prefix, or 0x hex.
-    address: Address = ""
-    #: Last block to search, a hash or a number. Default: the newest block.
-    block: Block = ""
-    #: Search so many blocks, up to 1000. Default: only `block`; without it the newest 64.
-    blocks: Annotated[str | int, Value("N", least=1, most=MOST_BLOCKS)] = ""
-
-
-class TrappedAssets(TypedDict):
-    """What one event says was trapped."""
-
-    block_number: int
-    #: Under which the chain keeps it.
-    hash: "Hex"
-    #: The assets in words: `1.5 DOT and 3 USDT`.
-    assets: str
-    #: How many times the same assets of the same origin are in the trap now; 0 if they were
-    #: claimed.
-    count: int
-    #: Whether an account of this chain can claim it with `xcm claim`: a dry run of the claim
-    #: succeeded.
-    claimable: bool
-    #: Who can claim it, and how.
-    summary: str
-
-
-class FoundTraps(Told):
-    chain: str
-    first_block: int
-    last_block: int
-    traps: list[TrappedAssets]
-
-
-async def find_trapped_assets(app: Application, request: FindTrappedAssets) -> Result[FoundTraps]:
-    from scenarioctl.transactions.submission.arrivals import find_traps, try_claims
-
-    chain = app.registry.find(request.chain)
-    account = (
-        chain.account_format.parse(request.address, field="address") if request.address else None
-    )
-    block = parse_block(request.block, field="block")
-    count = DEFAULT_BLOCKS if not block else 1
-    if request.blocks != "":
-        count = read_number(
-            request.blocks,
-            field="blocks",
-            kind="a number of blocks",
-            expected=f"1 to {MOST_BLOCKS}",
-            least=1,
-            most=MOST_BLOCKS,
-        )
-    client = app.client(chain)
-    last = await _number_of(client, block)
-    first = max(last - count + 1, 1)
-    traps = await find_traps(client, range(first, last + 1), account)
-    tried = await try_claims(app.client, app.registry, chain, traps, most=MOST_TRIED)
-    return Result(
-        answer={
-            "chain": chain.name,
-            "asked": 1,
-            "first_block": first,
-            "last_block": last,
-            "traps": [_describe(app, chain, trap, tried.get(trap.hash), account) for trap in traps],
-        },
-        large=True,
-    )
+__all__ = ["claim_assets"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +39,7 @@ class ClaimAssets(CheckableFields):
     chain: ChainName
     #: Block in which the assets were trapped, a hash or a number.
     trapped_in: Block
-    #: Hash of the assets, as `xcm trapped` lists it, if several of the sender were trapped in that
-    #: block.
+    #: Hash of the assets in their event, if several of the sender were trapped in that block.
     hash: Hash = ""
     #: Who receives them: SS58 or 0x hex. Default: the account that claims.
     beneficiary: Address = ""
@@ -159,8 +73,8 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
     )
     claimant = parse_sender(request.sender, chain) if request.sender else None
     client = app.client(chain)
-    number = await _number_of(client, block)
-    traps = await find_traps(client, range(number, number + 1))
+    number = await client.number_of(await client.find_block(block))
+    traps = await find_traps(client, number)
     trap, account, notes = _choose(app, chain, number, traps, wanted, claimant)
     fields = trap.event.fields
     transaction = await draft_claim(
@@ -220,14 +134,12 @@ def _choose(
     if not named:
         what = f"no assets with the hash {wanted} were" if wanted else "no assets were"
         raise NotFound(
-            f"{what} trapped in block {number} of {chain.title}; list blocks with "
-            f"scenarioctl xcm trapped {chain.name} --blocks 1000"
+            f"{what} trapped in block {number} of {chain.title}; scenarioctl tx status tells the "
+            "block of a transaction"
         )
     able = {trap.hash: (trap, trap.claimant) for trap in named if trap.claimant is not None}
     if not able:
-        raise InvalidRequest(
-            "; ".join(_summarize(app, chain, trap, None, claimant) for trap in named)
-        )
+        raise InvalidRequest("; ".join(_explain(app, chain, trap, claimant) for trap in named))
     own = {
         hash: (trap, account)
         for hash, (trap, account) in able.items()
@@ -261,34 +173,8 @@ def _choose(
     return trap, account, (note,)
 
 
-def _describe(
-    app: Application,
-    chain: "Chain",
-    trap: "AssetTrap",
-    tried: "DryRunResult | None",
-    account: bytes | None,
-) -> TrappedAssets:
-    from scenarioctl.transactions.simulation.trapped_assets import describe_assets
-
-    return {
-        "block_number": trap.number,
-        "hash": trap.hash,
-        "assets": describe_assets(app.assets, chain, trap.event.fields["assets"]),
-        "count": trap.count,
-        "claimable": tried is not None and not tried.failure and not tried.unknown,
-        "summary": _summarize(app, chain, trap, tried, account),
-    }
-
-
-def _summarize(
-    app: Application,
-    chain: "Chain",
-    trap: "AssetTrap",
-    tried: "DryRunResult | None",
-    account: bytes | None,
-) -> str:
-    """Return who can claim what was trapped, and how; or why nobody can.  *tried* is a dry run of
-    the claim."""
+def _explain(app: Application, chain: "Chain", trap: "AssetTrap", claimant: bytes | None) -> str:
+    """Return why no account of *chain* can claim what was trapped there."""
     from scenarioctl.transactions.simulation.trapped_assets import describe_assets, describe_claim
 
     fields = trap.event.fields
@@ -301,45 +187,13 @@ def _summarize(
     if not trap.proven:
         return (
             f"{what} is in the trap of {chain.title} under a hash that its runtime doesn't "
-            "compute for it now, "
-            "so how to claim it is unknown."
-        )
-    found = f"{what} is in the trap of {chain.title}."
-    if tried is not None and tried.failure:
-        return (
-            f"{found} A claim by {_write(chain, trap.claimant)} fails in a dry run: "
-            f"{tried.failure}."
+            "compute for it now, so how to claim it is unknown."
         )
     claim = describe_claim(
-        app.assets.registry,
-        chain,
-        trap.event.pallet,
-        fields["origin"],
-        account,
-        trap.number,
-        is_tried=tried is not None and not tried.unknown,
+        app.assets.registry, chain, trap.event.pallet, fields["origin"], claimant, trap.number
     )
-    if trap.claimant is None:
-        return f"{found} {claim}"
-    if tried is None:
-        return (
-            f"{found} {claim} This was not tried, because a list tries only {MOST_TRIED} "
-            "claims: list fewer blocks."
-        )
-    unknown = (
-        f" This is not proven, because a dry run isn't possible: {tried.unknown}."
-        if tried.unknown
-        else ""
-    )
-    return f"{found} {claim}{unknown}"
+    return f"{what} is in the trap of {chain.title}. {claim}"
 
 
 def _write(chain: "Chain", account: bytes | None) -> str:
     return "nobody" if account is None else chain.account_format.format(account, chain.ss58_prefix)
-
-
-async def _number_of(client: "Client", block: str) -> int:
-    """Return the number of *block*, a hash or a number; of the newest block if it is empty."""
-    if not block:
-        return (await client.head())[0]
-    return await client.number_of(await client.find_block(block))

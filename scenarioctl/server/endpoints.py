@@ -98,7 +98,6 @@ ENDPOINTS = (
     _row("POST", "/api/create/payout", "payouts.create_payout", scope="create"),
     _row("POST", "/api/swap/quote", "swap_quotes.quote_swap"),
     _row("POST", "/api/xcm/asset-transfer", "transfers.asset_transfer"),
-    _row("GET", "/api/xcm/trapped", "asset_traps.find_trapped_assets"),
     _row("POST", "/api/xcm/claim", "asset_traps.claim_assets"),
     _row("POST", "/api/hrmp/{relay}/openchannels", "chains.open_channels", "/{relay}/openchannels"),
     _row("POST", "/api/actions/query", "queries.query_chain"),

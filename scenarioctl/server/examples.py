@@ -121,7 +121,6 @@ EXAMPLES: Mapping[str, Example] = {
         },
         {"result": "Xq3b9LmZt"},
     ),
-    "asset_traps.find_trapped_assets": Example({"chain": "assetHub", "address": _ACCOUNT}),
     "asset_traps.claim_assets": Example({"chain": "assetHub", "trapped_in": 13000000}),
     "swap_quotes.quote_swap": Example({"assetin": 5, "assetout": 10, "amount": 1}),
     "transfers.asset_transfer": Example(

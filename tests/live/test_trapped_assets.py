@@ -1,4 +1,4 @@
-"""Assets that are really trapped, found in the events and the state of their chain, and claimed."""
+"""Assets that are really trapped, and claimed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +10,8 @@ from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.asset_traps import (
-    ClaimAssets,
-    FindTrappedAssets,
-    claim_assets,
-    find_trapped_assets,
-)
+from scenarioctl.operations.asset_traps import ClaimAssets, claim_assets
+from scenarioctl.transactions.submission.arrivals import find_traps
 from tests.live.conftest import Live
 from tests.live.playing import play
 from tests.live.programs import HERE, UP, USDT, asset, pay, reserve, withdraw
@@ -56,11 +52,10 @@ def trap(sender: Sender, *assets: Any, onward: Any = None) -> int:
     return head(sender)
 
 
-def find(sender: Sender, block: int) -> list[Any]:
-    request = FindTrappedAssets(
-        chain=sender.chain.name, block=block, address="0x" + sender.account.hex()
-    )
-    return list(finish(find_trapped_assets(sender.app, request)).answer["traps"])
+def count_of(sender: Sender, block: int) -> int:
+    """Return how often what was trapped in *block* is in the trap now."""
+    (trap,) = finish(find_traps(sender.app.client(sender.chain), block))
+    return trap.count
 
 
 def build(sender: Sender, block: int, *, check: bool = True, **fields: Any) -> Any:
@@ -92,13 +87,11 @@ def test_what_an_account_trapped_is_claimed_by_it_to_the_last_unit(
     block = trap(sender, asset(HERE if chain == "liveRelay" else UP, UNIT))
     receiver = Sender(app, chain)
 
-    found = find(sender, block)
+    count = count_of(sender, block)
     answer = build(sender, block, beneficiary="0x" + receiver.account.hex())
     played = play(app, sender.chain, claimed(sender, answer), sender.key)
 
-    assert [(each["count"], each["claimable"], each["assets"]) for each in found] == [
-        (1, True, "1 KSM")
-    ]
+    assert count == 1
     assert (played.outcome, played.reason) == ("executed", "")
     credits = [
         int(each["value"])
@@ -108,7 +101,7 @@ def test_what_an_account_trapped_is_claimed_by_it_to_the_last_unit(
     ]
     assert credits == [free(sender, receiver.account)] == [UNIT]
     print(f"\n{chain}: claimed {UNIT}, said {credits}")
-    assert [(each["count"], each["claimable"]) for each in find(sender, block)] == [(0, False)]
+    assert count_of(sender, block) == 0
 
 
 def test_two_assets_are_claimed_together(app: Application) -> None:
@@ -120,7 +113,7 @@ def test_two_assets_are_claimed_together(app: Application) -> None:
 
     row = finish(app.client(sender.chain).storage("Assets", "Account", 1984, sender.account))
     assert (played.outcome, row["balance"]) == ("executed", 2 * DOLLARS)
-    assert find(sender, block)[0]["count"] == 0
+    assert count_of(sender, block) == 0
 
 
 def test_the_same_assets_trapped_twice_are_claimed_twice(app: Application) -> None:
@@ -129,7 +122,7 @@ def test_the_same_assets_trapped_twice_are_claimed_twice(app: Application) -> No
     counts = []
 
     for block in blocks:
-        counts.append(find(sender, block)[0]["count"])
+        counts.append(count_of(sender, block))
         call = claimed(sender, build(sender, block, check=False))
         played = play(app, sender.chain, call, sender.key)
         assert played.outcome == "executed"
@@ -137,34 +130,35 @@ def test_the_same_assets_trapped_twice_are_claimed_twice(app: Application) -> No
         assert told["PolkadotXcm.AssetsClaimed"]["assets"] == {"V5": [asset(UP, UNIT)]}
         assert told["Balances.Minted"] == {"who": sender.account, "amount": UNIT}
 
-    assert [*counts, find(sender, blocks[0])[0]["count"]] == [2, 1, 0]
+    assert [*counts, count_of(sender, blocks[0])] == [2, 1, 0]
 
 
 def test_what_a_message_of_a_chain_trapped_is_that_chains_to_claim(
     app: Application, dex: Live
 ) -> None:
     sender = Sender(app, "liveHub").holds(10 * UNIT)
-    before = int(finish(app.client(app.registry.find(dex.name)).head())[0])
+    client = app.client(app.registry.find(dex.name))
+    searched = int(finish(client.head())[0])
     trap(sender, asset(UP, UNIT), onward=reserve(pay(UP)))
     found: list[Any] = []
-    last = before
     for _ in range(20):
-        last = int(finish(app.client(app.registry.find(dex.name)).head())[0])
-        if last > before:
-            request = FindTrappedAssets(chain=dex.name, block=last, blocks=last - before)
-            found = list(finish(find_trapped_assets(app, request)).answer["traps"])
-            if found:
-                break
+        head = int(finish(client.head())[0])
+        while searched < head and not found:
+            searched += 1
+            found = finish(find_traps(client, searched))
+        if found:
+            break
         pause(1)
 
     with pytest.raises(InvalidRequest) as refused:
         finish(
             claim_assets(
                 app,
-                ClaimAssets(chain=dex.name, trapped_in=last, sender="0x" + sender.account.hex()),
+                ClaimAssets(
+                    chain=dex.name, trapped_in=searched, sender="0x" + sender.account.hex()
+                ),
             )
         )
 
-    assert [(each["count"], each["claimable"]) for each in found] == [(1, False)]
-    assert "Only the chain liveHub itself can claim it" in found[0]["summary"]
-    assert str(refused.value) == found[0]["summary"]
+    assert [each.count for each in found] == [1]
+    assert "Only the chain liveHub itself can claim it" in str(refused.value)

@@ -78,14 +78,9 @@ def describe_claim(
     origin: Any,
     sender: bytes | None,
     block: int | None = None,
-    *,
-    is_tried: bool = False,
 ) -> str:
     """Return who can claim what was trapped on *chain*, and how: *block* is the number of the block
-    in which it was.
-
-    *is_tried* tells that a dry run of the claim succeeded there.
-    """
+    in which it was."""
     place, account = split_account(origin)
     if account is None:
         home = chain_at(registry, chain, write_location(origin)) if write_location(origin) else None
@@ -99,10 +94,7 @@ def describe_claim(
         command = (
             f"scenarioctl xcm claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
         )
-        return (
-            f"{who} {'can' if is_tried else 'may be able to'} claim it there with {command} "
-            f"({call})."
-        )
+        return f"{who} may be able to claim it there with {command} ({call})."
     home = chain_at(registry, chain, place) if place else None
     where = home.title if home is not None else place or "another chain"
     sending = "XcmPallet" if home is not None and home.role == "relay" else "PolkadotXcm"

@@ -27,7 +27,6 @@ from scenarioctl.transactions.submission.inclusion import (
     read_events,
     read_heads,
 )
-from scenarioctl.transactions.transfer.xcm_calls import build_claim
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -356,7 +355,7 @@ class AssetTrap:
         """The account of the chain itself that may claim them there; None if they are gone, or no
         such account's.
 
-        That the chain lets it claim them, only a dry run tells (`try_claims`): the trap hashes the
+        That the chain lets it claim them, only a dry run tells (`try_claim`): the trap hashes the
         network of its origin too, which a runtime may leave out or write for its signers, and
         metadata doesn't tell which.
         """
@@ -381,47 +380,22 @@ def trap_hash(table: "RuntimeTable", pallet: str, origin: Any, assets: Any) -> b
     return blake2b(data, digest_size=32).digest()
 
 
-async def find_traps(
-    client: "Client", numbers: range, account: bytes | None = None
-) -> list[AssetTrap]:
-    """Return what was trapped in the blocks with *numbers*, in their order; with *account*, only
-    what it can claim from anywhere."""
-    found: list[tuple[int, Event]] = []
-    async for number, events in read_blocks(client, numbers):
-        found += [
-            (number, event)
-            for event in events
-            if event.is_of_xcm("AssetsTrapped")
-            and (account is None or split_account(event.fields["origin"])[1] == account)
-        ]
+async def find_traps(client: "Client", number: int) -> list[AssetTrap]:
+    """Return what was trapped in the block with this *number*."""
+    found = [
+        event
+        async for _, events in read_blocks(client, range(number, number + 1))
+        for event in events
+        if event.is_of_xcm("AssetsTrapped")
+    ]
     table = await client.table()
     counts = await client.storages(
-        [(event.pallet, "AssetTraps", (event.fields["hash"],)) for _, event in found]
+        [(event.pallet, "AssetTraps", (event.fields["hash"],)) for event in found]
     )
     return [
         AssetTrap(number=number, event=event, count=count, proven=_is_proven(table, event))
-        for (number, event), count in zip(found, counts, strict=True)
+        for event, count in zip(found, counts, strict=True)
     ]
-
-
-async def try_claims(
-    clients: "Clients",
-    registry: "Registry",
-    chain: "Chain",
-    traps: Sequence[AssetTrap],
-    *,
-    most: int,
-) -> dict[str, "DryRunResult"]:
-    """Return what claims of the first *most* different *traps* by their claimants would do on
-    *chain* now, by hash."""
-    tried: dict[str, DryRunResult] = {}
-    for trap in traps:
-        if trap.claimant is not None and trap.hash not in tried and len(tried) < most:
-            claim = build_claim(
-                chain, trap.event.pallet, trap.event.fields["assets"], trap.claimant
-            )
-            tried[trap.hash] = await try_claim(clients, registry, chain, trap, claim)
-    return tried
 
 
 async def try_claim(
