@@ -4,6 +4,11 @@ from collections.abc import Mapping
 
 _FACTS = "The facts about chains come with each release: upgrade scenarioctl for newer ones"
 _CALLS = "Build the call with `tx call` (POST /api/tx/call); docs/recipes.md shows how"
+_ETHEREUM = "Use app.snowbridge.network for transfers to and from Ethereum"
+_QUOTE = "`tx check` (POST /api/tx/check) says what a transfer costs and what arrives"
+_TRAPPED = (
+    "`tx status` tells the block in which a transaction left assets behind; `xcm claim` claims them"
+)
 
 #: The words of a command, of a command and its option, or of an option of all commands -> a
 #: sentence; it holds for all commands below it, too.
@@ -13,6 +18,9 @@ COMMANDS: Mapping[str, str] = {
     "query --watch": "Use `watch scenarioctl query …` to ask again and again",
     "staking": _CALLS,
     "store migrate": "A store keeps its schema version: create a new one with store init",
+    "xcm quote": _QUOTE,
+    "xcm trapped": _TRAPPED,
+    "--relayer-fee": _ETHEREUM,
 }
 
 #: A path -> a sentence; it holds for all paths below it, too.
@@ -20,6 +28,8 @@ PATHS: Mapping[str, str] = {
     "/api/dca": _CALLS,
     "/api/registry": _FACTS,
     "/api/staking": _CALLS,
+    "/api/xcm/quote": _QUOTE,
+    "/api/xcm/trapped": _TRAPPED,
 }
 
 
