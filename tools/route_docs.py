@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.chains.trust import TRUST, TRUST_BY_PLACE, TrustFacts
 from scenarioctl.transactions.transfer.route_rows import PROOFS, AssetRoute, routes_from, sources
 
 _HEAD = """\
@@ -16,58 +15,53 @@ _HEAD = """\
 Which asset can go from which chain to which other one. A transfer between two chains is built only
 if all of these hold:
 
-1. The runtimes of both chains accept each other for the asset, by the [trust facts](#trust-facts)
-   below.
+1. The runtimes of both chains accept each other for the asset, by the facts in
+   `scenarioctl/chains/trust.json`, each with its source.
 2. It is in a list here, which names the same way.
 3. The destination is known to hold the asset.
 4. The list opens always. Another one, and a transfer in none, opens only with `--check` and
-   `--sender`, if a dry run of
-   every hop ends in the receiver's credit. Over a bridge, a list can open by `state` too: if the
-   Asset Hubs have the asset, with no other symbol or decimals.
+   `--sender`, if a dry run of every hop ends in the receiver's credit. Over the bridge, a list can
+   open by `state`: if both Asset Hubs have the asset, with no other symbol or decimals.
 
 Everything else is refused with the reason. Chains of your own `config.toml` have the routes of
 their role. [Check](check.md) says what is asked
-for a transfer [over the bridge](check.md#over-the-bridge-between-polkadot-and-kusama) and with
-[`--remote-fee-asset`](check.md#another-asset-pays-on-the-destination).
+[over the bridge](check.md#over-the-bridge-between-polkadot-and-kusama) and with
+[`--remote-fee-asset`](check.md#another-asset-pays-on-the-destination). To and from Ethereum, use
+app.snowbridge.network.
 
 ## Parachains
 
-What a parachain of `config.toml` accepts is not known, and of some built-in ones only a part is:
-they say so below. What isn't known opens
-only with `--check` and `--sender`, without `--remote-fee-asset`, and only over the chain that backs
-the asset:
+What a parachain of `config.toml` accepts is not known, and of some built-in ones only a part is.
+What isn't known opens only with `--check` and `--sender`, without `--remote-fee-asset`, and only
+over the chain that backs the asset:
 
 - Between the Asset Hub and a parachain: assets of the Asset Hub, the relay chain's asset, and the
-  parachain's own. Asset Hub is asked whether it takes the
-  latter by teleport or as a reserve transfer.
+  parachain's own. Asset Hub is asked whether it takes the latter by teleport or as a reserve
+  transfer. Assets of a third parachain go over that one.
 - Between two parachains: the own assets of either directly, and other assets over the chain that
   backs them.
-- Between the Asset Hub and a parachain: also assets of a third one, over that. Proof for BNC, vDOT
-  and MYTH, and for HDX of Hydration: bytes. No
-  runtimes that were run here take them: that Asset Hub takes them by teleport alone, and that
-  Hydration has no weight for teleports.
 - Between the relay chain and a parachain: DOT and KSM over Asset Hub, which backs them, in one
   signature.
 
 The check asks each of these chains for its para id, and its relay chain for its newest block. What
-the facts deny stays refused, and what the
-source's runtime says that it doesn't accept (TrustedQueryApi).
+the facts deny stays refused, and what the source's runtime says that it doesn't accept
+(TrustedQueryApi).
 
 A parachain's assets need not be listed. `--asset` takes the location of any asset as the parachain
-sees it, like `1/Here` for DOT; the amount is raw then.
-On the destination, an unlisted asset is recognized by its amount: the message must bring that asset
-alone, the receiver must get one credit, and that must be
-the computed amount to the last unit. Otherwise the check says *unknown*. An asset in
-`[[chains.NAME.assets]]` without `location` must have the symbol and
-decimals of the asset that is sent; the parachain's own asset must have its `location`, like
-`0/Here`.
+sees it, like `1/Here` for DOT; the amount is raw then. On the destination, an unlisted asset is
+recognized by its amount: the message must bring that asset alone, the receiver must get one credit,
+and that must be the computed amount to the last unit. Otherwise the check says *unknown*. An asset
+in `[[chains.NAME.assets]]` without `location` must have the symbol and decimals of the asset that
+is sent; the parachain's own asset must have its `location`, like `0/Here`.
 
 ## Words in the lists
 
-**Way**: the transfer type of each hop, and the chains between. *Teleport*: burned on one chain,
-minted on the next.
-*LocalReserve*: the asset stays in the next chain's account on the sending chain, which is its
-reserve. *DestinationReserve*: the reverse.
+Each says the transfer type of each hop, with the chains between, how it opens, its proof, and who
+lists its assets at the same location on both chains.
+
+- *Teleport*: burned on one chain, minted on the next.
+- *LocalReserve*: the asset stays in the next chain's account on the sending chain, which is its
+  reserve. *DestinationReserve*: the reverse.
 """
 
 
@@ -75,38 +69,19 @@ def routes_page() -> str:
     """Return docs/routes.md."""
     registry = Registry()
     assets = Assets(registry)
-    lines = [_HEAD, "**Proof**: what shows that transfers arrive.", ""]
-    lines += [f"- {proof}: {text}" for proof, text in PROOFS.items()]
-    lines += ["", "**Sources**: who lists the asset at this location on both chains.", ""]
-    lines += [f"- {name}: {text}" for name, text in sources().items()]
+    lines = [_HEAD.rstrip()]
+    lines += [f"- *{proof}*: {text}" for proof, text in PROOFS.items()]
+    lines += [f"- *{name}*: {text}" for name, text in sources().items()]
     for source in registry.all():
         rows = routes_from(source.name)
         if rows:
             lines += ["", f"## From {source.title} (`{source.name}`)"]
             lines += ["", *_list(rows.values(), source, assets)]
-    lines += [
-        "",
-        "## Trust facts",
-        "",
-        "What each runtime accepts from other chains, as its source says.",
-        "",
-    ]
-    alike: dict[tuple[str, ...], list[str]] = {}
-    known = {f"`{name}`": facts for name, facts in TRUST.items()} | {
-        f"the parachain {para_id} of {network}": facts
-        for (network, para_id), facts in TRUST_BY_PLACE.items()
-    }
-    for name, facts in known.items():
-        alike.setdefault(tuple(_facts(facts)), []).append(
-            f"{name} ({facts.source}; read {facts.read})"
-        )
-    for lines_of_facts, names in alike.items():
-        lines += [f"- {', '.join(names)}", *lines_of_facts]
     return "\n".join(lines) + "\n"
 
 
 def _list(rows: Iterable[AssetRoute], source: Chain, assets: Assets) -> Iterator[str]:
-    """Yield the lines of a list of *rows*: the assets of which all else is the same, under what
+    """Yield a line for each list of *rows*: the assets of which all else is the same, under what
     is."""
     destinations: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
@@ -115,36 +90,19 @@ def _list(rows: Iterable[AssetRoute], source: Chain, assets: Assets) -> Iterator
     for (asset, *others), names in destinations.items():
         named.setdefault((", ".join(names), *others), []).append(asset)
     for words, those in sorted(named.items()):
-        yield "- To {}. Way: {}. Opens: {}. Proof: {}. Sources: {}. Read {}.".format(*words)
-        yield from (f"  - {asset}" for asset in those)
+        yield "- To {}: {}; {}; {}; {}.".format(*words)
+        yield f"  {', '.join(those)}"
 
 
 def _words(row: AssetRoute, source: Chain, assets: Assets) -> tuple[str, ...]:
     asset = assets.at(source, row.asset)
-    named = (
-        f"`{row.asset}`" if asset is None else f"{asset.own_symbol or asset.symbol} (`{row.asset}`)"
-    )
-    if asset is not None and asset.kind == "native":
-        named = asset.symbol
+    if asset is None:
+        raise RuntimeError(f"{source.name} lists no asset at {row.asset}")
+    symbol = asset.own_symbol or asset.symbol
+    named = f"{symbol} (`{row.asset}`)" if asset.mark else symbol
     destination = assets.registry.find(row.destination)
-    arriving = None if asset is None else assets.counterpart(asset, destination)
+    arriving = assets.counterpart(asset, destination)
     opens = row.opens
     if arriving is not None and arriving.pays_fees is False and destination.relay == source.relay:
         opens += ", with `--remote-fee-asset`"
-    return (named, row.way, opens, row.proof, ", ".join(row.sources), row.read)
-
-
-def _facts(facts: TrustFacts) -> Iterator[str]:
-    for what, accepted in (("reserve", facts.reserves), ("teleport", facts.teleports)):
-        for fact in accepted:
-            decided = f", if its storage `{fact.decided_by}` says so" if fact.decided_by else ""
-            yield f"  - as a {what}, `{fact.asset}` from {fact.sender}{decided}"
-    for refused in facts.refused:
-        form = "" if refused.form == "any" else f" as a {refused.form}"
-        reason = refused.reason.format(to="this chain", hub="the Asset Hub")
-        yield f"  - never{form}, `{refused.asset}` from {refused.sender}: {reason}"
-    yield f"  - for execution fees, {facts.execution_fees}"
-    if facts.partial:
-        yield "  - it may accept more, which only its runtime knows"
-    if not facts.sends_teleports:
-        yield "  - its users can't send teleports"
+    return (named, row.way, opens, row.proof, ", ".join(row.sources))
