@@ -1,7 +1,6 @@
 """A fleet whose server is lost, and goes on at a standby that was behind: nothing happens twice,
 and what is lost is known."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,14 @@ from tests.fleet_load import Load, check, killable_server, wait_for_daemons, wai
 from tests.postgres import RUNTIME, Server, start_standby
 from tests.test_failover import cut_off
 
-pytestmark = pytest.mark.acceptance
+#: With one daemon the same is quick, see test_failover.
+pytestmark = [pytest.mark.acceptance, pytest.mark.soak]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Size:
-    jobs: int
-    every: str
-    #: How often each job has drafted before the standby is cut off, and before the server is lost,
-    #: on average.
-    before: int
-    behind: int
-    #: Seconds; 0 for that of users.
-    lease: float
-
-
-SMALL = Size(jobs=12, every="1s", before=2, behind=2, lease=2.0)
-FULL = Size(jobs=300, every="8s", before=3, behind=3, lease=0.0)
+JOBS, EVERY = 300, "8s"
+#: How often each job has drafted before the standby is cut off, and before the server is lost, on
+#: average.
+BEFORE, BEHIND = 3, 3
 
 
 def drafts_of(server: Server) -> dict[str, tuple[Any, ...]]:
@@ -43,7 +33,7 @@ def drafts_of(server: Server) -> dict[str, tuple[Any, ...]]:
     return {uuid: tuple(more) for uuid, *more in rows}
 
 
-def fail_over(folder: Path, size: Size) -> None:
+def test_a_fleet_goes_on_at_a_standby_that_was_behind(tmp_path: Path) -> None:
     with killable_server() as (primary, _):
         standby = start_standby(primary)
         url = (
@@ -51,18 +41,18 @@ def fail_over(folder: Path, size: Size) -> None:
             f"&port={primary.port},{standby.port}"
         )
         members = [
-            Member(folder / f"{role}-{number}", role, url, lease=size.lease)
+            Member(tmp_path / f"{role}-{number}", role, url)
             for role, count in (("worker", 3), ("api", 1))
             for number in range(count)
         ]
         try:
             wait_for_daemons(members)
             load = Load(members[-1:])
-            load.start(size.jobs, size.every)
-            wait_until(lambda: len(drafts_of(standby)) >= size.before * size.jobs)
+            load.start(JOBS, EVERY)
+            wait_until(lambda: len(drafts_of(standby)) >= BEFORE * JOBS)
             cut_off(standby)
             held = drafts_of(standby)
-            wait_until(lambda: len(drafts_of(primary)) >= len(held) + size.behind * size.jobs)
+            wait_until(lambda: len(drafts_of(primary)) >= len(held) + BEHIND * JOBS)
             primary.stop()
             primary.start()
             read = drafts_of(primary)
@@ -71,7 +61,7 @@ def fail_over(folder: Path, size: Size) -> None:
             wait_until_all_ran(standby.url("fleet"), load, longest=120)
             assert stop(members) == [0] * len(members)
 
-            found = check(standby.url("fleet"), load, size.every)
+            found = check(standby.url("fleet"), load, EVERY)
             now = drafts_of(standby)
             lost = {each[1:] for uuid, each in read.items() if uuid not in held}
             again = {each[1:] for uuid, each in now.items() if uuid not in held}
@@ -94,12 +84,3 @@ def fail_over(folder: Path, size: Size) -> None:
             for member in members:
                 member.close()
             standby.remove()
-
-
-def test_a_fleet_goes_on_at_a_standby_that_was_behind(tmp_path: Path) -> None:
-    fail_over(tmp_path, SMALL)
-
-
-@pytest.mark.soak
-def test_a_fleet_with_three_hundred_jobs_goes_on_at_a_standby(tmp_path: Path) -> None:
-    fail_over(tmp_path, FULL)

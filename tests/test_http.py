@@ -603,44 +603,6 @@ def status_and_code(received: bytes) -> tuple[int, str]:
     return int(first.split()[1]), str(json.loads(content)["code"])
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"GARBAGE\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
-        b"GET /healthz HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n",
-        head("/healthz", "Broken", method="GET"),
-        head("/healthz", "X-Large: " + "x" * 100_000, method="GET"),
-        head("/" + "x" * 100_000, method="GET"),
-        head("/healthz", *[f"X-{number}: y" for number in range(500)], method="GET"),
-        head("/api/scenario/info", "Content-Length: -5"),
-        head("/api/scenario/info", "Content-Length: 5", "Content-Length: 6"),
-        head("/api/scenario/info", "Content-Length: 2", "Transfer-Encoding: chunked")
-        + b"0\r\n\r\n",
-        head("/api/scenario/info", "Transfer-Encoding: chunked", f"Content-Type: {JSON}")
-        + b"zz\r\n{}\r\n",
-    ],
-    ids=[
-        "garbage",
-        "tls",
-        "version",
-        "header without colon",
-        "large header",
-        "long path",
-        "many headers",
-        "negative length",
-        "two lengths",
-        "length and chunks",
-        "bad chunk",
-    ],
-)
-def test_what_is_no_proper_request_is_refused(served: Serving, sent: bytes) -> None:
-    received = converse(served.api, sent)
-
-    assert received.split()[1] == b"400"
-    assert served.get("/healthz").status == 200
-
-
 def chunks(*parts: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
 
@@ -673,6 +635,15 @@ def test_what_may_run_for_hours_takes_no_large_body(served: Serving) -> None:
     reply = served.post("/job/run", b'{"id": "abc"' + b" " * 70_000 + b"}", port=served.worker)
 
     assert (reply.status, reply.json()["error"]) == (413, says("body", "70013", "65536"))
+
+
+def test_what_comes_behind_an_upgrade_is_not_left_waiting(served: Serving) -> None:
+    upgrade = head("/healthz", "Connection: Upgrade", "Upgrade: h2c", method="GET")
+
+    received = converse(served.api, upgrade, head("/version", method="GET"))
+
+    assert received.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" in received.partition(b"\r\n\r\n")[0].lower()
 
 
 def test_requests_in_a_row_on_one_connection_are_answered_in_order(served: Serving) -> None:
@@ -862,9 +833,6 @@ def test_each_request_is_logged_without_its_secrets(
     assert (record.__dict__["request_id"], record.__dict__["status"]) == ("logged", 404)
     assert "sctl_secret" not in str(record.__dict__)
     assert "6f1c1c5e" not in str(record.__dict__)
-
-
-# Long
 
 
 # -- clients that leave

@@ -104,7 +104,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_authority(folder, "other")
     make_certificate(folder, "server", common_name="db.example.org", hosts="IP:127.0.0.1")
     make_certificate(folder, "client", common_name=RUNTIME)
-    make_certificate(folder, "stranger", common_name="stranger")
     return folder
 
 
@@ -187,23 +186,9 @@ class TestCertificates:
 
         assert refusal(url) == says("TLS", "another host", port=server.port)
 
-    def test_a_root_certificate_that_is_not_there(self, server: Server, files: Path) -> None:
-        url = address(server, sslmode="verify-full", sslrootcert=files / "nosuch.crt")
-
-        assert refusal(url) == says("TLS", "nosuch.crt", port=server.port, folder=str(files))
-
     def test_no_tls_where_the_server_wants_it(self, server: Server) -> None:
         assert refusal(address(server, sslmode="disable")) == says(
             "TLS", "sslmode", port=server.port
-        )
-
-    def test_a_server_that_has_none(self) -> None:
-        from tests.postgres import shared_server
-
-        plain = shared_server()
-
-        assert refusal(address(plain, "postgres", sslmode="require")) == says(
-            "TLS", "ssl", port=plain.port
         )
 
     def test_a_client_with_a_certificate(self, server: Server, files: Path) -> None:
@@ -211,23 +196,6 @@ class TestCertificates:
         mine: dict[str, object] = {"sslcert": files / "client.crt", "sslkey": files / "client.key"}
 
         assert version_of_tls(address(server, "certified", **shown, **mine)) == "TLSv1.3"
-
-    def test_a_client_without_one(self, server: Server) -> None:
-        assert refusal(address(server, "certified", sslmode="require")) == says(
-            "certificate", "sslcert", port=server.port
-        )
-
-    def test_a_client_with_the_certificate_of_another_role(
-        self, server: Server, files: Path
-    ) -> None:
-        theirs: dict[str, object] = {
-            "sslcert": files / "stranger.crt",
-            "sslkey": files / "stranger.key",
-        }
-
-        assert refusal(address(server, "certified", sslmode="require", **theirs)) == says(
-            "certificate", port=server.port
-        )
 
     def test_a_key_that_others_can_read(self, server: Server, files: Path, tmp_path: Path) -> None:
         key = Path(shutil.copy(files / "client.key", tmp_path / "client.key"))
@@ -278,20 +246,3 @@ class TestHome:
         said = self.call(home, "--store", store, "template", "stats", "polkadot", **variables)
 
         assert (said.returncode, said.stderr) == (0, "")
-
-    def test_no_password_anywhere(self, server: Server, home: Path) -> None:
-        (home / ".pgpass").unlink()
-        said = self.call(home, "--store", "postgresql://?service=scenarios", "scenario", "list")
-
-        assert (said.returncode, said.stderr) == (
-            2,
-            says("password", "~/.pgpass").within("Error: {}\n"),
-        )
-
-    def test_an_unknown_service(self, home: Path) -> None:
-        said = self.call(home, "--store", "postgresql://?service=nosuch", "scenario", "list")
-
-        assert (said.returncode, said.stderr) == (
-            2,
-            says("service", "nosuch").within("Error: {}\n"),
-        )
