@@ -326,7 +326,7 @@ def test_a_flood_from_one_client_keeps_no_other_out(tmp_path: Path) -> None:
 
     assert closed == [True] * 20
     # A second's worth at once, and more as time passes.
-    assert (served.keys(), served.total()) == ({200, 429}, 600)
+    assert (set(served), served.total()) == ({200, 429}, 600)
     assert served[200] >= 20
 
 

@@ -102,12 +102,6 @@ class Daemon:
         self._reader = threading.Thread(target=self._process.stderr.read, daemon=True)
         self._reader.start()
 
-    def freeze(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
-
     def stop(self) -> None:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)

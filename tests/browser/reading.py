@@ -37,3 +37,10 @@ def barriers(page: Page) -> list[Any]:
     """Return what axe finds, and by how many pixels the page is too wide."""
     wide = page.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
     return violations(page) + ([["too wide", wide]] if wide > 0 else [])
+
+
+def barriers_everywhere(page: Page) -> list[Any]:
+    """Return the barriers of the page as it is, and on a phone in the dark."""
+    with page.screen(390), page.color_scheme("dark"):
+        found = barriers(page)
+    return found + barriers(page)

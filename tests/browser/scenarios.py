@@ -9,8 +9,6 @@ from tests.browser.page import PATIENCE, Daemon
 from tests.conftest import BOB
 
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
-#: A step whose run fails, without a question to a name server.
-UNREACHABLE = {"type": "http", "url": "http://127.0.0.1:9/", "method": "GET"}
 #: What would run, were it ever taken for markup or for code.
 ATTACK = (
     '<img src=x onerror="window.hit=1">"\'><script>window.hit=1</script>'

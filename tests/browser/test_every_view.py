@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.page import Daemon, Page
-from tests.browser.reading import STRAY, barriers
+from tests.browser.reading import STRAY, barriers_everywhere
 from tests.browser.scenarios import a_flow, a_remark, a_transfer, diagram_of, post
 from tests.browser.wallets import ALICE_42
 from tests.conftest import BOB
@@ -118,9 +118,7 @@ def faults(page: Page, view: str) -> list[Any]:
     found += [
         each for each in page.complaints() if "the server responded with a status of" not in each
     ]
-    with page.screen(390, 800), page.color_scheme("dark"):
-        found += barriers(page)
-    return found + barriers(page)
+    return found + barriers_everywhere(page)
 
 
 def test_every_view_can_be_read_by_everybody(page: Page, links: dict[str, str]) -> None:

@@ -2,52 +2,20 @@
 be old."""
 
 import re
-import time
-import urllib.request
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.browser.page import PATIENCE, Daemon, Page, connected
-from tests.browser.reading import barriers, look
+from tests.browser.page import Daemon, Page
+from tests.browser.reading import look
 from tests.browser.scenarios import a_remark, a_transfer, post
-from tests.node import Gone
 
 pytestmark = pytest.mark.acceptance
-
-#: Bytes of the page's files that the home loads, decoded.
-WEIGHT = 90 * 1024
 
 
 def counted(page: Page) -> int:
     """Return the number in the tab's title."""
     found = re.match(r"\((\d+)\) Home", page.browser.title)
     return int(found[1]) if found else 0
-
-
-def test_an_empty_store_offers_four_choices(own: tuple[Page, Daemon]) -> None:
-    page, _ = own
-    page.open("/")
-    page.wait_for("No scenarios yet.")
-
-    titles = [each.text for each in page.browser.find_elements("css selector", ".beginning b")]
-    assert titles == ["Transfer", "Swap", "Import", "Sample scenario"]
-    links = [
-        each.get_attribute("href")
-        for each in page.browser.find_elements("css selector", "a.beginning")
-    ]
-    assert [str(each).partition("#")[2] for each in links] == [
-        "/new/transfer",
-        "/new/swap",
-        "/import",
-    ]
-    assert "Needs you" not in page.text()
-    look(page)
-    page.click("button.beginning")
-    page.wait_for("Run now")
-    assert page.text_of("main h1") == "Sample"
-    assert page.complaints() == []
 
 
 def test_needs_appear_and_go_without_a_reload(own: tuple[Page, Daemon]) -> None:
@@ -105,75 +73,3 @@ def test_old_news_are_seen_to_be_old_and_new_ones_come_by_themselves(
         assert not page.browser.find_elements("css selector", ".stale")
         post(daemon, "/job/run", {"id": a_remark(daemon, "later")})
         page.wait_for("1 thing needs you")
-
-
-def test_chains_are_shown_with_their_newest_blocks(browser: Any, tmp_path: Path) -> None:
-    with connected(browser, tmp_path) as (page, daemon, network):
-
-        def last_block(ago: int) -> None:
-            network.chains["polkadot"].store(
-                "Timestamp", "Now", value=(int(time.time()) - ago) * 1000
-            )
-
-        post(daemon, "/api/create/remark", {"chain": "polkadot", "text": "x"})
-        page.open("/")
-        page.wait_for("Polkadot block 100")
-        last_block(5)
-        first = page.wait_for_match(r"Polkadot block 100, (\d+ s ago)")[1]
-        # It grows, although no block comes.
-        page.wait(lambda: page.text_of(".strip [data-since]") != first)
-
-        chip = ".strip li:has([data-key='chain polkadot'])"
-        assert page.value_of(chip, "class") == "right"
-        page.click(f"{chip} summary")
-        page.wait_for(
-            "Answers: ws://127.0.0.1:",
-            "The half hours of the last 24 hours: ",
-            " answered, 4",
-            " not asked.",
-        )
-
-        # A node that answers is not enough: the chain has to go on.
-        last_block(600)
-        page.wait_for_match("no new block since 100, 1[01] minutes ago")
-        page.wait_for("A new block is expected every 6 seconds.")
-        assert page.value_of(chip, "class") == "doubt"
-        assert barriers(page) == []
-        with page.screen(390, touch=True):
-            assert barriers(page) == []
-
-        def leave(*_: object) -> None:
-            raise Gone(True)
-
-        network.chains["polkadot"].node.answers["chain_getHeader"] = leave
-        page.wait_for("Polkadot unreachable")
-        # Two parts, if a half hour ends meanwhile.
-        page.wait(lambda: re.search(r"half hours of the last 24 hours: .*away", page.text()))
-        # What was open stays open, and the summary doesn't repeat the reason.
-        assert page.text_of(f"{chip} summary") == "Polkadot unreachable"
-        assert page.value_of(chip, "class") == "wrong"
-        look(page)
-
-
-def loaded(page: Page) -> list[Any]:
-    found = page.browser.execute_script(
-        "return performance.getEntriesByType('resource').map("
-        "each => [new URL(each.name).pathname, each.decodedBodySize, each.startTime, "
-        "each.responseEnd])"
-    )
-    assert isinstance(found, list)
-    return found
-
-
-def test_the_home_is_small_and_loads_in_one_round(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    page.open("/")
-    page.wait_for("No scenarios yet.")
-    files = [each for each in loaded(page) if each[0].startswith("/web/")]
-    index = urllib.request.urlopen(daemon.url + "/", timeout=PATIENCE).read()
-
-    weight = len(index) + sum(each[1] for each in files)
-    assert weight <= WEIGHT, sorted((each[1], each[0]) for each in files)
-    # What main.js imports is asked for before main.js has come.
-    named = set(re.findall(r'(?:href|src)="(/web/[^"]+)"', index.decode()))
-    assert {each[0] for each in files} <= named

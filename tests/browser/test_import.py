@@ -11,7 +11,7 @@ import pytest
 from scenarioctl.formats.documents import write_share
 from tests.browser.editor import choose, problems, saved, stored, type_in
 from tests.browser.page import Daemon, Page
-from tests.browser.scenarios import a_remark, diagram_of, post
+from tests.browser.scenarios import diagram_of, post
 
 pytestmark = pytest.mark.acceptance
 
@@ -31,7 +31,7 @@ def typed(page: Page, text: str) -> None:
     page.press("Import")
 
 
-def test_a_diagram_is_imported_by_typing_pasting_and_dropping(page: Page) -> None:
+def test_a_diagram_is_imported_by_typing_pasting_and_dropping(page: Page, daemon: Daemon) -> None:
     share = base64.b64encode(zlib.compress(json.dumps(diagram_of("plain")).encode())).decode()
 
     page.open("/#/import")
@@ -49,19 +49,12 @@ def test_a_diagram_is_imported_by_typing_pasting_and_dropping(page: Page) -> Non
     page.drop(json.dumps(diagram_of("dropped")), "diagram.json")
     page.wait(lambda: "diagramData=" in page.browser.current_url)
     page.wait_for("dropped")
-    assert page.complaints() == []
 
-
-def test_a_flow_file_is_dropped_and_pasted(page: Page, daemon: Daemon) -> None:
     page.open("/")
     page.wait_for("Scenarios")
     page.drop(TOML, "flow.toml")
     assert stored(daemon, saved(page))["name"] == "From a file"
-
-    page.open("/")
-    page.wait_for("Scenarios")
-    page.paste(TOML)
-    assert stored(daemon, saved(page))["name"] == "From a file"
+    assert page.complaints() == []
 
 
 def test_a_flow_file_with_mistakes_is_opened_in_the_editor(page: Page, daemon: Daemon) -> None:
@@ -85,19 +78,6 @@ def test_a_share_string_and_links_are_imported(page: Page, daemon: Daemon) -> No
         first = saved(page)
         page.wait_for('remark "shared" on Polkadot; webhook shared')
         assert post(daemon, "/api/scenario/show", {"id": first})["id"] == first
-
-
-def test_a_link_of_this_daemon_opens_its_scenario(page: Page, daemon: Daemon) -> None:
-    scenario = a_remark(daemon, "linked here")
-    count = post(daemon, "/api/scenario/show", {"id": scenario})["revision"]
-    typed(page, f"{page.url}/#/create/?diagramData={scenario}")
-    assert saved(page) == scenario
-
-    page.open("/#/import")
-    page.wait_for("Import")
-    page.paste(f"{page.url.replace('127.0.0.1', 'localhost')}/#/create/?diagramData={scenario}")
-    assert saved(page) == scenario
-    assert post(daemon, "/api/scenario/show", {"id": scenario})["revision"] == count
 
 
 def a_store(prefix: str) -> str:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver.common.keys import Keys
 
 from tests.browser.editor import choose
 from tests.browser.page import Daemon, Page, served
 from tests.browser.reading import violations
-from tests.browser.scenarios import ATTACK, a_flow, a_remark, a_transfer, diagram_of, post
+from tests.browser.scenarios import ATTACK, a_remark, a_transfer, diagram_of, post
 from tests.conftest import BOB
 
 pytestmark = pytest.mark.acceptance
@@ -34,6 +33,10 @@ def test_the_documented_link_opens_the_scenario(page: Page, daemon: Daemon) -> N
     page.open_details("Name, tags and id")
     page.wait_for(scenario, "polkadot > xTransfer > assetHub")
     assert page.browser.title == "1.5 DOT · Polkadot → Asset Hub – scenarioctl"
+    asked = page.browser.execute_script(
+        "return performance.getEntriesByType('resource').map(each => each.name)"
+    )
+    assert [name for name in asked if not name.startswith((f"{page.url}/", "data:"))] == []
     assert page.complaints() == []
 
 
@@ -48,19 +51,6 @@ def test_a_swap_is_created_with_a_form(page: Page) -> None:
     page.wait_for("Sells 2.5 DOT for at least 9 USDT on Hydration")
     page.wait_for("Sign and send")
     assert "#/create/?diagramData=" in page.browser.current_url
-    assert page.complaints() == []
-
-
-def test_a_job_is_started_watched_and_stopped(page: Page, daemon: Daemon) -> None:
-    page.open(f"/#/create/?diagramData={a_remark(daemon)}")
-    page.fill("every", "1s")
-    page.press("Start")
-
-    page.wait_for("Starting worker")
-    page.wait_for("workload executed")
-    page.wait(lambda: len(page.browser.find_elements("css selector", ".mempool li")) >= 2)
-    page.press("Stop")
-    page.wait_for("not running")
     assert page.complaints() == []
 
 
@@ -114,53 +104,6 @@ def test_what_people_wrote_stays_text(page: Page, daemon: Daemon) -> None:
     assert page.complaints() == []
 
 
-def test_the_list_is_searched(page: Page, daemon: Daemon) -> None:
-    ends = {"source_chain": "polkadot", "dest_chain": "assetHub", "destination_address": BOB}
-    pays = {"type": "xTransfer", **ends, "assetid": "DOT", "amount": "2.75"}
-    notes = {"type": "Remark", "chain": "polkadot", "text": "for the treasury"}
-    for name, step in (("Zebra pays", pays), ("Zebra notes", notes)):
-        a_flow(daemon, {"name": name, "steps": [step]})
-    page.open("/#/scenarios")
-    page.wait_for("Zebra pays")
-    search = page.find("#search")
-    for words in ("pays", "xtransfer", "2.75 dot", "asset hub", BOB, "Treasury"):
-        search.clear()
-        search.send_keys("no such thing")
-        page.wait_for("No matching scenarios.")
-        search.clear()
-        search.send_keys(f"zebra {words}")
-        page.wait_for("1 scenario\n", "Zebra notes" if words == "Treasury" else "Zebra pays")
-    assert page.complaints() == []
-
-
-def test_what_is_copied_is_the_transaction(page: Page, daemon: Daemon) -> None:
-    browser = page.browser
-    scenario = a_transfer(daemon)
-    wanted = post(daemon, "/api/scenario/info/full", {"id": scenario})["result"]["tx"]
-    browser.execute_cdp_cmd(
-        "Browser.grantPermissions",
-        {"origin": page.url, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]},
-    )
-    page.open(f"/#/create/?diagramData={scenario}")
-    page.open_details()
-    page.press("Copy hex")
-    page.wait_for("Copied")
-
-    copied = browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
-    assert copied == wanted
-
-
-def test_the_page_asks_nobody_but_the_daemon(page: Page, daemon: Daemon) -> None:
-    page.open(f"/#/create/?diagramData={a_transfer(daemon)}")
-    page.wait_for("Sign and send")
-
-    asked = page.browser.execute_script(
-        "return performance.getEntriesByType('resource').map(each => each.name)"
-    )
-    assert len(asked) > 10
-    assert [name for name in asked if not name.startswith((f"{page.url}/", "data:"))] == []
-
-
 def test_a_daemon_that_is_gone_is_said_and_so_is_its_return(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     page.open("/#/new/remark")
@@ -172,34 +115,6 @@ def test_a_daemon_that_is_gone_is_said_and_so_is_its_return(own: tuple[Page, Dae
     page.wait(lambda: "tries again every" not in page.text())
     page.press("Create")
     page.wait_for("Writes 'still here' to the history of Polkadot")
-
-
-def test_an_outage_of_the_daemon_or_its_store_is_said(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    page.open(f"/#/sign/?scenario={a_remark(daemon)}")
-    page.find("main h1")
-    banner = page.find("#gone")
-    # A busy machine may have been taken for one that is gone.
-    page.wait(lambda: banner.text == "")
-    # It is alive, and silent.
-    daemon.freeze()
-    page.wait(lambda: banner.text.startswith("The daemon is not responding."))
-    daemon.thaw()
-    page.wait(lambda: banner.text == "")
-
-    store = daemon.folder / "scenarios.db"
-    away = store.rename(daemon.folder / "away.db")
-    page.wait(lambda: banner.text.startswith("The daemon can't use its store at the moment."))
-    away.rename(store)
-    page.wait(lambda: banner.text == "")
-    daemon.stop()
-    page.wait(lambda: banner.text.startswith("The daemon is not responding."))
-
-
-def test_a_link_that_is_no_text_is_refused_in_a_sentence(page: Page) -> None:
-    page.open("/#/create/?diagramData=%E0%A4%A")
-
-    page.wait_for("This link is damaged: ")
 
 
 def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Path) -> None:
@@ -225,25 +140,6 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Pa
         assert token not in kept
         browser.refresh()
         page.wait_for("This daemon requires a token")
-
-
-def test_a_question_is_answered_by_keyboard_and_keeps_the_focus(page: Page, daemon: Daemon) -> None:
-    scenario = a_remark(daemon)
-    page.open(f"/#/create/?diagramData={scenario}")
-    page.wait_for("Sign and send")
-    page.browser.execute_script("arguments[0].focus()", page.find("#taking ~ * button.danger"))
-    for refusal in (Keys.ESCAPE, Keys.ENTER):
-        page.keys(Keys.ENTER)
-        page.find("dialog[open]")
-        assert page.browser.switch_to.active_element.text == "Cancel"
-        page.keys(refusal)
-        page.wait(lambda: not page.browser.find_elements("css selector", "dialog"))
-        assert page.browser.switch_to.active_element.text == "Delete scenario"
-
-    page.keys(Keys.ENTER)
-    asked = page.answer("Delete")
-    page.wait_for(f"Deleted {scenario}")
-    assert asked.startswith("Delete this scenario?\nIts job, log and drafts are deleted too.")
 
 
 def wrong(page: Page) -> tuple[str, str]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.keys import Keys
 
 from tests.browser.page import Daemon, Page
 from tests.browser.scenarios import a_flow, a_transfer
@@ -19,24 +18,6 @@ def open_picture(page: Page, scenario: str) -> None:
     # What comes above the diagram and below it, once it has come, moves nothing under a pointer any
     # more.
     page.find(".next .button")
-
-
-def remarks(daemon: Daemon, count: int) -> str:
-    steps = [
-        {"type": "Remark", "chain": "polkadot", "text": f"number {number}"}
-        for number in range(count)
-    ]
-    return a_flow(daemon, {"steps": steps})
-
-
-def click_card_then_step(page: Page, daemon: Daemon) -> str:
-    """Click the second of three cards, then the last step; return the step that the card marked."""
-    open_picture(page, remarks(daemon, 3))
-    drawn = page.browser.find_elements("css selector", ".picture .node")
-    ActionChains(page.browser).move_to_element(drawn[1]).click().perform()
-    marked = page.text_of(".step[aria-current]")
-    page.browser.find_elements("css selector", ".step:not([aria-current])")[-1].click()
-    return marked
 
 
 def place(page: Page) -> tuple[float, float, float]:
@@ -70,31 +51,6 @@ def test_it_is_dragged_and_zoomed_with_a_pointer(page: Page, daemon: Daemon) -> 
     assert dragged == moved_on == (begun[0] + 60, begun[1] - 20, begun[2])
     assert fitted == begun
     assert place(page)[2] == pytest.approx(2.71828 * fitted[2], rel=1e-4)
-
-
-def test_it_is_moved_and_zoomed_with_keys(page: Page, daemon: Daemon) -> None:
-    open_picture(page, a_transfer(daemon))
-    begun = place(page)
-    page.browser.execute_script("document.querySelector('.picture').focus()")
-
-    page.keys("++")
-    zoomed = place(page)
-    page.keys(Keys.ARROW_LEFT)
-    moved = place(page)
-    page.keys("0")
-
-    assert zoomed[2] == pytest.approx(1.5625 * begun[2], rel=1e-4)
-    assert moved[0] == pytest.approx(zoomed[0] + 40)
-    assert place(page) == begun
-
-
-def test_a_click_on_a_card_selects_its_step_and_a_step_its_card(page: Page, daemon: Daemon) -> None:
-    marked = click_card_then_step(page, daemon)
-    selected = page.browser.find_elements("css selector", ".picture .node.selected")
-
-    assert "number 1" in marked
-    assert len(selected) == 1
-    assert "number 2" in str(selected[0].get_attribute("textContent"))
 
 
 def outcomes(page: Page) -> dict[str, str]:

@@ -1,9 +1,7 @@
 """The runs of a job in a browser: one by one, the newest first, as many lines and drafts as there
 are."""
 
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from scenarioctl.model.jobs import (
 from scenarioctl.stores import open_store
 from tests.browser.page import Daemon, Page
 from tests.browser.reading import barriers, look
-from tests.browser.scenarios import UNREACHABLE, a_flow, a_remark, a_transfer, post
+from tests.browser.scenarios import a_flow, a_remark, a_transfer, post
 from tests.runner import finish as act
 from tests.test_store_jobs import DRAFT
 
@@ -99,23 +97,6 @@ def test_runs_come_newest_first_and_the_newest_is_open(own: tuple[Page, Daemon])
     assert page.complaints() == []
 
 
-def test_a_failed_run_is_red_and_says_why(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_flow(daemon, {"steps": [UNREACHABLE]})
-    opened(page, scenario)
-    page.press("Run now")
-    page.wait(lambda: summaries(page))
-
-    (summary,) = summaries(page)
-    assert summary.startswith("failed Run 1")
-    assert "127.0.0.1:9" in summary
-    assert page.value_of("li[data-run]", "class") == "failed"
-    page.wait_for("workload executed")
-    # Its last line alone would say that all went well.
-    assert page.text_of(".log .wrong")
-    look(page)
-
-
 def test_a_job_is_paused_resumed_rescheduled_and_stopped(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     scenario = a_remark(daemon)
@@ -140,63 +121,6 @@ def test_a_job_is_paused_resumed_rescheduled_and_stopped(own: tuple[Page, Daemon
 
     assert page.find("[name=every]").is_displayed()
     look(page)
-    assert page.complaints() == []
-
-
-def test_older_runs_come_on_demand(own: tuple[Page, Daemon]) -> None:
-    page, daemon = own
-    scenario = a_remark(daemon)
-    daemon.stop()
-    leave(daemon.folder, scenario, *[(2, 0)] * 45)
-    daemon.start()
-    opened(page, scenario)
-    page.wait(lambda: len(summaries(page)) == 20)
-    page.press("Show older runs")
-    page.wait(lambda: len(summaries(page)) == 40)
-    page.press("Show older runs")
-    page.wait(lambda: len(summaries(page)) == 45)
-
-    assert not page.find("[aria-labelledby=runs] > p button").is_displayed()
-    page.browser.execute_script("document.querySelector(\"li[data-run='1'] summary\").click()")
-    page.wait_for("line 0.1")
-
-
-def test_an_expired_draft_is_made_anew_by_running_the_job_once_more(
-    own: tuple[Page, Daemon],
-) -> None:
-    page, daemon = own
-    scenario = a_remark(daemon)
-    post(daemon, "/job/start", {"id": scenario, "every": "1h"})
-
-    def drafts(count: int) -> list[int]:
-        seqs = [row["seq"] for row in post(daemon, "/scenario/tx", {"id": scenario})["mempool"]]
-        return seqs if len(seqs) == count else []
-
-    def expire() -> None:
-        with closing(
-            sqlite3.connect(daemon.folder / "scenarios.db", isolation_level=None)
-        ) as database:
-            database.execute("UPDATE mempool SET expires = 1")
-
-    page.wait(lambda: drafts(1))
-    expire()
-    opened(page, scenario)
-    page.wait_for("The newest draft has expired. This runs the job once more now.")
-    assert page.text_of(".next .primary") == "Make a new one"
-    page.press("Make a new one")
-    page.wait_for("Sign the newest draft")
-    seqs = drafts(2)
-
-    expire()
-    page.open(f"/#/sign/?job={scenario}&draft={seqs[1]}")
-    page.wait_for("This draft has expired.", "Runs the job once more now.")
-    assert [each.text for each in page.browser.find_elements("css selector", "main .primary")] == [
-        "Make a new one"
-    ]
-    look(page)
-    page.press("Make a new one")
-    page.wait_for("1. Account")
-    assert page.browser.current_url.endswith(f"#/sign/?job={scenario}&draft={max(drafts(3))}")
     assert page.complaints() == []
 
 

@@ -42,27 +42,19 @@ def ask_for_status(page: Page) -> None:
     page.wait(told)
 
 
-def test_a_reload_comes_back_to_what_was_signed(started: Started) -> None:
+def test_a_reload_comes_back_to_what_was_signed_and_two_presses_send_once(started: Started) -> None:
     page, daemon, _, chain = started
     signed = signed_once(page, daemon)
     page.browser.refresh()
     page.wait_for("Discard the signature")
-
-    send(page, chain, signed)
-
-
-def test_two_presses_send_once(started: Started) -> None:
-    page, daemon, _, chain = started
-    signed_once(page, daemon)
     page.browser.execute_script(
         "const button = [...document.querySelectorAll('button')].find(each => "
-        "each.textContent === 'Send');"
-        "button.click(); button.click()"
+        "each.textContent === 'Send'); button.click(); button.click()"
     )
     page.wait(lambda: chain.taken)
     time.sleep(0.5)
 
-    assert len(chain.taken) == 1
+    assert chain.taken == [signed]
 
 
 def test_what_may_have_been_sent_is_asked_for_before_it_is_sent_again(started: Started) -> None:
@@ -161,16 +153,6 @@ def test_an_answer_of_the_node_that_is_lost_leaves_it_uncertain_and_the_bytes_he
     assert "Send it again" not in page.text()
 
 
-def test_what_another_tab_has_sent_is_shown_and_not_sent_again(started: Started) -> None:
-    page, daemon, _, chain = started
-    signed = signed_once(page, daemon)
-    post(daemon, "/api/chain/Broadcast", {"chain": "polkadot", "tx": signed})
-    page.press("Send")
-    page.wait_for("It was sent to Polkadot, and isn't in a block yet.")
-
-    assert chain.taken == [signed]
-
-
 def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:
     page, daemon, _, chain = started
     scenario = a_transfer(daemon)
@@ -192,9 +174,6 @@ def test_a_scenario_that_was_sent_is_not_forgotten(started: Started) -> None:
     page.wait_for_match(rf"{told} If you sign it again, you pay again\.")
     page.click("main a[href^='#/tx/?chain=polkadot&hash=0x']")
     page.wait_for("It is in block 1004 of Polkadot, finalized.")
-
-
-# Every transaction, every draft
 
 
 def test_a_draft_of_a_job_is_signed_and_sent(started: Started) -> None:

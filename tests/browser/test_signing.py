@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.page import Daemon, Page
-from tests.browser.scenarios import a_remark, a_transfer, post
+from tests.browser.page import Page
+from tests.browser.scenarios import a_transfer, post
 from tests.browser.signing import (
     Started,
     connect,
@@ -19,61 +19,19 @@ from tests.browser.signing import (
     to_the_wallet,
 )
 from tests.browser.wallets import (
-    ALICE_42,
-    BOB_42,
-    ETHEREUM,
     LivingChain,
-    alice,
     answer,
     extrinsic_of,
-    injected,
     payload_asked_for,
     refuse,
     signature_of,
     stubbed,
-    wallet,
 )
 from tests.conftest import BOB
 from tests.test_check import ALICE
 from tests.test_fee_asset import pay_fees_in_usdt
 
 pytestmark = pytest.mark.acceptance
-
-
-# Account
-
-
-def test_each_wallet_is_offered_and_each_account_that_can_sign(page: Page, daemon: Daemon) -> None:
-    limited = alice(name="Old Ledger", genesisHash="0x" + "11" * 32)
-    other = {"address": BOB_42, "name": "Trip", "type": "ed25519"}
-    with injected(
-        page, wallet("talisman", alice(), other, limited, ETHEREUM), wallet("subwallet-js", other)
-    ):
-        page.open(f"/#/sign/?scenario={a_remark(daemon)}")
-        page.press("Connect SubWallet")
-        page.wait(lambda: len(page.browser.find_elements("css selector", ".choice")) == 1)
-        page.press("Connect Talisman")
-        page.wait(lambda: len(page.browser.find_elements("css selector", ".choice")) == 2)
-
-        # One form of address everywhere: the chain's.
-        assert [each.text for each in page.browser.find_elements("css selector", ".choice")] == [
-            f"Savings\n{ALICE}",
-            f"Trip\n{BOB}",
-        ]
-        titles = page.browser.execute_script(
-            "return [...document.querySelectorAll('.choice .account')].map(each => each.title)"
-        )
-        assert ALICE_42 in titles[0]
-        page.browser.execute_script("document.querySelector('.step details').open = true")
-        page.wait_for(
-            "2 accounts can't sign here",
-            "Old Ledger 5Grwva",
-            "is limited to another chain by the wallet",
-            "is an Ethereum account; accounts on Polkadot have 32 bytes",
-        )
-
-
-# Simulate
 
 
 def summary(page: Page) -> dict[str, str]:
@@ -152,76 +110,73 @@ def test_what_could_not_be_simulated_is_never_called_good(started: Started) -> N
     assert "Sign with Talisman" not in page.text()
 
 
-def checked(check: dict[str, Any]) -> str:
-    """Return the stub that answers *check* for whatever transaction is checked."""
-    return (
-        f"if (target.includes('/api/tx/check')) {{ const {{tx}} = JSON.parse(options.body);"
-        f" return {{...{json.dumps(check)}, txdata: tx}}; }}"
-    )
+def moved(what: str, chain: str, human: str) -> dict[str, str]:
+    return {"chain": chain, "what": what, "value": "1", "asset": human.split()[1], "human": human}
 
 
-def test_who_insists_reads_what_leaves_and_what_is_lost(started: Started) -> None:
-    page, daemon, _, _ = started
-    amount = {"value": "5000000000", "asset": "DOT", "human": "0.5 DOT"}
-    check = {
-        "verdict": "refused", "reasons": ["the receiver gets nothing"], "warnings": [],
-            "txdata": None,
-        "steps": [
-            {"chain": "polkadot", "what": "leaves", **amount, "human": "1.5 DOT"},
-            {"chain": "assetHub", "what": "destroyed", **amount},
-        ],
-        "arrival": {"computed": None, "credited": None}, "leaves": [], "credits": [], "stops": [],
-    }  # fmt: skip
-    with stubbed(page, checked(check)):
-        connect(page, f"scenario={a_transfer(daemon)}")
-        page.wait_for(
+#: What a check says, what the page then says of it, and its button.
+LOSSES: list[tuple[dict[str, Any], list[str], str]] = [
+    (
+        {
+            "verdict": "refused",
+            "reasons": ["the receiver gets nothing"],
+            "steps": [
+                moved("leaves", "polkadot", "1.5 DOT"),
+                moved("destroyed", "assetHub", "0.5 DOT"),
+            ],
+        },
+        [
             "You risk 1.5 DOT on Polkadot, which leaves your account.",
             "You lose 0.5 DOT on Polkadot Asset Hub, which is destroyed.",
             "You lose its fee even if it fails in its block.",
             "The simulation says: the receiver gets nothing",
-            "Sign although 1.5 DOT could be lost",
-        )
-        assert summary(page)["You send"] == "1.5 DOT on Polkadot"
-
-
-def test_what_a_multisig_sends_is_not_told_as_the_signers_own(started: Started) -> None:
-    page, daemon, _, _ = started
-    account = {"chain": "polkadot", "account": ALICE, "system": False}
-    amount = {"value": "15000000000", "asset": "DOT", "human": "1.5 DOT"}
-    check = {
-        "verdict": "unknown", "reasons": ["a price is missing"], "warnings": [], "txdata": None,
-        "steps": [{"chain": "polkadot", "what": "deposit", **amount, "human": "0.2 DOT"}],
-        "arrival": {"computed": None, "credited": None},
-        "leaves": [{**account, **amount, "role": "the multisig"}], "credits": [], "stops": [],
-    }  # fmt: skip
-    with stubbed(page, checked(check)):
-        connect(page, f"scenario={a_transfer(daemon)}")
-        page.wait_for(
+        ],
+        "Sign although 1.5 DOT could be lost",
+    ),
+    (
+        {
+            "verdict": "unknown",
+            "reasons": ["a price is missing"],
+            "steps": [moved("deposit", "polkadot", "0.2 DOT")],
+            "leaves": [
+                moved("", "polkadot", "1.5 DOT")
+                | {"account": ALICE, "system": False, "role": "the multisig"}
+            ],
+        },
+        [
             "You risk 1.5 DOT on Polkadot, which leaves the multisig's account once all approve.",
-            "Sign although it is unknown what becomes of 1.5 DOT",
-        )
-        told = summary(page)
-        assert told["Once all approve, the multisig sends"] == "1.5 DOT on Polkadot"
-        assert told["You set aside"] == "0.2 DOT as a deposit"
-        assert "You send" not in told
+            "0.2 DOT as a deposit",
+        ],
+        "Sign although it is unknown what becomes of 1.5 DOT",
+    ),
+    (
+        {"verdict": "ok", "steps": [moved("destroyed", "assetHub", "100 USDT")]},
+        ["Will succeed, but 100 USDT would be lost"],
+        "Sign although 100 USDT would be lost",
+    ),
+]
 
 
-def test_a_loss_is_named_on_the_button_even_if_all_succeeds(started: Started) -> None:
+def test_what_is_lost_or_risked_is_said_before_somebody_signs(started: Started) -> None:
     page, daemon, _, _ = started
-    amount = {"value": "100000000", "asset": "USDT", "human": "100 USDT"}
-    check = {
-        "verdict": "ok", "reasons": [], "warnings": [], "txdata": None,
-        "steps": [{"chain": "assetHub", "what": "destroyed", **amount}],
-        "arrival": {"computed": None, "credited": None}, "leaves": [], "credits": [], "stops": [],
-    }  # fmt: skip
-    with stubbed(page, checked(check)):
-        connect(page, f"scenario={a_transfer(daemon)}")
-        page.wait_for("Will succeed, but 100 USDT would be lost")
-        assert summary(page)["What could go wrong"] == "100 USDT would be lost."
-        assert "Sign with Talisman" not in page.text()
-        page.press("Sign although 100 USDT would be lost")
-
-        page.wait_for("Sign with Talisman")
+    link = f"scenario={a_transfer(daemon)}"
+    nothing: dict[str, list[Any]] = {
+        name: [] for name in ("reasons", "warnings", "leaves", "credits", "stops")
+    }
+    for told, words, button in LOSSES:
+        check: dict[str, Any] = {**nothing, "arrival": {"computed": None, "credited": None}, **told}
+        answered = (
+            "if (target.includes('/api/tx/check')) return "
+            f"{{...{json.dumps(check)}, txdata: JSON.parse(options.body).tx}};"
+        )
+        with stubbed(page, answered):
+            page.open("/#/import")
+            page.browser.execute_script("localStorage.clear()")
+            connect(page, link)
+            page.wait_for(*words)
+            assert "Sign with Talisman" not in page.text()
+            page.press(button)
+            page.wait_for("Sign with Talisman")
 
 
 def test_a_transaction_that_changed_is_simulated_and_prepared_again(started: Started) -> None:
@@ -257,9 +212,6 @@ def test_a_transaction_that_changed_is_simulated_and_prepared_again(started: Sta
     assert page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") is None
 
 
-# Sign
-
-
 def test_somebody_who_says_no_in_the_wallet_can_say_yes_later(started: Started) -> None:
     page, daemon, _, chain = started
     to_the_wallet(page, f"scenario={a_transfer(daemon)}")
@@ -271,22 +223,6 @@ def test_somebody_who_says_no_in_the_wallet_can_say_yes_later(started: Started) 
     page.wait_for("4. Send")
     page.wait_for("Discard the signature")
     assert chain.taken == []
-
-
-def test_a_second_signature_does_not_replace_the_first(started: Started) -> None:
-    page, daemon, _, chain = started
-    payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
-    page.browser.execute_script(
-        "[...document.querySelectorAll('details')].forEach(each => each.open = true)"
-    )
-    pasted = signature_of(payload)
-    paste_signature(page, pasted)
-    page.wait_for("Discard the signature")
-    # Of the same payload, and another one, because sr25519 signs with randomness.
-    answer(page, signature=signature_of(payload))
-    time.sleep(0.5)
-
-    send(page, chain, extrinsic_of(payload, pasted))
 
 
 def test_the_time_to_sign_and_to_send_counts_down_by_blocks(started: Started) -> None:
@@ -414,24 +350,3 @@ def test_another_signer_takes_the_payload_and_its_signature_is_pasted(started: S
     page.wait_for("Discard the signature")
 
     send(page, chain, extrinsic_of(payload, good))
-
-
-def test_offline_the_nonce_is_asked_for(page: Page, daemon: Daemon) -> None:
-    paste_address(page, f"scenario={a_remark(daemon)}")
-    page.wait_for(
-        "You risk its fee and what it moves: it writes 'hello' to the history of Polkadot."
-    )
-    page.press("Sign without a simulation")
-    page.wait_for("Nonce is missing: it isn't read from Polkadot offline")
-    box = page.browser.switch_to.active_element
-    assert (box.get_attribute("name"), box.get_attribute("aria-invalid")) == ("nonce", "true")
-    page.fill("nonce", "7")
-    page.press("Prepare again with these")
-
-    page.wait_for("the signature is immortal")
-    page.wait_for("Scan with Polkadot Vault")
-    page.wait(
-        lambda: page.browser.execute_script(
-            "return document.querySelector('.qr').naturalWidth > 50"
-        )
-    )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.reading import barriers, look
+from tests.browser.reading import barriers_everywhere, look
 from tests.browser.scenarios import a_transfer
 from tests.browser.signing import Started, status
 from tests.browser.wallets import (
@@ -26,55 +26,53 @@ from tests.test_check import ALICE
 pytestmark = pytest.mark.acceptance
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_axe_finds_no_violations_in_any_step(started: Started, scheme: str, width: int) -> None:
+def test_axe_finds_no_violations_in_any_step(started: Started) -> None:
     page, daemon, _, _ = started
     found: dict[str, Any] = {}
 
     def judge(step: str) -> None:
         look(page)
-        if each := barriers(page):
+        if each := barriers_everywhere(page):
             found[step] = each
 
-    with page.color_scheme(scheme), page.screen(width, 844):
-        with injected(page, wallet("talisman", alice(), ETHEREUM)):
-            page.open(f"/#/sign/?scenario={a_transfer(daemon)}")
-            page.press("Connect Talisman")
-            page.wait_for("5 DOT transferable")
-            judge("account")
-            page.click(".choice")
-            page.wait_for("min left, until block")
-            page.browser.execute_script(
-                "document.querySelectorAll('.step details').forEach(e => e.open = true)"
-            )
-            page.wait_for("Scan with Polkadot Vault")
-            judge("sign")
-            page.press("Sign with Talisman")
-            payload = payload_asked_for(page)
-            judge("waiting for the wallet")
-            answer(page, signature=signature_of(payload))
-            page.wait_for("Discard the signature")
-            judge("send")
-        done = status(
-            state="finalized",
-            success=False,
-            error="Balances.InsufficientBalance",
-            settled=True,
-            signer=ALICE,
-            events=[{"System": "ExtrinsicFailed"}],
-            arrivals=[
-                {
-                    "chain": "assetHub",
-                    "state": "unknown",
-                    "block_number": None,
-                    "reason": "not seen",
-                }
-            ],
+    with injected(page, wallet("talisman", alice(), ETHEREUM)):
+        page.open(f"/#/sign/?scenario={a_transfer(daemon)}")
+        page.press("Connect Talisman")
+        page.wait_for("5 DOT transferable")
+        judge("account")
+        page.click(".choice")
+        page.wait_for("min left, until block")
+        page.browser.execute_script(
+            "document.querySelectorAll('.step details').forEach(e => e.open = true)"
         )
-        with stubbed(page, f"if (target.includes('/api/tx/status')) return {json.dumps(done)};"):
-            page.open(f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}")
-            page.wait_for("It failed in its block")
-            judge("sent")
+        page.wait_for("Scan with Polkadot Vault")
+        judge("sign")
+        page.press("Sign with Talisman")
+        payload = payload_asked_for(page)
+        judge("waiting for the wallet")
+        answer(page, signature=signature_of(payload))
+        page.wait_for("Discard the signature")
+        judge("send")
+    done = status(
+        state="finalized",
+        success=False,
+        error="Balances.InsufficientBalance",
+        settled=True,
+        signer=ALICE,
+        events=[{"System": "ExtrinsicFailed"}],
+        arrivals=[
+            {
+                "chain": "assetHub",
+                "state": "unknown",
+                "block_number": None,
+                "reason": "not seen",
+            }
+        ],
+    )
+    with stubbed(page, f"if (target.includes('/api/tx/status')) return {json.dumps(done)};"):
+        page.open(f"/#/tx/?chain=polkadot&hash=0x{'ab' * 32}")
+        page.wait_for("It failed in its block")
+        judge("sent")
 
     assert found == {}
 
