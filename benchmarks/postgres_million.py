@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.store_latency import make_scenario, tell_words
+from benchmarks.store_latency import make_scenario
 from scenarioctl.stores import StoredScenario, open_store
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
@@ -20,7 +20,7 @@ from tests.postgres import RUNTIME, Server
 
 #: Scenarios that one transaction puts.
 PORTION = 20_000
-QUICK, SLOW = 300, 7
+ROUNDS = 300
 _WORDS = ("payout", "treasury", "bridge", "rebalance", "salary", "grant", "refund", "sweep")
 
 Ask = Callable[[Store, int], Awaitable[object]]
@@ -62,7 +62,7 @@ def main(server: Server, count: int) -> None:
         )
         print(f"{'ms: median / p99':40}{'PostgreSQL':>20}{'SQLite':>20}{'ratio':>8}", flush=True)
         url = server.url("million", user=RUNTIME)
-        report(url, path, {**quick(count), **searches(count), **creations(count)})
+        report(url, path, {**quick(count), **creations(count)})
 
 
 def fill_postgres(path: Path, url: str) -> None:
@@ -70,14 +70,6 @@ def fill_postgres(path: Path, url: str) -> None:
     subprocess.run(
         [program, "store", "copy", str(path), url], check=True, stdout=subprocess.DEVNULL
     )
-
-    async def tell() -> None:
-        for place in (str(path), url):
-            store = open_store(place)
-            await tell_words(store)
-            await store.close()
-
-    asyncio.run(tell())
 
 
 def fill_sqlite(path: Path, count: int) -> None:
@@ -135,23 +127,6 @@ def quick(count: int) -> dict[str, Ask]:
     }
 
 
-def searches(count: int) -> dict[str, Ask]:
-    return {
-        "search a name": lambda store, number: store.list_scenarios(
-            search=scenario(number * 7919 % count).name
-        ),
-        "search a part of an id": lambda store, number: store.list_scenarios(
-            search=scenario(number * 7919 % count).id[:9]
-        ),
-        "search what is not there": lambda store, number: store.list_scenarios(
-            search=f"absent{number}"
-        ),
-        "search what each 8th has": lambda store, _: store.list_scenarios(
-            search="treasury", descending=True
-        ),
-    }
-
-
 def creations(count: int) -> dict[str, Ask]:
     return {
         "create": lambda store, number: store.put_scenario(scenario(count + number)),
@@ -161,8 +136,7 @@ def creations(count: int) -> dict[str, Ask]:
 
 def report(url: str, path: Path, questions: dict[str, Ask]) -> None:
     for question, ask in questions.items():
-        rounds = SLOW if question.startswith("search") else QUICK
-        ours, yardstick = asyncio.run(measure(url, path, ask, rounds))
+        ours, yardstick = asyncio.run(measure(url, path, ask, ROUNDS))
         print(
             f"{question:40}{ours!s:>20}{yardstick!s:>20}{ours.median / yardstick.median:>8.1f}",
             flush=True,

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from scenarioctl.stores import StoredScenario, open_store
-from scenarioctl.stores.search import words_of
 from scenarioctl.stores.store import Store
 
 SIZES = (1_000, 10_000, 100_000)
@@ -56,20 +55,6 @@ def make_scenario(number: int) -> StoredScenario:
 def fill(store: Store, start: int, end: int) -> None:
     """Put the scenarios from number *start* up to *end*, in one transaction."""
     _run(store.put_scenarios(make_scenario(number) for number in range(start, end)))
-    _run(tell_words(store))
-
-
-async def tell_words(store: Store) -> None:
-    """Have the store find its scenarios by their labels."""
-    last = 0
-    while found := await store.find_without_words(after=last, limit=1000):
-        last = max(found)
-        told = [
-            (seq, one.updated, words_of(one.id, one.name, one.summary))
-            for seq, one in found.items()
-            if one
-        ]
-        await store.add_words(told)
 
 
 def measure(path: Path, held: int, rounds: int = ROUNDS) -> tuple[Latency, ...]:

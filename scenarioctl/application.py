@@ -15,7 +15,6 @@ from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable
 
 if TYPE_CHECKING:
-    import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
     from scenarioctl.chains.client import Client
@@ -90,7 +89,6 @@ class Resources:
         self.retired: list[Pool] = []
         self.executor: ThreadPoolExecutor | None = None
         #: Held by the one who tells the store what its scenarios are found by.
-        self.telling_words: asyncio.Lock | None = None
         #: Chain -> when its directory in the cache last changed, the newest table in it (a
         #: confirmed one if there is any), and the version of the newest unconfirmed table.
         self.tables: dict[str, tuple[int, RuntimeTable | None, int]] = {}

@@ -14,6 +14,7 @@ _TRAPPED = (
 #: sentence; it holds for all commands below it, too.
 COMMANDS: Mapping[str, str] = {
     "dca": _CALLS,
+    "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
     "registry": _FACTS,
     "query --watch": "Use `watch scenarioctl query …` to ask again and again",
     "staking": _CALLS,

@@ -10,17 +10,13 @@ import pytest
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import SentState, SentTransaction
-from scenarioctl.model.named_addresses import NamedAddress
 from scenarioctl.stores import sent
-from scenarioctl.stores.search import words_of
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.stores.store import Store
 from scenarioctl.transactions.submission.inclusion import Inclusion
 from scenarioctl.transactions.submission.tracking import write_effects
 from tests.messages import raises, says
 from tests.runner import finish as run
-from tests.runtimes import BOB
-from tests.test_addresses import KNOWN
 from tests.test_store_jobs import NOW
 from tests.test_stores import STORES, Clock, opened
 
@@ -132,41 +128,6 @@ class TestEveryStore:
         assert run(store.sent().list(SentFilter(chain="kusama"), limit=3, after="")).total == 0
         with raises(InvalidRequest, says("after", "x")):
             run(store.sent().list(SentFilter(), limit=3, after="x"))
-
-    def test_a_search_finds_the_words_of_the_version_that_is_stored(self, store: Store) -> None:
-        def found(search: str, **more: Any) -> list[SentTransaction]:
-            page = run(store.sent().list(SentFilter(search=search, **more), limit=1, after=""))
-            assert page.total == len(page.items)
-            return list(page.items)
-
-        for each in (SENT, OTHER):
-            run(store.sent().add(each))
-        assert set(run(store.sent().without_words(limit=9))) == {SENT, OTHER}
-        run(store.sent().add_words([(SENT, words_of("sends 1 DOT")), (OTHER, words_of("100%\0"))]))
-
-        assert run(store.sent().without_words(limit=9)) == []
-        assert found("DOT 1.0") == found("sen", chain="polkadot") == [SENT]
-        assert found("100%?") == [OTHER]
-        entry = NamedAddress(
-            name="Ann Lee", account="0x" + BOB.hex(), address=KNOWN[2], created=NOW
-        )
-        run(store.addresses().put(entry))
-        run(store.sent().add_words([(OTHER, words_of(f"100%\0 to {KNOWN[42]}"))]))
-        assert found("ann") == found(f"100% lee {KNOWN[0]}") == [OTHER]
-        assert (
-            found("ann dot")
-            == found("dot", chain="kusama")
-            == found("dot 100")
-            == found("\0")
-            == []
-        )
-        run(store.sent().change(replace(SENT, state=SentState.FINALIZED)))
-        assert [each.revision for each in run(store.sent().without_words(limit=9))] == [1]
-        # Read before the change.
-        run(store.sent().add_words([(SENT, words_of("late"))]))
-        assert found("late") == []
-        with raises(InvalidRequest, says("search", "x" * 50)):
-            run(store.sent().list(SentFilter(search="x" * 201), limit=1, after=""))
 
     @pytest.mark.parametrize(
         ("wanted", "count"),

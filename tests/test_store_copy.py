@@ -713,13 +713,12 @@ def wait_until_blocked(connection: "psycopg.Connection[Any]") -> None:
 OWN = {
     "scenario_counts",
     "leases",
-    "scenario_words",
     "sqlite_sequence",
     "scenario_chains",
     "scenario_tags",
     "scenario_webhooks",
 }
-MADE_ANEW = {("jobs", "noted"), ("sent_transactions", "worded"), ("sent_transactions", "words")}
+MADE_ANEW = {("jobs", "noted")}
 
 
 def test_every_column_of_a_store_is_copied(tmp_path: Path) -> None:

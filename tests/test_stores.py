@@ -7,7 +7,6 @@ import subprocess
 import sys
 from asyncio import gather
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +27,6 @@ from scenarioctl.errors import (
 )
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, open_store
 from scenarioctl.stores.operations import POSTGRES, Dialect
-from scenarioctl.stores.search import words_of
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.store import SqliteStore
 from scenarioctl.stores.store import Store
@@ -136,17 +134,6 @@ def fill(store: Store, count: int) -> list[StoredScenario]:
     ]
     run(store.put_scenarios(scenarios))
     return scenarios
-
-
-def tell_words(store: Store) -> None:
-    """Have the store find its scenarios by their labels."""
-    found = run(store.find_without_words(after=0, limit=1000))
-    told = [
-        (seq, each.updated, words_of(each.id, each.name, each.summary))
-        for seq, each in found.items()
-        if each is not None
-    ]
-    run(store.add_words(told))
 
 
 def all_pages(store: Store, **question: Any) -> list[str]:
@@ -288,8 +275,6 @@ class TestEveryStore:
             return [(row.id, row.name) for row in run(store.list_scenarios(**fields)).items]
 
         assert names() == [(FIRST.id, "Pay the rent"), (SECOND.id, "")]
-        assert names(search="rent") == []
-        tell_words(store)
         assert names(search="THE RENT") == [(FIRST.id, "Pay the rent")]
         assert names(search="the rent", chain="polkadot", sort="summary") == [
             (FIRST.id, "Pay the rent")
@@ -297,8 +282,6 @@ class TestEveryStore:
         assert run(store.list_scenarios(search="the rent")).total == 1
         assert run(store.get_scenario(FIRST.id)).name == "Pay the rent"
         run(store.put_scenario(replace(FIRST, name="Paid"), replace=True))
-        assert names(search="the rent") == names(search="paid") == []
-        tell_words(store)
         assert names(search="paid") == [(FIRST.id, "Paid")]
         assert names(search="the rent") == []
         run(store.put_scenario(FIRST, replace=True))
@@ -322,7 +305,6 @@ class TestEveryStore:
         assert tagged(tag="rent") == [(FIRST.id, ("dao", "rent"))]
         assert tagged(tag="dao", sort="id") == [(SECOND.id, ("dao",)), (FIRST.id, ("dao", "rent"))]
         assert tagged(tag="dao", chain="hydraDx") == [(SECOND.id, ("dao",))]
-        tell_words(store)
         assert tagged(tag="dao", search="xtransfer") == [(FIRST.id, ("dao", "rent"))]
         assert tagged(tag="da") == tagged(tag="Dao") == tagged(tag="d%") == tagged(tag="\0") == []
         run(store.put_scenario(replace(FIRST, tags=("paid",)), replace=True))
@@ -611,7 +593,6 @@ class TestEveryStore:
         self, store: Store, sort: str, search: str, chain: str, descending: bool
     ) -> None:
         scenarios = fill(store, 41)
-        tell_words(store)
         places = {scenario.id: place for place, scenario in enumerate(scenarios)}
         expected = [
             scenario.id
@@ -647,27 +628,9 @@ class TestEveryStore:
         rest = run(store.list_scenarios(after=first.next, sort=sort, chain=chain)).items
         assert [item.id for item in (*first.items, *rest)] == expected
 
-    def test_words_are_those_of_the_version_that_is_stored(self, store: Store) -> None:
-        run(store.put_scenarios([FIRST, SECOND]))
-        ((seq, first), (last, _)) = run(store.find_without_words(after=0, limit=9)).items()
-        assert first == FIRST
-        assert list(run(store.find_without_words(after=seq, limit=9))) == [last]
-        run(store.put_scenario(replace(FIRST, updated=FIRST.updated + 1), replace=True))
-        # Read before the change.
-        run(store.add_words([(seq, FIRST.updated, " old "), (last, SECOND.updated, " 100%\0 ")]))
-
-        assert list(run(store.find_without_words(after=0, limit=9))) == [seq]
-        assert run(store.list_scenarios(search="old")).total == 0
-        assert all_pages(store, search="100%?") == [SECOND.id]
-        run(store.delete_scenario(FIRST.id))
-        run(store.delete_scenario(SECOND.id))
-        assert run(store.find_without_words(after=0, limit=9)) == {}
-        assert run(store.list_scenarios(search="100%?")).total == 0
-
-    def test_search_looks_for_words_and_takes_every_sign_as_it_is(self, store: Store) -> None:
+    def test_a_search_takes_every_sign_as_it_is(self, store: Store) -> None:
         odd = replace(SECOND, id="100_percent", summary="50% 'off' \\ \"_\" ")
         run(store.put_scenarios([FIRST, SECOND, odd]))
-        tell_words(store)
 
         def found(search: str) -> list[str]:
             return all_pages(store, search=search, sort="id")
@@ -856,25 +819,6 @@ class TestSqlite:
                 "USE TEMP B-TREE FOR ORDER BY",
             ]
         ] * len(plans)
-
-    def test_a_search_reads_words_and_not_the_blobs(self, store: SqliteStore) -> None:
-        # In a thread, which opens its connection now.  Of several, another one might read next.
-        store._readers = ThreadPoolExecutor(1)
-        run(store.list_scenarios(search="x"))
-        with traced(store) as asked:
-            run(store.list_scenarios(search="x"))
-            run(store.find_without_words(after=0, limit=1))
-
-        (plan,) = [self.plan(store, statement) for statement in asked if "instr" in statement]
-        assert [step for step in plan if step.startswith(("SCAN s", "SCAN w", "SEARCH w"))] == [
-            "SCAN s USING INDEX scenarios_by_created",
-            "SEARCH w USING INTEGER PRIMARY KEY (rowid=?)",
-            "SCAN w",
-        ]
-        (plan,) = [
-            self.plan(store, statement) for statement in asked if "words IS NULL" in statement
-        ]
-        assert "SEARCH scenario_words USING INDEX scenarios_without_words (scenario>?)" in plan
 
     def test_what_names_a_scenario_is_sought_in_an_index(self, store: SqliteStore) -> None:
         with traced(store) as asked:

@@ -15,8 +15,6 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SentState, SentTransaction
-from scenarioctl.operations.creation import CreateRemark, create_remark
-from scenarioctl.operations.scenario_changes import RenameScenario, rename_scenario
 from scenarioctl.operations.transaction_costs import costs_of, moved_by, sum_by_asset
 from scenarioctl.operations.transaction_history import ListTransactions, list_transactions
 from scenarioctl.runtime.scale import encode_compact
@@ -102,13 +100,13 @@ def test_what_was_sent_is_listed_with_what_became_of_it(world: World) -> None:
     world.status()
     (after,) = listed(world)["transactions"]
 
-    assert (before["state"], before["outcome"], before["cost"], before["left"]) == ("sent", says(
-        "in no block"), [], None)  # fmt: skip
+    assert (before["state"], before["outcome"]) == ("sent", says("in no block"))
+    assert before["left"] is None
     assert before["says"] == after["says"] == world.status()["says"] != ""
     assert (before["account"], before["hash"], before["explorer"]) == (ALICE, HASH, None)
     assert (after["state"], after["block_number"]) == ("in-block", NUMBER + 1)
     assert after["block_time"] == world.status()["block_time"] == "2025-11-20T19:30:00.000000000Z"
-    assert after["cost"] == [{"value": "161154943", "asset": "DOT", "human": "0.0161154943 DOT"}]
+    assert after["left"] == []
     assert after["explorer"] == f"https://polkadot.subscan.io/extrinsic/{HASH}"
 
 
@@ -168,64 +166,8 @@ def test_only_those_that_are_asked_for_are_listed(
 
 
 @pytest.mark.parametrize(
-    ("search", "count"),
-    [
-        pytest.param("rent", 1, id="the name of the scenario"),
-        pytest.param("sends dot", 1, id="what it does"),
-        pytest.param("0.98 dot", 1, id="what arrived"),
-        pytest.param("0.066 DOT", 1, id="what it cost"),
-        pytest.param("asset hub", 1, id="where it went"),
-        pytest.param("Finalized", 1, id="what became of it"),
-        pytest.param(SENT.hash[:12], 1, id="the beginning of its hash"),
-        pytest.param(ALICE, 1, id="who signed it"),
-        pytest.param(f"0x{dev_key().public_key.hex()}", 1, id="the public key of who signed it"),
-        pytest.param("rent usdt", 0, id="words of different ones"),
-    ],
-)
-def test_a_search_finds_what_the_list_shows(world: World, search: str, count: int) -> None:
-    store(world, effects=TRANSFER)
-    store(
-        world,
-        hash="0x" + "33" * 32,
-        signer="",
-        says="swaps 5 USDT",
-        name="",
-        scenario="",
-        state=SentState.SENT,
-    )
-
-    assert listed(world, search=search)["total"] == count
-    assert len(table(world, search=search)) == count
-
-
-def test_a_search_finds_the_name_that_the_scenario_has_now(world: World) -> None:
-    made = finish(
-        create_remark(world.app, CreateRemark(chain="polkadot", text="hello", name="First"))
-    )
-    id = made.answer["result"]
-    store(world, scenario=id, name="First")
-    assert [listed(world, search=name)["total"] for name in ("first", "second")] == [1, 0]
-
-    finish(rename_scenario(world.app, RenameScenario(id=id, name="Second")))
-    assert [listed(world, search=name)["total"] for name in ("first", "second")] == [0, 1]
-
-    finish(world.app.store.delete_scenario(id))
-    assert [listed(world, search=name)["total"] for name in ("first", "second")] == [1, 0]
-
-
-def test_a_search_finds_what_became_of_it_since(world: World) -> None:
-    sent = store(world)
-    assert listed(world, search="0.98")["total"] == 0
-
-    finish(world.app.store.sent().change(replace(sent, effects=json.dumps(TRANSFER))))
-
-    assert listed(world, search="0.98")["total"] == 1
-
-
-@pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"search": "x" * 201}, ("search", "x" * 50)),
         ({"account": "nobody"}, ("account", "nobody")),
         ({"state": "lost"}, ("state", "lost")),
         ({"until": "soon"}, ("until", "soon")),
@@ -251,7 +193,6 @@ def test_a_row_of_an_older_version_says_what_is_known(world: World) -> None:
 
     assert (row["says"], row["name"], row["left"], row["received"], row["block_time"]) == ("", "",
         None, [], None)  # fmt: skip
-    assert [each["human"] for each in row["cost"]] == ["0.016 DOT"]
 
 
 def test_a_chain_that_config_toml_has_no_more_is_listed(world: World) -> None:
@@ -259,8 +200,8 @@ def test_a_chain_that_config_toml_has_no_more_is_listed(world: World) -> None:
 
     (row,) = listed(world)["transactions"]
 
-    assert (row["chain"], row["account"], row["cost"], row["explorer"]) == ("gone",
-        f"0x{dev_key().public_key.hex()}", [], None)  # fmt: skip
+    assert (row["chain"], row["explorer"]) == ("gone", None)
+    assert row["account"] == f"0x{dev_key().public_key.hex()}"
     assert listed(world, csv=True)["csv"].count("\r\n") == 2
 
 
@@ -429,7 +370,6 @@ def test_the_command_lists_and_writes_the_table(world: World, scenarioctl: Run) 
     written = scenarioctl(*given, "tx", "list", "--csv")
 
     assert (lines.code, lines.out) == (0, history.out)
-    assert "0.066 DOT" in lines.out
     assert written.out.splitlines()[1].startswith(
         f"2025-11-20 19:30:00,{ALICE},DOT,-1.03,0.016,DOT,bob,"
     )

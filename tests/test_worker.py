@@ -1490,17 +1490,3 @@ def test_without_proc_the_process_number_tells(monkeypatch: pytest.MonkeyPatch) 
     assert not is_gone(new_owner())
     host = new_owner().partition(":")[0]
     assert is_gone(f"{host}:-:-:{ended.pid}:-:dice")
-
-
-async def test_a_worker_tells_the_store_by_what_scenarios_are_found(bench: Bench) -> None:
-    # No random id has a hyphen.
-    await bench.scenario("the-one")
-    async with play(bench, bench.worker()), asyncio.timeout(30):
-        await bench.time.let_pass(0)
-        # The words are told in a thread.
-        while await bench.store.find_without_words(after=0, limit=9):
-            await asyncio.sleep(0.01)
-
-        assert [
-            row.id for row in (await bench.store.list_scenarios(search="hello the-one")).items
-        ] == ["the-one"]

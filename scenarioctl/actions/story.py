@@ -283,8 +283,6 @@ def mark_rows(asset: AssetText) -> list[Row]:
 
 #: Steps that the title of a scenario names.
 _SHOWN = 3
-#: Steps that a search looks into.
-_SEARCHED = 50
 
 
 class Story(NamedTuple):
@@ -394,23 +392,6 @@ def tell_scenario(app: "Application", diagram: "Diagram") -> Story:
     return Story(
         "Scenario", named=f"{len(nodes)} steps: {named}{'; …' if len(nodes) > _SHOWN else ''}"
     )
-
-
-def tell_all(app: "Application", diagram: "Diagram") -> str:
-    """Return what a search finds of the scenario beside its labels: what its first steps do, for
-    whom and where."""
-    nodes = [node for node in diagram.in_safe_order() if _is_named(node)]
-    told = [f"{len(nodes)} steps"] if len(nodes) > 1 else []
-    for node in nodes[:_SEARCHED]:
-        story = tell_step(app, diagram, node)
-        told += [
-            story.brief,
-            story.exact,
-            story.what,
-            story.receiver,
-            *(chain.title for chain in story.chains),
-        ]
-    return " ".join(told)
 
 
 def _is_named(node: "Node") -> bool:

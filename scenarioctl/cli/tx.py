@@ -211,7 +211,7 @@ def status(**fields: Any) -> None:
 def list_(**fields: Any) -> None:
     """List the transactions that were sent from here, the newest first.
 
-    Columns: time, chain, state, what it does, what it cost, hash. No chain is asked: the state is
+    Columns: time, chain, state, what it does, hash. No chain is asked: the state is
     that of the last `tx status`. The store keeps the newest 10,000.
 
     With --csv, there is a row for each asset that left the account, without the fee, or came to it.
@@ -225,14 +225,13 @@ def list_(**fields: Any) -> None:
         return
     print_table(
         page,
-        ("time", "chain", "state", "transaction", "cost", "hash"),
+        ("time", "chain", "state", "transaction", "hash"),
         (
             (
                 brief_time(row["sent"]),
                 row["chain"],
                 "failed" if row["success"] is False else row["state"],
                 row["says"] or row["name"] or None,
-                ", ".join(describe_amount(each) for each in row["cost"]) or None,
                 row["hash"],
             )
             for row in page["transactions"]

@@ -40,7 +40,6 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.job_runs import LastRun, last_runs_of
 from scenarioctl.operations.results import Done, PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import created, titles_of, understand
-from scenarioctl.operations.search_words import complete_words, prepare_search
 from scenarioctl.operations.sent_records import SentScenario, read_sent
 from scenarioctl.operations.stored_diagrams import (
     open_blob,
@@ -251,7 +250,7 @@ class ListScenarios(PageFields):
     chain: ChainName = ""
     #: Only scenarios that have this tag.
     tag: str = ""
-    #: Only scenarios that have all these words in what a list shows of them: `1.5 dot treasury`.
+    #: Only scenarios whose name, summary or id has this text in it.
     search: Annotated[str, Value("TEXT")] = ""
     #: Sort by `created` (default), `id` or `summary`.
     sort: Annotated[str, Value("KEY", offers=("created", "id", "summary"))] = "created"
@@ -291,7 +290,6 @@ class ScenarioList(TypedDict):
 
 async def list_scenarios(app: Application, request: ListScenarios) -> Result[ScenarioList]:
     chain = app.registry.find(request.chain).name if request.chain else ""
-    warnings = await prepare_search(app, complete_words) if request.search else ()
     page = await app.existing_store.list_scenarios(
         limit=read_page_size(request.limit),
         after=request.after,
@@ -319,7 +317,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
         }
         for row in page.items
     ]
-    warnings += tuple(
+    warnings = tuple(
         (
             f"Scenario {shorten(id)} is damaged in the store and is not listed. Delete it and "
             "create it again."

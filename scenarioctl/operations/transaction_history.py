@@ -14,18 +14,13 @@ from scenarioctl.model.request_fields import Address, ChainName, ScenarioName, V
 from scenarioctl.operations.reading_points import read_since
 from scenarioctl.operations.results import PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import titles_of
-from scenarioctl.operations.search_words import AT_ONCE, prepare_search
 from scenarioctl.operations.sent_records import outcome_of
 from scenarioctl.operations.transaction_costs import (
-    costs_of,
     fee_of,
-    moved_by,
     received_by,
-    sum_by_asset,
     whole_tokens,
 )
 from scenarioctl.operations.transaction_status import block_time, is_settled, read_effects
-from scenarioctl.stores.search import words_of
 from scenarioctl.stores.sent import SentFilter
 
 __all__ = ["list_transactions"]
@@ -48,8 +43,6 @@ class ListTransactions(PageFields):
     scenario: ScenarioName = ""
     #: Only those that are `uncertain`, `sent`, `in-block`, `finalized` or `expired`.
     state: Annotated[str, Value("STATE", offers=STATES)] = ""
-    #: Only those that have all these words in what a list shows of them: `10 usdt rent`.
-    search: Annotated[str, Value("TEXT")] = ""
     #: Only those sent from this time on, like 2026-11-22T15:30 (local time), or in the last 2h or
     #: 30d.
     since: Annotated[str, Value("TIME")] = ""
@@ -87,12 +80,8 @@ class SentRow(TypedDict):
     success: bool | None
     #: What the account has less by it, fees included.
     left: list[AmountAnswer] | None
-    #: The same without the fee and what delivery cost; empty if that isn't known.
-    moved: list[AmountAnswer]
     #: What the account and the receivers got, on this chain and on others.
     received: list[HoldingAnswer]
-    #: What is known of what it cost, by asset: fee, delivery, and what was kept on the way.
-    cost: list[AmountAnswer]
     #: Chains that it sent a message to.
     destinations: list[str]
     #: Its page at an explorer; null before it is in a block, and if the chain has none.
@@ -113,7 +102,6 @@ class SentList(TypedDict):
 
 
 async def list_transactions(app: Application, request: ListTransactions) -> Result[SentList]:
-    warnings = await prepare_search(app, _complete_words) if request.search else ()
     page = await app.existing_store.sent().list(
         _read_filter(app, request), limit=read_page_size(request.limit), after=request.after
     )
@@ -133,7 +121,6 @@ async def list_transactions(app: Application, request: ListTransactions) -> Resu
     rows, text = await app.aside(describe) if len(page.items) > _MANY else describe()
     return Result(
         answer={"transactions": rows, "csv": text, "total": page.total, "next": page.next or None},
-        warnings=warnings,
         large=len(page.items) > _MANY,
     )
 
@@ -142,43 +129,6 @@ async def _names_of(app: Application, sent: Sequence[SentTransaction]) -> dict[s
     """Return what their scenarios are called now, by their ids; deleted ones are left out."""
     titles = await titles_of(app, [each.scenario for each in sent if each.scenario])
     return {id: title.name for id, title in titles.items()}
-
-
-async def _complete_words(app: Application) -> None:
-    """Tell the store by which words a search finds the transactions that were sent or changed since
-    the last time."""
-    sent, count = app.existing_store.sent(), AT_ONCE
-    while count == AT_ONCE:
-        found = await sent.without_words(limit=AT_ONCE)
-        names = await _names_of(app, found)
-        told = await app.aside(_tell_words, app, found, names) if found else []
-        if told:
-            await sent.add_words(told)
-        count = len(found)
-
-
-def _tell_words(
-    app: Application, found: Sequence[SentTransaction], names: Mapping[str, str]
-) -> list[tuple[SentTransaction, str]]:
-    rows = (_describe(app, each, names.get(each.scenario, each.name)) for each in found)
-    return [(each, _words_of(app, row)) for each, row in zip(found, rows, strict=True)]
-
-
-def _words_of(app: Application, row: SentRow) -> str:
-    chains = [
-        each
-        for key in (row["chain"], *row["destinations"])
-        if (each := app.registry.known(key)) is not None
-    ]
-    amounts = [*(row["left"] or ()), *row["moved"], *row["received"], *row["cost"]]
-    return words_of(
-        *(row["chain"], row["hash"], row["state"], row["outcome"], row["account"]),
-        *(row["says"], row["scenario"], row["name"]),
-        *row["destinations"],
-        *(chain.title for chain in chains),
-        *(each["human"] or f"{each['value']} {each['asset']}" for each in amounts),
-        *(each["account"] for each in row["received"]),
-    )
 
 
 def _read_filter(app: Application, request: ListTransactions) -> SentFilter:
@@ -197,7 +147,6 @@ def _read_filter(app: Application, request: ListTransactions) -> SentFilter:
         chain=app.registry.find(request.chain).name if request.chain else "",
         scenario=request.scenario,
         state=str(state),
-        search=request.search,
         **moments,
     )
 
@@ -228,9 +177,7 @@ def _describe(app: Application, sent: SentTransaction, name: str) -> SentRow:
         "asked": effects.get("asked", 1) if sent.block else None,
         "success": effects.get("success"),
         "left": effects.get("left"),
-        "moved": [] if chain is None else moved_by(effects, chain),
         "received": received_by(effects),
-        "cost": [] if chain is None else sum_by_asset(costs_of(effects, chain)),
         "destinations": list(dict.fromkeys(each["chain"] for each in effects.get("arrivals", ()))),
         "explorer": chain.explorer_link(sent.hash) if chain is not None and sent.block else None,
         "settled": is_settled(sent),

@@ -129,7 +129,7 @@ TABLES = (
     _table("spending", "text job run node asset amount; int moment", key="job run node asset"),
     _table(
         "notifications",
-        "int seq created due attempts; text id job event format url drafts reason operation error",
+        "int seq created due attempts; text id job event url drafts reason operation error",
     ),
     _table(
         "multisig_readings",

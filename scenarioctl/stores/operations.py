@@ -205,9 +205,7 @@ SQLITE = Dialect(
         # A join that reads its left side first.
         "cross": "CROSS",
         # Not LIKE, which needs escaping and can take forever.
-        "has": "instr({0}, {1}) > 0",
-        # One of the texts of a list: `{has_any words, accounts}`.
-        "has_any": "EXISTS (SELECT 1 FROM json_each(:{1}) WHERE instr({0}, value) > 0)",
+        "has": "instr(lower({0}), lower({1})) > 0",
         "sortable": "{0}",
         # Numbers of rows are given out by the database, unless rows bring theirs along.
         "numbered": "",
@@ -250,9 +248,7 @@ POSTGRES = Dialect(
         # The server chooses the way itself.
         "tag_count": "0",
         "cross": "",
-        # Its planner estimates how many rows this finds, which it can't of `strpos`.
-        "has": "{0} LIKE {1}_like",
-        "has_any": "EXISTS (SELECT FROM unnest(:{1}::text[]) AS one WHERE strpos({0}, one) > 0)",
+        "has": "strpos(lower({0}), lower({1})) > 0",
         # An entry of an index has a limit.
         "sortable": "left({0}, 600)",
         "numbered": "OVERRIDING SYSTEM VALUE",

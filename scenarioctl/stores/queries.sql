@@ -55,16 +55,6 @@ UPDATE scenarios SET summary = :summary, name = :name, chains = :chains, webhook
     updated = :updated, size = :size, digest = :digest, blob = :blob
 WHERE id = :id
 
--- WITHOUT_WORDS --
--- A scenario that is not there any more counts as damaged.
-SELECT scenario, id, blob, summary, name, chains, webhooks, tags, created, updated FROM (
-    SELECT scenario FROM scenario_words WHERE words IS NULL AND scenario > :after ORDER BY scenario LIMIT :limit
-) AS w LEFT JOIN scenarios s ON s.seq = w.scenario ORDER BY scenario
-
--- ADD_WORDS --
-UPDATE scenario_words SET words = told.words FROM {rows told, seq bigint, updated bigint, words text}
-WHERE scenario_words.scenario = told.seq AND scenario_words.updated = told.updated
-
 -- FORGET_EVENTS --
 DELETE FROM webhook_events WHERE uuid = :uuid AND NOT EXISTS (SELECT 1 {naming :uuid})
 
@@ -109,18 +99,6 @@ UPDATE sent_transactions SET state = :state, searched = :searched, block = :bloc
     effects = :effects, revision = revision + 1
 WHERE chain = :chain AND hash = :hash AND revision = :revision RETURNING hash
 
--- SENT_WITHOUT_WORDS --
-SELECT {SENT_COLUMNS} FROM sent_transactions {by sent_without_words} WHERE worded <> revision LIMIT :limit
-
--- ADD_WORDS_OF_SENT --
-UPDATE sent_transactions SET words = told.words, worded = told.revision
-FROM {rows told, chain text, hash text, revision bigint, words text}
-WHERE sent_transactions.chain = told.chain AND sent_transactions.hash = told.hash AND sent_transactions.revision = told.revision
-
--- FORGET_WORDS_OF_SENT --
--- Of a scenario: its name is one of them.
-UPDATE sent_transactions SET worded = -1 WHERE scenario = :id AND scenario <> ''
-
 -- REMOVE_SENT --
 DELETE FROM sent_transactions WHERE chain = :chain AND hash = :hash AND revision = :revision RETURNING hash
 
@@ -145,9 +123,6 @@ SELECT {lock 5, 0}
 
 -- LIST_ADDRESSES --
 SELECT name, account, address, watched, layers, created FROM addresses
-
--- NAMED_ACCOUNTS --
-SELECT name, account FROM addresses
 
 -- PUT_ADDRESS --
 INSERT INTO addresses (name, account, address, watched, layers, created)
@@ -455,8 +430,8 @@ DELETE FROM notifications WHERE job {among jobs, text} AND event = 'draft_expiri
 
 -- ADD_NOTIFICATIONS --
 -- Those of drafts name them: the run has just left *count* of them.
-INSERT INTO notifications (id, job, event, created, due, attempts, format, url, drafts, reason, operation, error)
-SELECT id, job, event, created, created, 0, 'json', url, coalesce((
+INSERT INTO notifications (id, job, event, created, due, attempts, url, drafts, reason, operation, error)
+SELECT id, job, event, created, created, 0, url, coalesce((
         SELECT {numbers seq} FROM (
             SELECT seq FROM (
                 SELECT seq, spec_version, tx FROM mempool WHERE job = :job ORDER BY seq DESC LIMIT :count

@@ -7,9 +7,8 @@ from typing import Any
 from scenarioctl.errors import StoreFailed
 from scenarioctl.model.jobs import Job, JobChange
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
-from scenarioctl.stores.operations import Operation, Row, Table, find, find_all, lock_key
-from scenarioctl.stores.rows import Value, clean, read_texts, write_cursor
-from scenarioctl.stores.search import read_search
+from scenarioctl.stores.operations import Operation, Row, find, find_all, lock_key
+from scenarioctl.stores.rows import Value, read_texts, write_cursor
 from scenarioctl.stores.validation import (
     changed_meanwhile,
     damaged,
@@ -86,7 +85,6 @@ def _replace(scenario: StoredScenario, *, revision: str = "") -> Operation[bool]
     if revision and (yield from get(scenario.id)).revision != revision:
         raise changed_meanwhile(scenario.id)
     yield statements.CHANGE_SCENARIO, _values(scenario)
-    yield statements.FORGET_WORDS_OF_SENT, {"id": scenario.id}
     yield from _forget_events(_webhooks(locked))
     return True
 
@@ -150,7 +148,7 @@ def delete(id: str) -> Operation[None]:
     job = yield from find(statements.LOCK_JOB_OF_SCENARIO, id=id)
     if job is not None and job[0] == "running":
         raise still_running(id)
-    for statement in (*statements.DELETE_SCENARIO, statements.FORGET_WORDS_OF_SENT):
+    for statement in statements.DELETE_SCENARIO:
         yield statement, {"id": id}
     yield from _forget_events(webhooks)
 
@@ -171,12 +169,11 @@ def list_page(
     descending: bool,
 ) -> Operation[ScenarioPage]:
     """Return the scenarios behind the one with the sort key *after*; () is before all."""
-    words, wanted = yield from read_search(search)
     values: dict[str, Any] = {
         "limit": limit + 1,
         "chain": chain,
         "tag": tag,
-        **wanted,
+        "search": search,
         **{f"after_{place}": part for place, part in enumerate(after)},
     }
     are_many = False
@@ -186,7 +183,7 @@ def list_page(
     question = statements.list_scenarios(
         chain=bool(chain),
         tag=bool(tag),
-        words=words,
+        search=bool(search),
         after=bool(after),
         sort=sort,
         descending=descending,
@@ -208,27 +205,6 @@ def list_page(
         next=following,
         damaged=tuple(item for item in listed if isinstance(item, str)),
     )
-
-
-def find_without_words(*, after: int, limit: int) -> Operation[dict[int, StoredScenario | None]]:
-    """Return scenarios whose words nobody has told since they were stored or changed, by their
-    numbers; None is a damaged one.
-
-    They are those behind the number *after*, in this order.
-    """
-    found: dict[int, StoredScenario | None] = {}
-    for seq, *row in (yield statements.WITHOUT_WORDS, {"after": after, "limit": limit}):
-        found[seq] = None
-        with suppress(StoreFailed):
-            found[seq] = _read(tuple(row))
-    return found
-
-
-def add_words(told: Sequence[tuple[int, int, str]]) -> Operation[None]:
-    """Keep the words of scenarios: the number of each, its `updated` as it was read, and what
-    `search.words_of` returned."""
-    rows: list[Row] = [(seq, updated, clean(words)) for seq, updated, words in told]
-    yield statements.ADD_WORDS, {"told": Table(rows)}
 
 
 def _lock_webhooks(uuids: Iterable[str]) -> Operation[None]:

@@ -8,10 +8,9 @@ from typing import Any
 
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.stores import statements
-from scenarioctl.stores.operations import Asking, Operation, Row, Table, find, find_all
-from scenarioctl.stores.rows import clean, read_cursor, write_sent_cursor
-from scenarioctl.stores.search import read_search
-from scenarioctl.stores.validation import check_limit, check_search
+from scenarioctl.stores.operations import Asking, Operation, Row, find, find_all
+from scenarioctl.stores.rows import read_cursor, write_sent_cursor
+from scenarioctl.stores.validation import check_limit
 
 #: A store keeps so many; the oldest go.
 MOST = 10_000
@@ -39,8 +38,6 @@ class SentFilter:
     chain: str = ""
     scenario: str = ""
     state: str = ""
-    #: Its words, or names of its accounts, as `search.read_search` tells.
-    search: str = ""
     #: Nanoseconds since 1970: from this one on, and before that one.
     since: int | None = None
     until: int | None = None
@@ -94,27 +91,9 @@ class SentTransactions:
         """Return at most *limit* of those that are *wanted*, behind the cursor *after*;
         InvalidRequest if it is none."""
         check_limit(limit)
-        check_search(wanted.search)
         position = read_cursor(after, sort="sent", descending=True, damaged=False)
-        if "\0" in wanted.search:
-            return SentPage(items=(), total=0, next="")
-        is_long = limit > _SHORT or bool(wanted.search)
-        return await self._store.read(partial(_list, wanted, limit, position), long=is_long)
-
-    async def without_words(self, *, limit: int) -> Sequence[SentTransaction]:
-        """Return at most *limit* whose words nobody has told since they were stored or changed."""
-        rows = await self._store.read(
-            partial(find_all, statements.SENT_WITHOUT_WORDS, limit=limit), long=True
-        )
-        return [_read(row) for row in rows]
-
-    async def add_words(self, told: Sequence[tuple[SentTransaction, str]]) -> None:
-        """Keep what `search.words_of` returned of transactions, unless they have changed since they
-        were read."""
-        rows: list[Row] = [
-            (each.chain, each.hash, each.revision, clean(words)) for each, words in told
-        ]
-        await self._store.write(partial(find_all, statements.ADD_WORDS_OF_SENT, told=Table(rows)))
+        page = partial(_list, wanted, limit, position)
+        return await self._store.read(page, long=limit > _SHORT)
 
     async def of_drafts(self, drafts: Collection[int]) -> Mapping[int, SentTransaction]:
         """Return the transaction that was sent last for each of these drafts, by its seq, where
@@ -163,13 +142,8 @@ def _get(chain: str, hash: str) -> Operation[SentTransaction | None]:
 
 
 def _list(wanted: SentFilter, limit: int, position: Sequence[int | str]) -> Operation[SentPage]:
-    words, values = yield from read_search(wanted.search)
-    given = {
-        name: value
-        for name, value in vars(wanted).items()
-        if value not in ("", None) and name != "search"
-    }
-    conditions = [*(_CONDITIONS[name] for name in given), *statements.has_words("words", words)]
+    given = {name: value for name, value in vars(wanted).items() if value not in ("", None)}
+    conditions = [_CONDITIONS[name] for name in given]
     behind = dict(zip(("behind_sent", "behind_chain", "behind_hash"), position, strict=False))
     rows = yield (
         statements.LIST_SENT.format(
@@ -178,7 +152,7 @@ def _list(wanted: SentFilter, limit: int, position: Sequence[int | str]) -> Oper
             if behind
             else "",
         ),
-        {**given, **values, **behind, "limit": limit + 1},
+        {**given, **behind, "limit": limit + 1},
     )
     found = [_read(row[1:]) for row in rows if row[1] is not None]
     last = found[limit - 1] if len(found) > limit else None

@@ -98,17 +98,8 @@ _CHAIN_BY_CREATED = ("c.created", "c.scenario")
 _OF_A_CHAIN = "scenario_chains c {cross} JOIN scenarios s ON s.seq = c.scenario"
 #: ...or, if there are so many that a page fills soon, selected from all scenarios in their order.
 _ALL_OF_A_CHAIN = "scenarios s {cross} JOIN scenario_chains c ON c.scenario = s.seq"
-
-
-def has_words(column: str, words: tuple[bool, ...]) -> list[str]:
-    """Return the condition of each word that *column* must have: the word, or one of its accounts
-    if it has any."""
-    return [
-        f"({{has {column}, :word_{place}}} OR {{has_any {column}, accounts_{place}}})"
-        if is_named
-        else f"{{has {column}, :word_{place}}}"
-        for place, is_named in enumerate(words)
-    ]
+#: Those that have the text that is searched for.
+_FOUND = "({has s.name, :search} OR {has s.summary, :search} OR {has s.id, :search})"
 
 
 @cache
@@ -116,33 +107,26 @@ def list_scenarios(
     *,
     chain: bool,
     tag: bool,
-    words: tuple[bool, ...],
+    search: bool,
     after: bool,
     sort: str,
     descending: bool,
     are_many: bool,
 ) -> str:
-    """Return the question for a page of the scenarios of a chain, with a tag, with words, or all;
+    """Return the question for a page of the scenarios of a chain, with a tag, with a text, or all;
     each row begins with the total.
 
-    *words* are those of `search.read_search`.  *are_many*: there are so many with the tag, or else
-    of the chain, that a page fills soon in the order of the list.
+    *are_many*: there are so many with the tag, or else of the chain, that a page fills soon in the
+    order of the list.
     """
-    found = " AND ".join(has_words("w.words", words))
     conditions = [
         *(["c.chain = :chain"] if chain else []),
         *(["{tagged_in_order}" if are_many else "{tagged}"] if tag else []),
-        *(
-            [f"EXISTS (SELECT 1 FROM scenario_words w WHERE w.scenario = s.seq AND {found})"]
-            if words
-            else []
-        ),
+        *([_FOUND] if search else []),
     ]
     source = _OF_A_CHAIN if chain else "scenarios s"
     total = __getattr__("COUNT_SCENARIOS")
-    if words and not (chain or tag):
-        total = f"SELECT count(*) FROM scenario_words w WHERE {found}"
-    elif tag or words:
+    if tag or search:
         total = f"SELECT count(*) FROM {source} WHERE {' AND '.join(conditions)}"
     order = _CHAIN_BY_CREATED if chain and sort == "created" else _ORDERS[sort]
     if after:

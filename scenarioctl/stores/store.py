@@ -148,8 +148,8 @@ class Store(ABC):
         """Return up to *limit* scenarios that follow the cursor *after*.
 
         *chain* selects the scenarios that use it, *tag* those that have it.  *search* selects those
-        whose words were added and are wanted by it (`search.wanted_by`).  A damaged scenario is
-        named in the page, and hides no other.  Scenarios that are stored or deleted between two
+        whose name, summary or id has it, in either case.  A damaged scenario is named in the page,
+        and hides no other.  Scenarios that are stored or deleted between two
         pages make the second page neither repeat nor skip any other.
         """
         check_listing(limit=limit, after=after, search=search, sort=sort)
@@ -172,9 +172,6 @@ class Store(ABC):
         # Some lists are sorted, picked or searched row by row.
         row_by_row = bool(search or tag) or (bool(chain) and sort != "created")
         return await self.read(page, long=limit > _SHORT or row_by_row)
-
-    find_without_words = reads(scenarios.find_without_words, long=True)
-    add_words = writes(scenarios.add_words)
 
     async def count_scenarios(self, chain: str = "") -> int:
         """Return how many scenarios use *chain*; without one, how many there are.  Reads one

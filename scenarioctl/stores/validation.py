@@ -80,10 +80,6 @@ def check_listing(*, limit: object, after: object, search: object, sort: object)
     if sort not in SORTS:
         raise InvalidRequest(field="sort", value=sort, problem="is unknown", known=SORTS)
     check_text(after, field="after")
-    check_search(search)
-
-
-def check_search(search: object) -> None:
     if len(check_text(search, field="search")) > _SEARCH_MAX:
         raise InvalidRequest(
             field="search",

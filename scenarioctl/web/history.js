@@ -10,18 +10,18 @@ const PAGE = 50;
 // Rows of the table that are asked for at a time.
 const TABLE = 1000;
 const STATES = [["", "All"], ["finalized", "Finalized"], ["in-block", "In a block"], ["sent", "Sent, in no block yet"], ["uncertain", "Perhaps sent"], ["expired", "Expired"]];
-const NAMES = ["search", "account", "chain", "scenario", "state", "since", "until"];
+const NAMES = ["account", "chain", "scenario", "state", "since", "until"];
 
 const sums = (amounts) => amounts.map(({ human, value, asset }, at) => [at > 0 && " + ", amount(human ?? `${value} (smallest unit of ${asset})`, human ? value : "")]);
 
 function row(sent) {
-  const { chain, hash, scenario, name, says, success, outcome, moved, received, account, cost } = sent;
+  const { chain, hash, scenario, name, says, success, outcome, left, received, account } = sent;
   const got = received.filter((each) => accountOf(each.account) === accountOf(account));
   return h("li", {},
     h("p", {}, h("a", { href: sentLink(chain, hash, scenario && { scenario }) }, says || name || `Transaction ${hash.slice(0, 10)}…`)),
-    h("p", { class: "sum" }, moved.length > 0 && ["−", sums(moved)]),
+    h("p", { class: "sum" }, left?.length > 0 && ["−", sums(left)]),
     h("p", { class: success === false ? "hint failed" : "hint" }, when(sent.sent), " · ", outcome, account && [" · from ", shortAccount(account)], says && name && [" · ", h("bdi", {}, name)]),
-    h("p", { class: "hint sum" }, got.length > 0 && ["+", sums(got)], got.length > 0 && cost.length > 0 && ", ", cost.length > 0 && ["cost ", sums(cost)]));
+    h("p", { class: "hint sum" }, got.length > 0 && ["+", sums(got)]));
 }
 
 // `#/history?scenario=…`: the filters may stand in the address.
@@ -35,7 +35,6 @@ export async function historyView(query, signal) {
   const { chains } = await get("/api/chains", {}, signal);
   const given = (name) => query.get(name) ?? "";
   const filter = h("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() },
-    field("search", "Search", { type: "search", value: given("search"), placeholder: "Name, amount, receiver, hash …" }),
     field("account", "Account", { value: given("account") }),
     selection("chain", "Chain", [["", "All"], ...chains.map(({ name, title }) => [name, title])], given("chain")),
     selection("state", "State", STATES, given("state")),

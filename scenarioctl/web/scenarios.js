@@ -14,7 +14,7 @@ export async function scenariosView(signal) {
   const count = h("div", { class: "hint", role: "status" });
   const more = h("button", { type: "button", hidden: true }, "Show more");
   const trouble = h("div");
-  const search = h("input", { type: "search", id: "search", placeholder: "Name, amount, receiver, tag …", autocomplete: "off" });
+  const search = h("input", { type: "search", id: "search", placeholder: "Name, chain, id …", autocomplete: "off" });
   const { chains } = await get("/api/chains", {}, signal);
   const chain = selection("chain", "Chain", [["", "All"], ...chains.map(({ name, title }) => [name, title])], "");
   const chainBox = chain.querySelector("select");

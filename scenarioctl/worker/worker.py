@@ -9,14 +9,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Protocol
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND, new_owner
 from scenarioctl.operations.runs import retention_of
-from scenarioctl.operations.search_words import complete_words
 from scenarioctl.worker.approval_checks import ApprovalChecks
 from scenarioctl.worker.chores import Attempts, Counts, Pace, guard, repeat
 from scenarioctl.worker.draft_checks import DraftChecks
@@ -257,9 +255,6 @@ class Worker:
             ),
             asyncio.create_task(
                 repeat(self.notifier.look, pace.notifications, sleep=sleep, first=0)
-            ),
-            asyncio.create_task(
-                repeat(partial(complete_words, self.app), pace.prune, sleep=sleep, first=0)
             ),
             asyncio.create_task(
                 repeat(self._prune, pace.prune, sleep=sleep, first=pace.first_prune)

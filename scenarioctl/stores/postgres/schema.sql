@@ -256,7 +256,6 @@ CREATE TABLE notifications (
     id text NOT NULL,
     job text COLLATE "C" NOT NULL,
     event text NOT NULL,
-    format text NOT NULL,
     url text NOT NULL,
     -- A JSON list of numbers.
     drafts text NOT NULL,
@@ -291,9 +290,6 @@ CREATE TABLE sent_transactions (
     effects text NOT NULL,
     says text NOT NULL,
     name text NOT NULL,
-    -- What a search finds, and the `revision` that it is of.
-    words text NOT NULL DEFAULT '',
-    worded bigint NOT NULL DEFAULT -1,
     PRIMARY KEY (chain, hash)
 );
 
@@ -302,8 +298,6 @@ CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash);
 CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL;
 
 CREATE INDEX sent_by_scenario ON sent_transactions (scenario, node) WHERE scenario <> '';
-
-CREATE INDEX sent_without_words ON sent_transactions (sent) WHERE worded <> revision;
 
 -- Accounts with names, in 0x hex and as they were given; `layers` tells who acts for one.
 CREATE TABLE addresses (
@@ -335,33 +329,6 @@ CREATE TABLE spending (
     amount text NOT NULL,
     PRIMARY KEY (job, run, node, asset)
 );
-
--- What a search finds, of the scenario as it was at `updated`; NULL until that is told.
-CREATE TABLE scenario_words (
-    scenario bigint PRIMARY KEY,
-    updated bigint NOT NULL,
-    words text
-);
-
-CREATE INDEX scenarios_without_words ON scenario_words (scenario) WHERE words IS NULL;
-
-CREATE FUNCTION forget_words() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        DELETE FROM scenario_words USING removed WHERE scenario = removed.seq;
-    ELSE
-        INSERT INTO scenario_words (scenario, updated) SELECT seq, updated FROM added
-            ON CONFLICT (scenario) DO UPDATE SET updated = excluded.updated, words = NULL;
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE TRIGGER words_missing AFTER INSERT ON scenarios REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
-
-CREATE TRIGGER words_removed AFTER DELETE ON scenarios REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
-
-CREATE TRIGGER words_outdated AFTER UPDATE ON scenarios REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION forget_words();
 
 -- A promoted standby and a restored server may lack rows whose numbers clients know.  They begin a timeline of the WAL, and
 -- with it numbers above all that the former ones gave out.  Numbers between `last` and `first` are of rows that are lost.

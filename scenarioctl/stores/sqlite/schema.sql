@@ -99,28 +99,6 @@ CREATE TRIGGER scenario_chain_removed AFTER DELETE ON scenario_chains BEGIN
     DELETE FROM scenario_counts WHERE chain = old.chain AND amount = 0;
 END;
 
--- What a search finds, of the scenario as it was at `updated`; NULL until that is told.  Beside the scenarios, so that a search
--- reads no diagrams.
-CREATE TABLE scenario_words (
-    scenario INTEGER PRIMARY KEY,
-    updated INTEGER NOT NULL,
-    words TEXT
-);
-
-CREATE INDEX scenarios_without_words ON scenario_words (scenario) WHERE words IS NULL;
-
-CREATE TRIGGER scenario_words_missing AFTER INSERT ON scenarios BEGIN
-    INSERT OR REPLACE INTO scenario_words (scenario, updated) VALUES (new.seq, new.updated);
-END;
-
-CREATE TRIGGER scenario_words_outdated AFTER UPDATE ON scenarios BEGIN
-    UPDATE scenario_words SET updated = new.updated, words = NULL WHERE scenario = new.seq;
-END;
-
-CREATE TRIGGER scenario_words_removed AFTER DELETE ON scenarios BEGIN
-    DELETE FROM scenario_words WHERE scenario = old.seq;
-END;
-
 CREATE TABLE jobs (
     id TEXT NOT NULL PRIMARY KEY REFERENCES scenarios (id) ON DELETE CASCADE,
     state TEXT NOT NULL,
@@ -286,7 +264,6 @@ CREATE TABLE notifications (
     created INTEGER NOT NULL,
     due INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
-    format TEXT NOT NULL,
     url TEXT NOT NULL,
     drafts TEXT NOT NULL,
     reason TEXT NOT NULL,
@@ -329,9 +306,6 @@ CREATE TABLE sent_transactions (
     says TEXT NOT NULL,
     name TEXT NOT NULL,
     revision INTEGER NOT NULL,
-    -- What a search finds, and the `revision` that it is of.
-    words TEXT NOT NULL DEFAULT '',
-    worded INTEGER NOT NULL DEFAULT -1,
     PRIMARY KEY (chain, hash)
 );
 
@@ -340,8 +314,6 @@ CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash);
 CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL;
 
 CREATE INDEX sent_by_scenario ON sent_transactions (scenario, node) WHERE scenario <> '';
-
-CREATE INDEX sent_without_words ON sent_transactions (sent) WHERE worded <> revision;
 
 -- Accounts with names, in 0x hex and as they were given; `layers` tells who acts for one.
 CREATE TABLE addresses (
