@@ -18,14 +18,11 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import ScenarioctlError, StoreFailed, StoreUnavailable
+from scenarioctl.errors import StoreFailed
 from scenarioctl.model.jobs import Retention
 from scenarioctl.stores import create_store
-from scenarioctl.stores.copying import StoreCopy
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
-from scenarioctl.stores.sqlite.store import SqliteStore
-from tests.conftest import Run
 from tests.daemons import daemon, free_port, is_open, wait_until
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, start_server
@@ -181,17 +178,6 @@ def test_connections_have_the_settings_of_the_role(bouncer: Bouncer, store: Post
     ]
 
 
-def test_notifications_come_over_the_direct_connection(store: PostgresStore) -> None:
-    async def listen() -> None:
-        await store.change_token()
-        deadline = time.monotonic() + 20
-        while not store.usage().listening:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.01)
-
-    run(listen())
-
-
 def test_without_one_a_daemon_polls_and_says_why(
     bouncer: Bouncer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -243,17 +229,6 @@ def test_a_daemon_runs_jobs_and_streams_them(bouncer: Bouncer, tmp_path: Path) -
         assert running.ask("/readyz")[0] == 200
 
 
-def test_commands_work(bouncer: Bouncer, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCENARIOCTL_STORE", bouncer.url())
-
-    made = scenarioctl("--offline", "create", "remark", "--chain", "polkadot", "--text", "pooled")
-    assert made.code == 0, made.err
-    assert made.out.strip() in scenarioctl("scenario", "list", "--search", made.out.strip()).out
-    assert json.loads(scenarioctl("--json", "store", "check").out)["engine"].startswith(
-        "PostgreSQL"
-    )
-
-
 def test_tables_are_created(bouncer: Bouncer) -> None:
     bouncer.server.create_database("made")
     url = bouncer.url("made", user=OWNER)
@@ -268,49 +243,6 @@ def test_tables_are_created(bouncer: Bouncer) -> None:
         database="made",
     )
     assert rows == [("scenarioctl",)]
-
-
-def test_a_store_is_copied(bouncer: Bouncer, tmp_path: Path) -> None:
-    bouncer.server.create_database("target")
-    run(create_store(bouncer.server.url("target"), grant=RUNTIME))
-    source = SqliteStore(tmp_path / "s.db")
-    run(source.put_scenarios([replace(FIRST, id=f"s{number}") for number in range(300)]))
-    run(source.close())
-
-    async def copy() -> int:
-        async with StoreCopy.open(
-            str(tmp_path / "s.db"), bouncer.url("target", user=OWNER)
-        ) as copy:
-            await copy.stop_jobs(stop=False, now=1)
-            return sum(table.rows for table in await copy.perform(lambda *_: None))
-
-    for statement in _ROLE:
-        bouncer.server.execute(statement.format(role=OWNER))
-    assert run(copy()) == 300
-
-
-def test_a_server_that_is_away_is_told_within_seconds(bouncer: Bouncer) -> None:
-    store = PostgresStore(ServerSettings(url=bouncer.url(), pool=2, role="api"))
-    run(store.count_scenarios())
-    bouncer.server.stop()
-    begun = time.monotonic()
-    try:
-        told = [message(StoreUnavailable, store.count_scenarios()) for _ in range(2)]
-        took = time.monotonic() - begun
-    finally:
-        bouncer.server.start()
-
-    assert told[0] == says("available", port=bouncer.port)
-    assert took < 20
-
-    def is_back() -> bool:
-        try:
-            return run(store.count_scenarios()) >= 0
-        except ScenarioctlError:
-            return False
-
-    wait_until(is_back)
-    run(store.close())
 
 
 class TestThatIsNotSetUp:

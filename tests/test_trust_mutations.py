@@ -1,14 +1,10 @@
-"""Any single trust fact that is removed, added or changed shows in what follows from the facts.
-
-`make soak` changes each fact in each way; else every fourth change is tried, of each chain other
-ones.
-"""
+"""What follows from the trust facts is as before; any single one that is removed, added or changed
+shows in it, as `make soak` tries."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -27,15 +23,6 @@ pytestmark = pytest.mark.one_python
 
 BEFORE = json.loads(PATH.read_text())
 BRIDGED = trust._BRIDGED
-#: Of how many changes one is tried.
-in_strides = pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.soak)])
-
-T = TypeVar("T")
-
-
-def some(changes: Iterable[T], stride: int, place: int) -> Iterator[T]:
-    """Give one of each *stride* of the *changes*, for the chain at *place*."""
-    return islice(changes, place % stride, None, stride)
 
 
 def test_what_follows_from_the_facts_is_as_before() -> None:
@@ -100,13 +87,11 @@ def says_nothing(chain: str, name: str) -> bool:
     return chain not in ("assetHub", "assetHub_kusama") and name.endswith("from BEYOND_BRIDGE")
 
 
-@in_strides
+@pytest.mark.soak
 @pytest.mark.parametrize("chain", TRUST)
-def test_every_change_of_a_fact_shows(
-    monkeypatch: pytest.MonkeyPatch, chain: str, stride: int
-) -> None:
+def test_every_change_of_a_fact_shows(monkeypatch: pytest.MonkeyPatch, chain: str) -> None:
     unseen = []
-    for name, facts in some(mutants(TRUST[chain]), stride, list(TRUST).index(chain)):
+    for name, facts in mutants(TRUST[chain]):
         monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: facts})
         if not shows(chain):
             unseen.append(name)
@@ -114,13 +99,13 @@ def test_every_change_of_a_fact_shows(
     assert [name for name in unseen if not says_nothing(chain, name)] == []
 
 
-@in_strides
+@pytest.mark.soak
 @pytest.mark.parametrize("network", BRIDGED)
 def test_every_change_of_what_crosses_a_bridge_shows(
-    monkeypatch: pytest.MonkeyPatch, network: str, stride: int
+    monkeypatch: pytest.MonkeyPatch, network: str
 ) -> None:
     unseen = []
-    for name, rows in some(changed_rows(BRIDGED[network]), stride, list(BRIDGED).index(network)):
+    for name, rows in changed_rows(BRIDGED[network]):
         monkeypatch.setattr(trust, "_BRIDGED", {**BRIDGED, network: rows})
         if not shows("assetHub", "assetHub_kusama"):
             unseen.append(name)
