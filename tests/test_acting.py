@@ -15,7 +15,7 @@ from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
-from scenarioctl.model.acting import multisig, pure_account, read_acting
+from scenarioctl.model.acting import MultisigLayer, multisig, pure_account, read_acting
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.acting_accounts import find_acting
 from scenarioctl.operations.addresses import AddAddress, add_address
@@ -27,10 +27,13 @@ from scenarioctl.operations.multisigs import (
     list_operations,
 )
 from scenarioctl.operations.stored_names import perform
-from tests.canned import ALICE_KEY
+from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.transactions.acting_calls import multisig_call
+from tests.blocks import block_hash, block_of, header_of
+from tests.canned import ALICE_KEY, BOB_KEY
 from tests.conftest import Run
 from tests.messages import raises, says
-from tests.network import FakeChain, FakeNetwork, call_tried
+from tests.network import HEAD, FakeChain, FakeNetwork, call_tried
 from tests.runner import finish
 
 ALICE, BOB, CHARLIE = (
@@ -329,11 +332,12 @@ class TestOpenOperations:
         *approvals: bytes,
         name: str = "board",
         hashed: bytes = b"",
+        height: int = 90,
     ) -> str:
         """Let a remark of the board, or a call of that hash, be open, and return its hash."""
         layer = finish(find_acting(app, name, field="as")).layers[0]
         hashed = hashed or hash_call(chain.table, self.CALL)
-        when = {"height": 90, "index": 2}
+        when = {"height": height, "index": 0}
         row = {"when": when, "deposit": 1, "depositor": approvals[0], "approvals": list(approvals)}
         chain.store("Multisig", "Multisigs", layer.account, hashed, value=row)
         return "0x" + hashed.hex()
@@ -377,6 +381,48 @@ class TestOpenOperations:
         answer = self.listed(app, *names, calls=(call,)).answer
 
         assert ([row["chain"] for row in answer["operations"]], answer["unread"]) == ([*names], [])
+
+    @pytest.mark.parametrize(
+        ("with_call", "height", "words"),
+        [
+            (False, 50, ("extrinsic 0 of block 50", "hash alone")),
+            (True, 30_000_000, ("30000000", "Polkadot", "relay chain")),
+            (True, 49, ("block 49", "can't be read")),
+            (True, 50, ()),
+        ],
+        ids=["only its hash", "blocks of another chain", "a block that is gone", "known"],
+    )
+    def test_it_is_said_why_nobody_knows_a_call(
+        self,
+        app: Application,
+        network: FakeNetwork,
+        with_call: bool,
+        height: int,
+        words: tuple[str, ...],
+    ) -> None:
+        relay = network.chains["polkadot"]
+        layer = finish(find_acting(app, "council", field="as")).layers[0]
+        assert isinstance(layer, MultisigLayer)
+        call = multisig_call(self.CALL, layer, BOB_KEY, relay.table)
+        body = b"\x04" + relay.table.encode_call(call)
+        extrinsic = "0x" + (encode_compact(len(body)) + body).hex()
+        extrinsics = [extrinsic] if with_call else []
+        known: dict[tuple[Any, ...], str] = {
+            (0,): app.registry.find("polkadot").genesis,
+            (50,): block_hash(50, extrinsics),
+        }
+        answers: dict[str, Any] = {
+            "chain_getBlockHash": lambda *given: known.get(given, HEAD),
+            "chain_getHeader": lambda *given: header_of(given[0] if given else HEAD),
+            "chain_getBlock": lambda given: block_of(given, extrinsics),
+        }
+        relay.node.answers |= answers
+        self.open(app, relay, BOB_KEY, name="council", height=height)
+
+        (row,) = self.listed(app, "polkadot").answer["operations"]
+
+        assert row["unknown"] == (says(*words) if words else "")
+        assert bool(row["says"]) == (not words)
 
     @pytest.mark.parametrize(
         ("more", "error", "words"),

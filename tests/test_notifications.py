@@ -153,7 +153,6 @@ class TestRequest:
                 "uuids": ["0b7e2f4c-5f0e-4d1a-9a52-6d1f5b7c8e90", None],
                 "expires": None,
                 "reason": None,
-                "operation": None,
                 "url": "https://scenarios.example.org/#/create/?diagramData=3kf9Qz7aB",
             },
         }

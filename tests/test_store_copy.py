@@ -41,7 +41,6 @@ from tests.messages import raises, says
 from tests.postgres import RUNTIME, shared_server
 from tests.runner import finish as run
 from tests.test_address_book import ENTRY
-from tests.test_missing_approvals import KEY, NOTICE, READING
 from tests.test_sent import SENT
 from tests.test_store_jobs import (
     DRAFT,
@@ -140,7 +139,6 @@ def occupy(location: str) -> None:
         run(store.finish_run(replace(failed(), job="gone"), retention=NO_LIMIT))
         run(store.delete_scenario("gone"))
         run(store.addresses().put(ENTRY))
-        run(store.multisig_readings().put(READING, {KEY: [NOTICE]}))
         run(spend(store, THIRD.id))
         run(store.sent().add(SENT))
         run(
@@ -203,7 +201,6 @@ def content(location: str) -> dict[str, Any]:
             "events": run(store.list_events(WEBHOOK)),
             "unused": run(store.newest_event(WEBHOOK, job=THIRD.id)),
             "addresses": run(store.addresses().list()),
-            "readings": run(store.multisig_readings().list()),
             "sent": [run(store.sent().get(chain, SENT.hash)) for chain in ("polkadot", "kusama")],
             "notifications": run(store.outbox().claim(now=NOW * 2, until=NOW, limit=9)),
         }
@@ -251,7 +248,6 @@ class TestCopies:
             "notifications": 2,
             "sent_transactions": 2,
             "addresses": 1,
-            "multisig_readings": 1,
             "forks": 0,
         }
         assert (told[0], told[-1]) == ((0, 46), (46, 46))

@@ -60,10 +60,6 @@ def draw_status(answer: Mapping[str, Any]) -> None:
         "jobs": answer["jobs_total"],
         "needs you": needs["count"],
     }
-    if needs["approvals_unread"]:
-        facts["approvals"] = (
-            f"unknown on {', '.join(each['title'] for each in needs['approvals_unread'])}"
-        )
     draw_facts(facts)
     _part(
         "chains",
@@ -93,21 +89,6 @@ def draw_status(answer: Mapping[str, Any]) -> None:
                 each["draft"],
             )
             for each in needs["sign"]
-        ],
-    )
-    _part(
-        "to approve",
-        ("multisig", "what", "chain", "approved", "waits for", "read"),
-        [
-            (
-                each["name"],
-                each["says"] or f"an unknown call, {each['call_hash']}",
-                each["chain"],
-                f"{each['approved']} of {each['threshold']}",
-                ", ".join(each["signatories"]),
-                brief_time(each["read"]),
-            )
-            for each in needs["approvals"]
         ],
     )
     for name in ("paused", "failing"):

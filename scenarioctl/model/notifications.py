@@ -9,7 +9,6 @@ import re
 import secrets
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from scenarioctl.errors import InvalidRequest
@@ -41,20 +40,6 @@ class NotificationEvent(StrEnum):
     JOB_PAUSED = "job_paused"
     #: The newest drafts of a job expire soon.
     DRAFT_EXPIRING = "draft_expiring"
-    #: An operation of a multisig waits for the approval of an account of one's own.
-    APPROVAL_MISSING = "approval_missing"
-
-
-class OperationKey(NamedTuple):
-    """Which open operation of a multisig is meant: one call may be opened again and again."""
-
-    chain: str
-    #: The multisig, and the hash of the call, as 0x hex.
-    account: str
-    call_hash: str
-    #: The block and the extrinsic that opened it, as the chain names them.
-    height: int
-    extrinsic: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,15 +49,12 @@ class NewNotification:
     #: Unguessable, and the same for every attempt.
     id: str
     event: NotificationEvent
-    #: Empty if it is of an operation.
     job: str
     #: When it happened, and from when on it is sent.
     created: int
     url: str
     #: Why a run failed or a job paused.
     reason: str = ""
-    #: The operation that waits for an approval.
-    operation: OperationKey | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,31 +129,6 @@ def read_layers(
     return (first, *outer)
 
 
-def multisigs_of(book: Sequence[NamedAddress]) -> dict[MultisigLayer, str]:
-    """Return the multisigs of *book* that wait for approvals, and the name by which each acts.
-
-    They are those of which several must approve, and whose signatories have one that is watched, an
-    account of one's own.
-    """
-    own = {each.account for each in book if each.watched}
-    found: dict[MultisigLayer, str] = {}
-    for entry in book:
-        layers = (
-            read_acting({"name": "", "layers": entry.layers}, field="layers").layers
-            if entry.layers
-            else ()
-        )
-        layer = next(
-            (each for each in layers if isinstance(each, MultisigLayer) and each.threshold > 1),
-            None,
-        )
-        if layer is None or own.isdisjoint("0x" + each.hex() for each in layer.signatories):
-            continue
-        if layer not in found or layers[0] == layer:
-            found[layer] = entry.name
-    return found
-
-
 def _account(text: str, field: str) -> bytes:
     return parse_any_account(text, field=field)[0]
 

@@ -100,7 +100,7 @@ async def list_operations(app: Application, request: ListOperations) -> Result[O
         raise ChainUnreachable(
             "open operations can't be read offline", advice=app.settings.online_advice
         )
-    found = await asyncio.gather(*(read_operations(app, chain, layer, given) for chain in chains))
+    found = await asyncio.gather(*(_read_operations(app, chain, layer, given) for chain in chains))
     unread: list[UnreadChain] = [
         {"chain": chain.name, "error": str(each)}
         for chain, each in zip(chains, found, strict=True)
@@ -146,15 +146,14 @@ def _multisig_of(app: Application) -> tuple[Acting, MultisigLayer, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenOperations:
-    """What a multisig has open on a chain, at the block of that number."""
+    """What a multisig has open on a chain."""
 
-    block: int
     rows: list[OperationRow]
     #: Whether there are more.
     cut: bool = False
 
 
-async def read_operations(
+async def _read_operations(
     app: Application, chain: "Chain", layer: MultisigLayer, given: Sequence[bytes] = ()
 ) -> OpenOperations | ScenarioctlError:
     """Return what *layer* has open on *chain*, or why that is unknown; *given* are calls that an
@@ -181,7 +180,7 @@ async def _read_rows(
     table = await client.table()
     number, head = await client.head()
     if not table.has_call("Multisig", "as_multi"):
-        return OpenOperations(block=number, rows=[])
+        return OpenOperations(rows=[])
     key = storage_key(table, "Multisig", "Multisigs", [layer.account], partial=True)
     entries, cut = await read_entries(client, table, key, head, _MOST)
     rows = []
@@ -189,7 +188,7 @@ async def _read_rows(
         opened = OpenOperation.read(read_key(table, key.entry, each)[1], value)
         call = await _find_call(client, table, opened, given, number)
         rows.append(_describe(app, client.chain, table, layer, opened, call, number))
-    return OpenOperations(block=number, rows=rows, cut=cut)
+    return OpenOperations(rows=rows, cut=cut)
 
 
 async def _find_call(

@@ -24,7 +24,6 @@ from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
 from scenarioctl.operations.stores import WorkerRow, describe_workers
-from scenarioctl.operations.waiting_approvals import WaitingApproval, find_waiting
 from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
 from scenarioctl.stores.runs import WaitingDraft
 
@@ -112,34 +111,10 @@ class JobInNeed(_Titled):
     since: "Timestamp | None"
 
 
-class ApprovalToGive(TypedDict):
-    #: The multisig, as the address book calls it.
-    name: str
-    chain: str
-    #: What people call that chain.
-    title: str
-    #: The hash of the call, and what it does; empty if nobody knows the call.
-    call_hash: str
-    says: str
-    #: So many have approved, of the many that must.
-    approved: int
-    threshold: int
-    #: The accounts that you watch for which it waits, as the address book calls them.
-    signatories: list[str]
-    #: When it was read: a worker looks every five minutes.
-    read: "Timestamp"
-
-
-class UnreadChain(TypedDict):
-    name: str
-    title: str
-
-
 class Needs(TypedDict):
     """What needs a person. Each list has up to 20 rows."""
 
-    #: Jobs and operations in these lists, all pages counted: a job that is failing and has a draft
-    #: counts twice.
+    #: Jobs in these lists, all pages counted: one that is failing and has a draft counts twice.
     count: int
     #: The newest draft of each job that waits for a signature: those first that expire first.
     sign: list[DraftToSign]
@@ -152,11 +127,6 @@ class Needs(TypedDict):
     #: Running jobs whose last run failed.
     failing: list[JobInNeed]
     failing_total: int
-    #: Operations of multisigs in the address book that wait for an account that you watch.
-    approvals: list[ApprovalToGive]
-    approvals_total: int
-    #: Chains of which nobody has read within an hour whether one waits there.
-    approvals_unread: list[UnreadChain]
 
 
 class RunBar(TypedDict):
@@ -236,7 +206,6 @@ async def read_store_status(app: Application) -> StoreStatus:
     named |= {job.id for job in (*paused.items, *failing.items)}
     titles = await titles_of(app, sorted(named))
     sign = [await _to_sign(app, draft, titles, now) for draft in waiting.items]
-    approvals = await find_waiting(app)
     recent = await list_scenarios(app, ListScenarios(limit=_RECENT))
     return {
         "version": __version__,
@@ -246,7 +215,7 @@ async def read_store_status(app: Application) -> StoreStatus:
         "scenarios": recent.answer["total"],
         "recent": recent.answer["scenarios"],
         "needs": {
-            "count": waiting.total + paused.total + failing.total + len(approvals.rows),
+            "count": waiting.total + paused.total + failing.total,
             "sign": [row for row in sign if row is not None],
             "sign_total": waiting.total,
             "expiring": waiting.expiring,
@@ -254,11 +223,6 @@ async def read_store_status(app: Application) -> StoreStatus:
             "paused_total": paused.total,
             "failing": [_in_need(job, titles, since=job.last_finished) for job in failing.items],
             "failing_total": failing.total,
-            "approvals": [_to_approve(row) for row in approvals.rows[:ROWS]],
-            "approvals_total": len(approvals.rows),
-            "approvals_unread": [
-                {"name": each.name, "title": each.title} for each in approvals.unread
-            ],
         },
         "jobs": [_standing(row, titles, runs.get(row["id"], ())) for row in described],
         "jobs_total": running.total + paused.total + stopped.total,
@@ -292,21 +256,6 @@ async def _to_sign(
         "date": timestamp(draft.date),
         "expires": timestamp(waiting.expires),
         "expiring": waiting.expires <= now + _SOON,
-    }
-
-
-def _to_approve(row: WaitingApproval) -> ApprovalToGive:
-    waiting = row.operation
-    return {
-        "name": row.name,
-        "chain": row.chain.name,
-        "title": row.chain.title,
-        "call_hash": waiting.key.call_hash,
-        "says": waiting.says,
-        "approved": waiting.approved,
-        "threshold": waiting.threshold,
-        "signatories": list(row.signatories),
-        "read": timestamp(row.read),
     }
 
 

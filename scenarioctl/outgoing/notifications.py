@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.json_types import timestamp
-from scenarioctl.model.notifications import OperationKey, read_secret
+from scenarioctl.model.notifications import read_secret
 from scenarioctl.outgoing import WebRequest
 
 #: The event of `notify test`.
@@ -28,12 +28,11 @@ class NotificationText:
     event: str
     #: When it happened.
     created: int
-    #: The job; empty for a test, and for an operation.
+    #: The job; empty for a test.
     job: str = ""
-    #: What its author calls the scenario; empty if it has no name. Of an operation, the name of the
-    #: multisig.
+    #: What its author calls the scenario; empty if it has no name.
     name: str = ""
-    #: The summary of the scenario, like `polkadot > Remark`. Of an operation, who has approved it.
+    #: The summary of the scenario, like `polkadot > Remark`.
     summary: str = ""
     #: The numbers of drafts in the mempool.
     drafts: tuple[int, ...] = ()
@@ -41,22 +40,16 @@ class NotificationText:
     uuids: tuple[str | None, ...] = ()
     #: When the first of them expires; None for other events.
     expires: int | None = None
-    #: Why it happened; of an operation, what it does.
+    #: Why it happened.
     reason: str = ""
-    operation: OperationKey | None = None
-    #: The page of the scenario or the multisig; empty if there is none.
+    #: The page of the scenario; empty if there is none.
     link: str = ""
 
 
-def page_of(public_url: str, job: str = "", *, multisig: str = "") -> str:
-    """Return the address of a scenario's page, or a multisig's; empty if nobody has set where
-    people reach the daemon."""
-    if not public_url or not (job or multisig):
-        return ""
-    page = (
-        f"multisig/{quote(multisig, safe='')}" if multisig else f"create/?diagramData={quote(job)}"
-    )
-    return f"{public_url.rstrip('/')}/#/{page}"
+def page_of(public_url: str, job: str) -> str:
+    """Return the address of a scenario's page; empty if nobody has set where people reach the
+    daemon."""
+    return f"{public_url.rstrip('/')}/#/create/?diagramData={quote(job)}" if public_url else ""
 
 
 def build_request(message: NotificationText, *, url: str, secret: str, now: int) -> WebRequest:
@@ -85,7 +78,6 @@ def _signature(id: str, body: str, *, secret: str, now: int) -> list[tuple[str, 
 
 
 def _content(message: NotificationText) -> dict[str, object]:
-    key = message.operation
     return {
         "type": message.event,
         "timestamp": timestamp(message.created),
@@ -97,7 +89,6 @@ def _content(message: NotificationText) -> dict[str, object]:
             "uuids": list(message.uuids),
             "expires": None if message.expires is None else timestamp(message.expires),
             "reason": message.reason or None,
-            "operation": None if key is None else {"chain": key.chain, "call_hash": key.call_hash},
             "url": message.link or None,
         },
     }

@@ -129,13 +129,7 @@ TABLES = (
     _table("spending", "text job run node asset amount; int moment", key="job run node asset"),
     _table(
         "notifications",
-        "int seq created due attempts; text id job event url drafts reason operation error",
-    ),
-    _table(
-        "multisig_readings",
-        "text account chain operations; int block read",
-        key="account chain",
-        scenario="",
+        "int seq created due attempts; text id job event url drafts reason error",
     ),
     _table(
         "sent_transactions",

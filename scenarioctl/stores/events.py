@@ -18,7 +18,6 @@ from scenarioctl.model.jobs import FinishedRun, Retention, WebhookEvent
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
-    OperationKey,
     QueuedNotification,
 )
 from scenarioctl.stores import statements
@@ -211,7 +210,7 @@ def _read_all(rows: Iterable[Row], *, due: int) -> list[QueuedNotification]:
 def _read_notification(row: Row, *, due: int) -> QueuedNotification:
     """Return a notification without drafts if those are damaged; ValueError or TypeError for
     anything else that is unknown."""
-    seq, id, job, event, created, attempts, url, drafts, reason, operation = row
+    seq, id, job, event, created, attempts, url, drafts, reason = row
     try:
         numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))
     except (ValueError, TypeError, RecursionError):
@@ -227,5 +226,4 @@ def _read_notification(row: Row, *, due: int) -> QueuedNotification:
         url=str(url),
         drafts=numbers,
         reason=str(reason),
-        operation=OperationKey(*json.loads(operation)) if operation else None,
     )

@@ -132,22 +132,6 @@ ON CONFLICT (name) DO UPDATE SET address = excluded.address, watched = excluded.
 -- REMOVE_ADDRESS --
 DELETE FROM addresses WHERE name = :name RETURNING name
 
--- What was last read of multisigs.
-
--- LOCK_MULTISIG_READINGS --
-SELECT {lock 6, 0}
-
--- LIST_MULTISIG_READINGS --
-SELECT account, chain, block, read, operations FROM multisig_readings ORDER BY account, chain
-
--- PUT_MULTISIG_READING --
-INSERT INTO multisig_readings (account, chain, block, read, operations)
-VALUES (:account, :chain, :block, :read, :operations)
-ON CONFLICT (account, chain) DO UPDATE SET block = excluded.block, read = excluded.read, operations = excluded.operations
-
--- FORGET_MULTISIGS --
-DELETE FROM multisig_readings WHERE account {outside kept, text}
-
 -- Notifications that are not delivered yet.
 
 -- _DUE --
@@ -157,7 +141,7 @@ FROM notifications WHERE due <= :now AND url {outside without, text}
 SELECT seq {_DUE} LIMIT 1
 
 -- DUE_NOTIFICATIONS --
-SELECT seq, id, job, event, created, attempts, url, drafts, reason, operation {_DUE}
+SELECT seq, id, job, event, created, attempts, url, drafts, reason {_DUE}
 ORDER BY due, seq LIMIT :limit {for_update} {skip_locked}
 
 -- CLAIM_NOTIFICATIONS --
@@ -430,16 +414,15 @@ DELETE FROM notifications WHERE job {among jobs, text} AND event = 'draft_expiri
 
 -- ADD_NOTIFICATIONS --
 -- Those of drafts name them: the run has just left *count* of them.
-INSERT INTO notifications (id, job, event, created, due, attempts, url, drafts, reason, operation, error)
+INSERT INTO notifications (id, job, event, created, due, attempts, url, drafts, reason, error)
 SELECT id, job, event, created, created, 0, url, coalesce((
         SELECT {numbers seq} FROM (
             SELECT seq FROM (
                 SELECT seq, spec_version, tx FROM mempool WHERE job = :job ORDER BY seq DESC LIMIT :count
             ) AS newest WHERE spec_version IS NOT NULL AND tx <> '{NO_TRANSACTION}' ORDER BY seq
         ) AS drafted WHERE event IN ('draft_ready', 'draft_expiring')
-    ), '[]'), reason, operation, ''
-FROM {rows added, id text, job text, event text, created bigint, url text, reason text,
-    operation text}
+    ), '[]'), reason, ''
+FROM {rows added, id text, job text, event text, created bigint, url text, reason text}
 {in_order}
 
 -- Jobs, and who runs their legs.

@@ -1,7 +1,6 @@
 """What runs leave behind, written and read, what follows from it for their jobs, and the drafts
 that wait for a signature: operations over a store."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
@@ -293,7 +292,7 @@ def _write(kept: Sequence[_Kept]) -> Operation[None]:
     if lines:
         yield statements.ADD_LINES, {"lines": Table(lines)}
     for each in kept:
-        yield from notify(each.notifications, each.run)
+        yield from _notify(each.notifications, each.run)
     # Read before the oldest are removed.
     for each in kept:
         run, retention = each.run, each.retention
@@ -306,21 +305,15 @@ def _write(kept: Sequence[_Kept]) -> Operation[None]:
             yield from trim_bytes(table, run.job, added=added, limit=limit, rows=most)
 
 
-def notify(
-    notifications: Sequence[NewNotification], run: FinishedRun | None = None
-) -> Operation[None]:
+def _notify(notifications: Sequence[NewNotification], run: FinishedRun) -> Operation[None]:
     """Store notifications; *run* has just left its drafts, which are the newest of its job."""
     rows: list[Row] = [
-        (
-            *(each.id, each.job, str(each.event), each.created, each.url),
-            clean(each.reason),
-            "" if each.operation is None else json.dumps(each.operation),
-        )
+        (each.id, each.job, str(each.event), each.created, each.url, clean(each.reason))
         for each in notifications
     ]
     if rows:
-        job, count = (run.job, len(run.drafts)) if run is not None else ("", 0)
-        yield statements.ADD_NOTIFICATIONS, {"added": Table(rows), "job": job, "count": count}
+        given = {"added": Table(rows), "job": run.job, "count": len(run.drafts)}
+        yield statements.ADD_NOTIFICATIONS, given
 
 
 def _occurrence(run: FinishedRun) -> int | None:

@@ -36,7 +36,6 @@ from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.addresses import AddressBook
 from scenarioctl.stores.events import Outbox
 from scenarioctl.stores.figures import Statistics, Usage
-from scenarioctl.stores.multisig_readings import MultisigReadings
 from scenarioctl.stores.operations import Operation, Row, T, reads, writes
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.rows import read_cursor
@@ -419,10 +418,6 @@ class Store(ABC):
     def addresses(self) -> AddressBook:
         """Return the accounts with names."""
         return AddressBook(self)
-
-    def multisig_readings(self) -> MultisigReadings:
-        """Return what was last read of multisigs."""
-        return MultisigReadings(self)
 
     # -- webhooks
 

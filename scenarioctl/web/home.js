@@ -4,7 +4,6 @@ import { follow, post } from "./api.js";
 import { ageWords, chainPart } from "./chain_state.js";
 import { fill, h, problemOf, say } from "./dom.js";
 import { amount, chainName, durationWords, nameChains, timeWords, when } from "./format.js";
-import { approvalsOf } from "./known.js";
 import { nameOf, scenarioLink, scenarioRow, scenarioTable } from "./scenario_rows.js";
 import { waiting } from "./signed.js";
 import { s } from "./svg.js";
@@ -49,7 +48,7 @@ export function homeView(signal) {
       document.title = `${status.needs.count ? `(${status.needs.count}) ` : ""}Home – scenarioctl`;
       const isEmpty = !status.scenarios;
       jobs.section.hidden = scenarios.heading.hidden = isEmpty;
-      needs.section.hidden = isEmpty && !status.needs.count && !status.needs.approvals_unread.length;
+      needs.section.hidden = isEmpty && !status.needs.count;
       // Without any needs, a line says so.
       needs.heading.hidden = !status.needs.count;
       needs.heading.textContent = status.needs.count === 1 ? "1 thing needs you" : `${status.needs.count} things need you`;
@@ -118,15 +117,11 @@ function workerWords({ version, clock_offset: offset, last_seen: seen, silent, r
 }
 
 function needsOf(needs) {
-  const unread = needs.approvals_unread.map(({ title }) => title).join(", ");
-  const unknown = unread && h("p", { class: "hint" }, `Whether a multisig waits for your approval is unknown on ${unread}: no daemon has read that within an hour.`);
-  if (!needs.count) return [h("p", { class: "hint" }, unknown ? "No job needs you." : "Nothing needs you."), unknown];
-  return [h("ul", { class: "rows" },
-    needs.approvals_total > 0 && h("li", {}, needs.approvals_total === 1 ? "1 operation waits for an approval" : `${needs.approvals_total} operations wait for an approval`),
-    needs.approvals.map(toApprove), more(needs.approvals_total - needs.approvals.length, "to approve"),
+  if (!needs.count) return h("p", { class: "hint" }, "Nothing needs you.");
+  return h("ul", { class: "rows" },
     needs.sign.map(toSign), more(needs.sign_total - needs.sign.length, "to sign"),
     needs.paused.map((job) => inNeed(job, "paused", "Paused")), more(needs.paused_total - needs.paused.length, "paused"),
-    needs.failing.map((job) => inNeed(job, "failing", job.failures === 1 ? "Failed" : `Failed ${job.failures} times`)), more(needs.failing_total - needs.failing.length, "failing")), unknown];
+    needs.failing.map((job) => inNeed(job, "failing", job.failures === 1 ? "Failed" : `Failed ${job.failures} times`)), more(needs.failing_total - needs.failing.length, "failing"));
 }
 
 function more(count, what) {
@@ -137,15 +132,6 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 function titled(row, kind) {
   return h("a", { href: scenarioLink(row.id), "data-key": `${kind} ${row.id}` }, nameOf(row));
-}
-
-function toApprove(row) {
-  const key = `${row.chain} ${row.call_hash} ${row.name}`;
-  return h("li", { class: "need split" },
-    h("div", {},
-      h("p", {}, h("span", { class: "badge" }, "To approve"), " ", row.says ? capital(row.says) : "A call that nobody knows"),
-      h("p", { class: "hint" }, `${row.name} on ${row.title}: ${row.approved} of ${row.threshold} have approved, ${row.signatories.join(" or ")} hasn’t. Read `, when(row.read))),
-    h("a", { class: "button primary", href: approvalsOf(row.name), "data-key": `approve ${key}`, "aria-label": `Show what waits for an approval of ${row.name}` }, "Show"));
 }
 
 function toSign(row) {

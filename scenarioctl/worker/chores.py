@@ -35,8 +35,6 @@ class Pace:
     #: Notifications that are tried again, or that other workers left behind, are sent within this
     #: time.
     notifications: float = 5.0
-    #: How often multisigs of the address book are looked at for approvals that are missing.
-    approvals: float = 300.0
     prune: float = 300.0
     #: When it is first looked at them, and pruned, after the start, for workers that never run for
     #: long.

@@ -14,12 +14,10 @@ from scenarioctl.model.jobs import SECOND, FinishedRun, MempoolDraft
 from scenarioctl.model.notifications import (
     NewNotification,
     NotificationEvent,
-    OperationKey,
     QueuedNotification,
     describe_target,
     new_id,
 )
-from scenarioctl.operations.waiting_approvals import find_waiting
 from scenarioctl.outgoing.notifications import NotificationText, build_request, page_of
 from scenarioctl.retries import delay_after
 from scenarioctl.worker.chores import Counts, guard
@@ -32,11 +30,18 @@ _LONGEST_REASON = 500
 
 
 def notices_of_run(run: FinishedRun, targets: Sequence[str]) -> tuple[NewNotification, ...]:
-    """Return the notifications of *run* to each of *targets*."""
+    """Return the notifications of *run* to each of *targets*, once for each URL."""
     return tuple(
-        notice
+        NewNotification(
+            id=new_id(),
+            event=event,
+            job=run.job,
+            created=created,
+            url=url,
+            reason=reason[:_LONGEST_REASON],
+        )
         for event, created, reason in _events_of(run)
-        for notice in notices(event, run.job, targets, created=created, reason=reason)
+        for url in dict.fromkeys(targets)
     )
 
 
@@ -64,36 +69,6 @@ def _expires_soon(draft: MempoolDraft) -> int | None:
     if draft.expires is None:
         return None
     return draft.expires - min(_EXPIRING_SOON, (draft.expires - draft.date) // _EXPIRING_SHARE)
-
-
-def notices(
-    event: NotificationEvent,
-    job: str,
-    targets: Sequence[str],
-    *,
-    created: int,
-    reason: str,
-    operation: OperationKey | None = None,
-) -> list[NewNotification]:
-    """Return a notification of *event* for each of *targets*, once for each URL."""
-    return [
-        NewNotification(
-            id=new_id(),
-            event=event,
-            job=job,
-            created=created,
-            url=url,
-            reason=reason[:_LONGEST_REASON],
-            operation=operation,
-        )
-        for url in dict.fromkeys(targets)
-    ]
-
-
-def _subject(notification: QueuedNotification) -> str:
-    """Return what a notification is of, for a log."""
-    key = notification.operation
-    return f"job {notification.job}" if key is None else f"the call {key.call_hash} on {key.chain}"
 
 
 log = logging.getLogger("scenarioctl.worker")
@@ -200,8 +175,8 @@ class Notifier:
     def _begin(self, notification: QueuedNotification) -> None:
         deliver = partial(self._deliver, notification)
         task = asyncio.create_task(
-            guard(deliver, f"a notification of {_subject(notification)} was not delivered"),
-            name=f"notify {_subject(notification)}",
+            guard(deliver, f"a notification of job {notification.job} was not delivered"),
+            name=f"notify job {notification.job}",
         )
         self._deliveries[task] = notification.url
         task.add_done_callback(self._ended)
@@ -256,23 +231,18 @@ class Notifier:
         self._counts.notifications_failed += 1
         log.log(
             logging.DEBUG if attempts else logging.WARNING,
-            "the notification %s of %s to %s failed; retrying in %.0f s: %s",
-            *(notification.event, _subject(notification), target, pause / SECOND, reason),
+            "the notification %s of job %s to %s failed; retrying in %.0f s: %s",
+            *(notification.event, notification.job, target, pause / SECOND, reason),
         )
 
     async def _tell(self, job: str, line: str) -> None:
-        """Add a line to the log of the daemon and to that of the job, if there is one."""
-        if not job:
-            log.warning("%s", line)
-            return
+        """Add a line to the log of the daemon and to that of the job."""
         log.warning("job %s: %s", job, line)
         await self._app.store.flag_drafts({}, now=self._app.clock(), lines={job: [line]})
 
     async def _compose(self, notification: QueuedNotification) -> NotificationText | None:
         """Return what a notification says; None if it is not true any more."""
         app = self._app
-        if notification.operation is not None:
-            return await self._compose_approval(notification, notification.operation)
         drafts, expires = notification.drafts, None
         try:
             scenario = await app.store.get_scenario(notification.job)
@@ -295,30 +265,6 @@ class Notifier:
             expires=expires,
             reason=notification.reason,
             link=page_of(app.settings.public_url, notification.job),
-        )
-
-    async def _compose_approval(
-        self, notification: QueuedNotification, key: OperationKey
-    ) -> NotificationText | None:
-        """Return what is said of an operation; None if it waits for nobody here any more."""
-        app = self._app
-        found = await find_waiting(app)
-        row = next((each for each in found.rows if each.operation.key == key), None)
-        if row is None:
-            return None
-        said = row.operation
-        return NotificationText(
-            id=notification.id,
-            event=notification.event,
-            created=notification.created,
-            name=row.name,
-            summary=(
-                f"{said.approved} of {said.threshold} have approved on {row.chain.title}; it "
-                f"waits for {' or '.join(row.signatories)}"
-            ),
-            reason=said.says or f"Nobody knows what the call {key.call_hash} does.",
-            operation=key,
-            link=page_of(app.settings.public_url, multisig=row.name),
         )
 
     async def _expiring(

@@ -15,7 +15,6 @@ from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.jobs import SECOND, new_owner
 from scenarioctl.operations.runs import retention_of
-from scenarioctl.worker.approval_checks import ApprovalChecks
 from scenarioctl.worker.chores import Attempts, Counts, Pace, guard, repeat
 from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.legs import Legs
@@ -196,9 +195,6 @@ class Worker:
         self.counts = Counts()
         self.notifier = Notifier(app, self.counts)
         self._draft_checks = DraftChecks(app, self.counts)
-        self._approval_checks = ApprovalChecks(
-            app, every=self.pace.approvals, on_notices=self.notifier.wake
-        )
         self.legs = Legs(
             app,
             owner=self.owner,
@@ -248,11 +244,6 @@ class Worker:
             asyncio.create_task(repeat(self._renew, pace.renew, sleep=sleep)),
             asyncio.create_task(repeat(self._take_over, pace.owners, sleep=sleep)),
             asyncio.create_task(repeat(self._draft_checks.check, pace.draft_checks, sleep=sleep)),
-            asyncio.create_task(
-                repeat(
-                    self._approval_checks.check, pace.approvals, sleep=sleep, first=pace.first_prune
-                )
-            ),
             asyncio.create_task(
                 repeat(self.notifier.look, pace.notifications, sleep=sleep, first=0)
             ),

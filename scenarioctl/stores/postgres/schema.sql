@@ -260,8 +260,6 @@ CREATE TABLE notifications (
     -- A JSON list of numbers.
     drafts text NOT NULL,
     reason text NOT NULL,
-    -- The operation that it is of, which then belongs to no job.
-    operation text NOT NULL,
     error text NOT NULL
 );
 
@@ -307,16 +305,6 @@ CREATE TABLE addresses (
     account text COLLATE "C" NOT NULL UNIQUE,
     address text NOT NULL,
     layers text NOT NULL
-);
-
--- What was last read of a multisig on a chain: `block` is the block's number, `operations` those that wait for an account of one's own.
-CREATE TABLE multisig_readings (
-    block bigint NOT NULL,
-    read bigint NOT NULL,
-    account text COLLATE "C" NOT NULL,
-    chain text COLLATE "C" NOT NULL,
-    operations text NOT NULL,
-    PRIMARY KEY (account, chain)
 );
 
 -- What drafts of jobs with a bound per day move: whole tokens, of the run and the node that drafts.

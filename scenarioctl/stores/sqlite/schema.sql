@@ -255,7 +255,7 @@ CREATE TABLE spending (
     PRIMARY KEY (job, run, node, asset)
 ) WITHOUT ROWID;
 
--- What is not delivered yet.  No REFERENCES: a notification of an operation belongs to no job.
+-- What is not delivered yet.
 CREATE TABLE notifications (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL,
@@ -267,23 +267,12 @@ CREATE TABLE notifications (
     url TEXT NOT NULL,
     drafts TEXT NOT NULL,
     reason TEXT NOT NULL,
-    operation TEXT NOT NULL,
     error TEXT NOT NULL
 );
 
 CREATE INDEX notifications_by_due ON notifications (due);
 
 CREATE INDEX notifications_by_job ON notifications (job);
-
--- What was last read of a multisig on a chain: `block` is the block's number, `operations` those that wait for an account of one's own.
-CREATE TABLE multisig_readings (
-    account TEXT NOT NULL,
-    chain TEXT NOT NULL,
-    block INTEGER NOT NULL,
-    read INTEGER NOT NULL,
-    operations TEXT NOT NULL,
-    PRIMARY KEY (account, chain)
-) WITHOUT ROWID;
 
 -- What becomes of a transaction outlives the job that drafted it.
 CREATE TABLE sent_transactions (
