@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 
 _FACTS = "The facts about chains come with each release: upgrade scenarioctl for newer ones"
+_BOUNDS = (
+    "Drafts have no bounds: bound what is signed, with `max` and `max_per_day` in the policy of "
+    "examples/signer"
+)
 _CALLS = "Build the call with `tx call` (POST /api/tx/call); docs/recipes.md shows how"
 _ETHEREUM = "Use app.snowbridge.network for transfers to and from Ethereum"
 _QUOTE = "`tx check` (POST /api/tx/check) says what a transfer costs and what arrives"
@@ -14,11 +18,15 @@ _TRAPPED = (
 #: sentence; it holds for all commands below it, too.
 COMMANDS: Mapping[str, str] = {
     "dca": _CALLS,
-    "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
-    "registry": _FACTS,
+    "job reschedule --max-amount": _BOUNDS,
+    "job reschedule --max-per-day": _BOUNDS,
+    "job start --max-amount": _BOUNDS,
+    "job start --max-per-day": _BOUNDS,
     "query --watch": "Use `watch scenarioctl query …` to ask again and again",
+    "registry": _FACTS,
     "staking": _CALLS,
     "store migrate": "A store keeps its schema version: create a new one with store init",
+    "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
     "xcm quote": _QUOTE,
     "xcm trapped": _TRAPPED,
     "--relayer-fee": _ETHEREUM,

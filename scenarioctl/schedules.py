@@ -13,7 +13,6 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_choice, read_digits, read_number
-from scenarioctl.model.bounds import read_bounds
 from scenarioctl.model.jobs import SECOND, Overlap, Schedule
 
 MINUTE = 60 * SECOND
@@ -153,27 +152,14 @@ def write_duration(nanoseconds: int) -> str:
 
 
 def describe_schedule(schedule: Schedule) -> str:
-    """Return the schedule in words: `every 12h, as one transaction, at most 10 DOT per draft`,
-    `cron 0 9 * * 1-5 (Europe/Berlin)`."""
+    """Return the schedule in words: `every 12h, as one transaction`, `cron 0 9 * * 1-5
+    (Europe/Berlin)`."""
     times = (
         f"cron {schedule.cron} ({schedule.timezone})"
         if schedule.cron
         else f"every {write_duration(schedule.every)}"
     )
-    return ", ".join(
-        filter(None, (times, "as one transaction" * schedule.batch, describe_bounds(schedule)))
-    )
-
-
-def describe_bounds(schedule: Schedule) -> str:
-    """Return what drafts may move, in words: `at most 10 DOT per draft and 50 DOT in 24 h`; empty
-    for anything."""
-    bounds = (
-        schedule.max_amount and f"{schedule.max_amount} per draft",
-        schedule.max_per_day and f"{schedule.max_per_day} in 24 h",
-    )
-    said = " and ".join(filter(None, bounds))
-    return said and f"at most {said}"
+    return f"{times}, as one transaction" if schedule.batch else times
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -393,5 +379,4 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "catchup": partial(read_duration, field="catchup"),
     "pause_after": _read_count,
     "batch": bool,
-    **{name: partial(read_bounds, field=name) for name in ("max_amount", "max_per_day")},
 }

@@ -258,9 +258,3 @@ class TestCarried:
         assert done["result"][0] == says("7 WUD", "and 0.0108 DOT")
         (kept,) = json.loads(scenarioctl(*configured, "job", "drafts", scenario).out)["mempool"]
         assert kept["beside"] == "0.0108 DOT"
-        # Each of both needs a bound.
-        scenarioctl(*configured, "job", "start", scenario, "--max-amount", "7 WUD")
-        refused = scenarioctl("--config", str(network.config), "job", "run", scenario)
-        assert refused.err.splitlines()[-1] == says("0.0108 DOT", "max_amount")
-        scenarioctl(*configured, "job", "reschedule", scenario, "--max-amount", "7 WUD, 0.02 DOT")
-        assert scenarioctl(*configured, "job", "run", scenario).code == 0

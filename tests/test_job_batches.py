@@ -1,5 +1,6 @@
 """Jobs that draft all their steps as one transaction, payrolls among them."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -15,13 +16,13 @@ from scenarioctl.errors import Conflict
 from scenarioctl.operations.creation import CreateFlow, create_flow
 from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.jobs import JobStatus, RunJob, StartJob, job_status, run_job, start_job
+from scenarioctl.worker.leg import RunningLeg
 from tests.conftest import BOB, Run
 from tests.daemons import wait_until
 from tests.messages import Says, raises, says
 from tests.runner import finish
 from tests.runtimes import unhex
 from tests.test_broadcast import CHAIN, TABLE
-from tests.test_job_bounds import take_leg
 from tests.test_kills import WORKER
 from tests.test_payout_records import CAROL, send
 from tests.test_payout_records import create as create_lines
@@ -106,15 +107,6 @@ def test_a_scenario_that_is_changed_later_fails_as_one_draft(
     assert entry["tx"] == "Could not generate transaction"
 
 
-def test_a_bound_counts_all_that_the_batch_moves(scenarioctl: Run, tmp_path: Path) -> None:
-    scenario = create(scenarioctl, flow(tmp_path, transfer("2"), transfer("1.5", "assetHub")))
-    job(scenarioctl, "start", scenario, "--batch", "--max-amount", "3 DOT")
-
-    refused = scenarioctl("--offline", "job", "run", scenario)
-
-    assert refused.err.splitlines()[-1] == says("3.5 DOT", "max_amount", "3 DOT")
-
-
 def test_the_next_start_drafts_as_the_last_one_did(scenarioctl: Run, tmp_path: Path) -> None:
     scenario = create(scenarioctl, flow(tmp_path, transfer("2"), REMARK))
     job(scenarioctl, "start", scenario, "--every", "2h")
@@ -160,6 +152,23 @@ async def test_a_worker_drafts_as_one_too(bench: Bench) -> None:
 
     assert await take_leg(bench, id, "me") == ["0x"]
     assert (await job_status(bench.app, JobStatus(id=id))).answer["batch"] is True
+
+
+async def take_leg(bench: Bench, id: str, owner: str) -> list[str]:
+    """Take the leg that is due; return the first letters of each draft that it leaves."""
+    worker = bench.worker(owner=owner)
+    leg = RunningLeg(
+        bench.app,
+        await bench.begin(id, owner),
+        owner=owner,
+        pace=worker.pace,
+        counts=worker.counts,
+        at_store=asyncio.Semaphore(),
+        monotonic=bench.time.monotonic,
+    )
+    ended = await leg.perform()
+    assert ended is not None
+    return [draft.tx[:2] for draft in ended.drafts]
 
 
 @pytest.fixture
@@ -218,8 +227,7 @@ def test_of_a_payroll_whose_worker_is_killed_no_line_is_lost_or_drafted_twice(
     (tmp_path / "pay.csv").write_text(lines)
     paid = ("create", "payout", str(tmp_path / "pay.csv"), "--chain", "polkadot", "--asset", "DOT")
     id = json.loads(scenarioctl(*at, *paid, "--portion", "2").out)["result"]
-    # A draft that died with its worker must not use the day up, either.
-    scenarioctl(*at, "job", "start", id, "--batch", "--every", "30d", "--max-per-day", "10 DOT")
+    scenarioctl(*at, "job", "start", id, "--batch", "--every", "30d")
 
     with start(STUCK, store) as worker:
         assert worker.stdout is not None

@@ -220,8 +220,6 @@ async def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
             "catchup": "1m",
             "pause_after": 3,
             "timeout": None,
-            "max_amount": None,
-            "max_per_day": None,
             "batch": False,
             "changed": "2026-11-21T12:00:00.000000000Z",
             "next": "2026-11-23T08:00:00.000000000Z",

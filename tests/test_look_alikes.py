@@ -37,8 +37,6 @@ DATA = (
     # Answers with the id beside the symbol, and whether it is canonical.
     "operations/assets.py",
     "operations/chains.py",
-    # A bound is a symbol that means one asset of a chain, whichever it is.
-    "operations/job_bounds.py",
 )
 
 

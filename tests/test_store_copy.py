@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -139,7 +138,6 @@ def occupy(location: str) -> None:
         run(store.finish_run(replace(failed(), job="gone"), retention=NO_LIMIT))
         run(store.delete_scenario("gone"))
         run(store.addresses().put(ENTRY))
-        run(spend(store, THIRD.id))
         run(store.sent().add(SENT))
         run(
             store.sent().add(
@@ -153,12 +151,6 @@ def occupy(location: str) -> None:
         )
 
     with_store(location, put)
-
-
-async def spend(store: Store, job: str) -> dict[str, Fraction]:
-    """Note that a draft moves 2 DOT, of 3; return what was moved before if that is too much."""
-    more, limits = {"dot": Fraction(2)}, {"dot": Fraction(3)}
-    return await store.spend(job, run=str(job), node="1", moment=NOW, amounts=more, limits=limits)
 
 
 def failed() -> FinishedRun:
@@ -244,13 +236,12 @@ class TestCopies:
             "tallies": 2,
             "webhook_events": 2,
             "webhook_marks": 1,
-            "spending": 1,
-            "notifications": 2,
+            "notifications": 1,
             "sent_transactions": 2,
             "addresses": 1,
             "forks": 0,
         }
-        assert (told[0], told[-1]) == ((0, 46), (46, 46))
+        assert (told[0], told[-1]) == ((0, 40), (40, 40))
 
     def test_later_rows_get_higher_numbers(self, both: tuple[str, str]) -> None:
         perform(*both)
@@ -310,8 +301,8 @@ class TestCopies:
         _, again = perform(*both)
 
         # It begins with what is there already.
-        assert (told[0], told[-1]) == (0, 46)
-        assert sum(each.copied for each in tables) == 15
+        assert (told[0], told[-1]) == (0, 40)
+        assert sum(each.copied for each in tables) == 12
         assert content(both[1]) == content(both[0])
         assert sum(each.copied for each in again) == 0
 
@@ -607,7 +598,7 @@ class TestCommand:
 
         assert refused.code == 4
         assert done.code == 0
-        assert done.err == says("26 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
+        assert done.err == says("23 rows").within(f"Stopped job {FIRST.id}.\n{{}}\n")
         assert [line.split()[:3] for line in done.out.splitlines()][:2] == [
             ["scenarios", "3", "3"],
             ["jobs", "2", "2"],
@@ -621,7 +612,7 @@ class TestCommand:
     ) -> None:
         shown = played(["store", "copy", source, locations["postgres"], "--stop-jobs"])
 
-        assert "52/52" in shown
+        assert "46/46" in shown
         assert "Verified" in shown
 
     @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -643,7 +634,7 @@ class TestCommand:
             assert process.returncode == 130
             assert told.splitlines()[-1] == says("same command again").within("Warning: {}")
         copied = [line.split()[2] for line in again.out.splitlines()]
-        assert copied == ["0", "0", "0", "0", "2", "3", "2", "1", "1", "2", "1", "2", "1", "0"]
+        assert copied == ["0", "0", "0", "0", "2", "3", "2", "1", "1", "2", "1", "0"]
 
     def test_a_target_without_room(
         self,

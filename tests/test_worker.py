@@ -18,7 +18,7 @@ import pytest
 
 from scenarioctl import __version__
 from scenarioctl.actions import running
-from scenarioctl.actions.running import Guard, OnStep, Wait
+from scenarioctl.actions.running import OnStep, Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, StoreUnavailable
@@ -122,7 +122,6 @@ class FakeRun:
         key: str = "",
         clock: Callable[[], int] | None = None,
         on_step: OnStep | None = None,
-        guard: Guard | None = None,
         together: bool = False,
     ) -> None:
         self.app, self.id, self.on_step = app, id, on_step

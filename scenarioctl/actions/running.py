@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 #: Takes the lines of the run so far.
 OnStep: TypeAlias = Callable[[list[str]], Awaitable[None]]
-#: Raises if the transaction that a node has drafted may not be kept.
-Guard: TypeAlias = Callable[[str, "UnsignedTransaction"], Awaitable[None]]
 
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
@@ -71,7 +69,6 @@ class Run:
         key: str = "",
         clock: Callable[[], int] | None = None,
         on_step: OnStep | None = None,
-        guard: Guard | None = None,
         together: bool = False,
     ) -> None:
         self.app = app
@@ -105,7 +102,6 @@ class Run:
         self._carried = CarriedData(diagram)
         self._diagram = diagram
         self._on_step = on_step
-        self._guard = guard
         #: All steps are drafted as one transaction.
         self._together = together
         #: The node that waits; empty before the first leg.  When the step that it is at began, and
@@ -440,12 +436,9 @@ class Run:
         human: str,
         to: str = "",
     ) -> None:
-        """Add *transaction* to the drafts, and what its signer should know to the log, unless the
-        guard refuses it."""
+        """Add *transaction* to the drafts, and what its signer should know to the log."""
         from scenarioctl.transactions.drafts import bare_extrinsic
 
-        if self._guard is not None:
-            await self._guard(node, transaction)
         chain = transaction.chain
         self.add_entry(
             tx_type,

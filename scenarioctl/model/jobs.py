@@ -59,7 +59,7 @@ class Overlap(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """When a job runs, what to do if that fails, and what its drafts may move."""
+    """When a job runs, and what to do if that fails."""
 
     #: Between two planned times; 0 with `cron`.
     every: int = 12 * 60 * 60 * SECOND
@@ -76,10 +76,6 @@ class Schedule:
     pause_after: int = 0
     #: A run that takes longer has failed; 0: no limit.
     timeout: int = 0
-    #: The most that a draft moves of each asset, and all drafts of 24 hours: `10 DOT, 5 USDT`; both
-    #: empty: anything.
-    max_amount: str = ""
-    max_per_day: str = ""
     #: All steps are drafted as one transaction.
     batch: bool = False
 
@@ -87,10 +83,6 @@ class Schedule:
         """Return whether the last of so many failed runs in a row pauses the job.  One that is
         resumed has as many more."""
         return self.pause_after > 0 and failures > 0 and failures % self.pause_after == 0
-
-
-#: The fields of a schedule that bound what drafts move.
-BOUNDS = ("max_amount", "max_per_day")
 
 
 @dataclass(frozen=True, kw_only=True)

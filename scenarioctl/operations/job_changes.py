@@ -9,7 +9,7 @@ from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.jobs import Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.model.request_fields import OwnJobName, OwnScenarioName
-from scenarioctl.operations.jobs import ScheduledJob, given_schedule, notes_on_worker
+from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
 from scenarioctl.operations.results import Done, Result
 from scenarioctl.stores.rows import DAMAGED
 
@@ -120,7 +120,7 @@ class RescheduleJob(ScheduledJob):
 async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Planned]:
     from scenarioctl.schedules import changed_schedule, describe_schedule, following_times
 
-    given = await given_schedule(app, request)
+    given = request.given()
     if not given and request.notify == "":
         names = ", ".join(each.name for each in fields(ScheduledJob) if each.name != "id")
         raise InvalidRequest(f"nothing to change is given, expected at least one of: {names}")

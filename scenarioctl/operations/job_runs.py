@@ -37,10 +37,6 @@ class JobRow(TypedDict):
     catchup: str | None
     pause_after: int | None
     timeout: str | None
-    #: The most that a draft moves, and all drafts of 24 hours, like `10 DOT, 5 USDT`; null for no
-    #: bound.
-    max_amount: str | None
-    max_per_day: str | None
     #: Whether all steps are drafted as one transaction.
     batch: bool | None
     changed: "Timestamp | None"
@@ -178,8 +174,6 @@ def _describe_job(job: Job, newest: KeptRun | None, *, runs: int, drafts: int) -
         "catchup": write_duration(schedule.catchup),
         "pause_after": schedule.pause_after,
         "timeout": write_duration(schedule.timeout) if schedule.timeout else None,
-        "max_amount": schedule.max_amount or None,
-        "max_per_day": schedule.max_per_day or None,
         "batch": schedule.batch,
         "changed": timestamp(job.changed),
         "next": _moment(job.due if job.state is JobState.RUNNING else None),

@@ -6,10 +6,9 @@ from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import (
-    BOUNDS,
     NO_TRANSACTION,
     FinishedRun,
     Job,
@@ -33,7 +32,6 @@ from scenarioctl.model.request_fields import (
     ScenarioName,
     Value,
 )
-from scenarioctl.operations.job_bounds import guard_of, name_assets
 from scenarioctl.operations.job_runs import (
     JobRow,
     RunRow,
@@ -96,23 +94,13 @@ class ScheduledJob:
     pause_after: Count = ""
     #: End a run that takes longer (0, in a new schedule: the setting run_seconds, 1h).
     timeout: Duration = ""
-    #: Refuse a draft that moves more of an asset, like '10 DOT', or any other asset; may be
-    #: repeated. `none`: no bound.
-    max_amount: Annotated[str | list[Any], Value("AMOUNT", repeats=True)] = ""
-    #: The same of all drafts of 24 hours together, counted from when the bound is set.
-    max_per_day: Annotated[str | list[Any], Value("AMOUNT", repeats=True)] = ""
     #: Also send notifications of this job to URL; may be repeated. `none` removes those of the job.
     notify: Annotated[str | list[Any], Value("URL", repeats=True)] = ""
 
     def given(self) -> dict[str, object]:
         """Return the fields of the schedule that are given."""
         values = {each.name: getattr(self, each.name, "") for each in fields(Schedule)}
-        # An empty list of bounds is none that is given: `none` takes them away.
-        return {
-            name: value
-            for name, value in values.items()
-            if value is not False and value != "" and value not in ([], ())
-        }
+        return {name: value for name, value in values.items() if value is not False and value != ""}
 
     def targets(self) -> tuple[str, ...] | None:
         """Return where notifications are to be sent; None if that is left out."""
@@ -128,8 +116,7 @@ class StartJob(ScheduledJob):
     """Run a scenario on a schedule: first at once, or at the next time of `cron`.
 
     Without a schedule, a job that was started before keeps its last one; a new one runs every 12
-    hours. Bounds stay until you pass others, or `none`. A running job is not started again, and
-    another schedule for it is refused.
+    hours. A running job is not started again, and another schedule for it is refused.
     """
 
     #: Draft all steps as one transaction (Utility.batch_all), as `scenario build --batch` does:
@@ -145,31 +132,18 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         read_schedule,
     )
 
-    given = await given_schedule(app, request)
+    given = request.given()
     schedule = read_schedule(**given)
     notes: list[str] = []
-    warnings: list[str] = []
     targets = request.targets()
     former = await app.store.get_job(request.id)
     if targets is None:
         targets = former.notify if former is not None else ()
     is_running = former is not None and former.state is JobState.RUNNING
-    if former is not None:
-        # Also of one that is running: another client may stop it before it is started here.  A
-        # worker of an older version takes a row with bounds for damaged: it must not lose them.
-        if former.reason != DAMAGED and not given.keys() - {*BOUNDS, "batch"}:
-            schedule = changed_schedule(former.schedule, given)
-            notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
-        else:
-            bounds = {name: getattr(former.schedule, name) for name in BOUNDS if name not in given}
-            schedule = changed_schedule(schedule, bounds)
-            if any(bounds.values()):
-                notes.append(f"Using the bounds of the last start: {describe_schedule(schedule)}.")
-            elif former.reason == DAMAGED and not given.keys() & {*BOUNDS}:
-                warnings.append(
-                    "The job's row was damaged. If it had bounds, they are lost: set them "
-                    "again with `job reschedule`."
-                )
+    # Also of one that is running: another client may stop it before it is started here.
+    if former is not None and former.reason != DAMAGED and not given.keys() - {"batch"}:
+        schedule = changed_schedule(former.schedule, given)
+        notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
     if schedule.batch and (not is_running or "batch" in given):
         await _check_batch(app, request.id)
     now = await app.store.now()
@@ -189,7 +163,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
     else:
         result = "Job already running"
         # They are of a start that didn't happen.
-        notes, warnings = [], []
+        notes = []
         running = await app.store.get_job(request.id)
         if running is not None and running.reason != DAMAGED:
             _refuse_another_schedule(running, given)
@@ -198,9 +172,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
                 "The notifications are unchanged. Use `job reschedule --notify` to change them."
             )
     notes += await notes_on_worker(app)
-    return Result(
-        answer={"success": True, "result": result}, notes=tuple(notes), warnings=tuple(warnings)
-    )
+    return Result(answer={"success": True, "result": result}, notes=tuple(notes))
 
 
 async def _check_batch(app: Application, id: str) -> None:
@@ -208,15 +180,6 @@ async def _check_batch(app: Application, id: str) -> None:
 
     stored = await app.store.get_scenario(id)
     check_together(app, await open_blob(app, stored.blob, id))
-
-
-async def given_schedule(app: Application, request: ScheduledJob) -> dict[str, object]:
-    """Return the fields of the schedule that are given, with bounds that name assets of the
-    scenario."""
-    given = request.given()
-    if not given.keys() & {*BOUNDS}:
-        return given
-    return name_assets(app, (await app.store.get_scenario(request.id)).chains, given)
 
 
 def _refuse_another_schedule(running: Job, given: Mapping[str, object]) -> None:
@@ -331,19 +294,13 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     started = app.clock()
     key = f"{request.id} {started} by hand"
     job = await app.store.get_job(request.id)
-    if job is not None and job.reason == DAMAGED:
-        # Its bounds may be unreadable.
-        raise Conflict(field="job", problem=f"{job.id} can't be run: {DAMAGED}")
-    schedule = Schedule() if job is None else job.schedule
-    guard = guard_of(app, request.id, schedule, run=key, planned=started)
     run = Run(
         app,
         request.id,
         diagram,
         summary=stored.summary,
         key=key,
-        guard=guard,
-        together=schedule.batch,
+        together=job is not None and job.schedule.batch,
     )
     error: ScenarioctlError | None = None
     try:

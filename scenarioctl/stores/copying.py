@@ -126,7 +126,6 @@ TABLES = (
     _table("tallies", "text job; int lines entries runs", key="job"),
     _table("webhook_events", "int id received; text uuid content", key="id", scenario=""),
     _table("webhook_marks", "text job uuid; int event", key="job uuid"),
-    _table("spending", "text job run node asset amount; int moment", key="job run node asset"),
     _table(
         "notifications",
         "int seq created due attempts; text id job event url drafts reason error",

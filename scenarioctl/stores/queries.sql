@@ -393,22 +393,6 @@ SELECT job, occurrence, '', {DRAFT_COLUMNS} FROM locked, {rows drafts, job text,
     amount text, tx_type text, date bigint, spec_version bigint, expires bigint, node text, tx text, human text,
     uuid text, beside text} {in_order}
 
--- LOCK_SPENDING --
-SELECT {lock 7, :key}
-
--- SPENT --
--- In the second column whether it is of that draft itself, which may have been drafted before.
-SELECT asset, CASE WHEN run = :run AND node = :node THEN 1 ELSE 0 END, amount FROM spending
-WHERE job = :job AND moment > :since
-
--- FORGET_SPENDING --
-DELETE FROM spending WHERE job = :job AND moment < :before
-
--- ADD_SPENDING --
-INSERT INTO spending (job, run, node, asset, moment, amount) SELECT job, run, node, asset, moment, amount
-FROM {rows spent, job text, run text, node text, asset text, moment bigint, amount text} WHERE true
-ON CONFLICT (job, run, node, asset) DO UPDATE SET moment = {greatest spending.moment, excluded.moment}, amount = excluded.amount
-
 -- FORGET_EXPIRING --
 DELETE FROM notifications WHERE job {among jobs, text} AND event = 'draft_expiring' AND attempts = 0
 

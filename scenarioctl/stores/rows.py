@@ -15,7 +15,6 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import (
-    BOUNDS,
     SECOND,
     STEP_TEXT_MAX,
     STEPS_MAX,
@@ -62,7 +61,7 @@ _KINDS = {name: type(value) for name, value in asdict(Schedule()).items()}
 
 #: Fields that older versions don't know: they read a schedule without them, and leave a job with
 #: them alone.
-_NEWER = (*BOUNDS, "batch")
+_NEWER = ("batch",)
 
 
 def write_schedule(schedule: Schedule) -> str:

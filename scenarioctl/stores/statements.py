@@ -79,10 +79,7 @@ DELETE_SCENARIO = (
     "DELETE FROM scenarios WHERE id = :id",
     *(
         f"DELETE FROM {table} WHERE job = :id"
-        for table in (
-            *("log_lines", "mempool", "runs", "tallies", "webhook_marks", "notifications"),
-            "spending",
-        )
+        for table in ("log_lines", "mempool", "runs", "tallies", "webhook_marks", "notifications")
     ),
 )
 

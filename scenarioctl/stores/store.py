@@ -30,7 +30,6 @@ from scenarioctl.stores import (
     events,
     runs,
     scenarios,
-    spending,
 )
 from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.addresses import AddressBook
@@ -339,8 +338,6 @@ class Store(ABC):
 
     async def _finish_runs(self, some: Sequence[tuple[FinishedRun, Retention]]) -> list[bool]:
         return await self.write(partial(runs.finish, some), tell=True)
-
-    spend = writes(spending.spend)
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         """Return the job's lines with a seq above *after*, oldest first; *limit* 0 means all.

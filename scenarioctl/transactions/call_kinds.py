@@ -13,8 +13,6 @@ no check says ok.  Its section says what it is:
   the price.
 - `money`, `other`: what moves value, and what doesn't.  Of several texts the first that fits the
   call is told.
-- `moves`: of a call with another row, the parts that say all that it takes from the account, none
-  for nothing.  What moves value and has no such row moves an amount that isn't known.
 - `at_once`: what runs the calls inside it at once, of `if_else` the first; all other calls keep
   theirs for later.
 - `remarks`: what does nothing, whoever calls it.
@@ -71,8 +69,6 @@ class CallKind:
     #: How the amount of a plain transfer is written, and the field of its receiver.
     payment: tuple[str, str] | None = None
     trade: TradeFields | None = None
-    #: How all amounts that it moves are written; None if they aren't known.
-    moves: tuple[str, ...] | None = None
     #: The calls inside it run at once.
     runs_inside: bool = False
 
@@ -101,7 +97,7 @@ def call_kinds() -> Mapping[tuple[str, str], CallKind]:
         for names, row in rows.items():
             for key in _expand(names):
                 former = kinds.get(key, _UNKNOWN)
-                if former.words and section != "moves":
+                if former.words:
                     raise ValueError(f"{names} has a second row in {section} of calls.json")
                 kinds[key] = replace(former, **_read_row(section, key[0], row))
     return kinds
@@ -117,13 +113,11 @@ def _read_row(section: str, pallet: str, row: Any) -> dict[str, Any]:
     """Return the fields that a row sets."""
     if section == "rights":
         return {"right": row}
-    if section == "moves":
-        return {"moves": tuple(row)}
     found: dict[str, Any] = {"danger": _DANGERS[section], "runs_inside": section == "at_once"}
     if section == "payments":
         amount, receiver = row
         words = f"transfers {{{amount}}} to {{account:{receiver}}} on {{here}}"
-        return {**found, "payment": (amount, receiver), "moves": (amount,), "words": (words,)}
+        return {**found, "payment": (amount, receiver), "words": (words,)}
     if section == "trades":
         buys = "buys" in row
         fields = TradeFields(

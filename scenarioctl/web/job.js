@@ -40,9 +40,7 @@ export function jobPart(scenario, signal, told) {
 
   const times = () => [
     field("every", "Every", { options: [["30s", "30 seconds"], ["10m", "10 minutes"], ["12h", "12 hours"]], hint: "For example 30s, 10m or 12h. Default: 12h." }),
-    field("cron", "Or cron", { hint: "Five fields, for example */15 * * * *" }),
-    field("max_amount", "At most per draft", { hint: "For example 10 DOT, or none." }),
-    field("max_per_day", "At most in 24 hours", { hint: "All drafts together, for example 50 DOT." })];
+    field("cron", "Or cron", { hint: "Five fields, for example */15 * * * *" })];
   const start = form("Start", async (given) => {
     say((await post("/job/start", { id, ...given })).result);
     await refresh();

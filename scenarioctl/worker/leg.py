@@ -29,7 +29,6 @@ from scenarioctl.model.jobs import (
     Overlap,
     RunWait,
 )
-from scenarioctl.operations.job_bounds import guard_of
 from scenarioctl.operations.runs import carry_out, closing_lines, retention_of
 from scenarioctl.operations.stored_diagrams import open_blob
 from scenarioctl.schedules import COUNTED, Times, caught_up, next_times
@@ -214,16 +213,14 @@ class RunningLeg:
             outcome.planned, outcome.started = saved["planned"], saved["started"]
             outcome.former_lines, outcome.former_drafts = saved["lines"], saved["drafts"]
         async with self._app.session() as session:
-            key = f"{job.id} {outcome.planned}"
             run = Run(
                 session,
                 job.id,
                 await open_blob(session, leg.blob, job.id),
                 summary=leg.summary,
-                key=key,
+                key=f"{job.id} {outcome.planned}",
                 clock=self._now,
                 together=job.schedule.batch,
-                guard=guard_of(session, job.id, job.schedule, run=key, planned=outcome.planned),
                 # Nothing that the run keeps may lead to it, or it stays in memory until garbage is
                 # collected.
                 on_step=lambda own: self._log([*former, *own]),

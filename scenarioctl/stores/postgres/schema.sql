@@ -307,17 +307,6 @@ CREATE TABLE addresses (
     layers text NOT NULL
 );
 
--- What drafts of jobs with a bound per day move: whole tokens, of the run and the node that drafts.
-CREATE TABLE spending (
-    job text NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
-    run text NOT NULL,
-    node text NOT NULL,
-    asset text NOT NULL,
-    moment bigint NOT NULL,
-    amount text NOT NULL,
-    PRIMARY KEY (job, run, node, asset)
-);
-
 -- A promoted standby and a restored server may lack rows whose numbers clients know.  They begin a timeline of the WAL, and
 -- with it numbers above all that the former ones gave out.  Numbers between `last` and `first` are of rows that are lost.
 CREATE TABLE forks (

@@ -244,17 +244,6 @@ CREATE TABLE webhook_marks (
     PRIMARY KEY (job, uuid)
 ) WITHOUT ROWID;
 
--- What drafts of jobs with a bound per day move: whole tokens, of the run and the node that drafts.
-CREATE TABLE spending (
-    job TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
-    run TEXT NOT NULL,
-    node TEXT NOT NULL,
-    asset TEXT NOT NULL,
-    moment INTEGER NOT NULL,
-    amount TEXT NOT NULL,
-    PRIMARY KEY (job, run, node, asset)
-) WITHOUT ROWID;
-
 -- What is not delivered yet.
 CREATE TABLE notifications (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
