@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import lz4.frame
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -553,49 +552,6 @@ def test_what_stands_in_a_file_is_no_command_to_the_terminal(
     printed = (ended.out + ended.err).replace("\n", "")
     # Columns in a pipe are told apart by tabs.
     assert printed.replace("" if terminal else "\t", "").isprintable()
-
-
-@pytest.mark.parametrize(
-    ("damage", "error", "code"),
-    [
-        (b"", "is damaged: its end is missing", "invalid_request"),
-        (b"hello, I am text" * 9, "is damaged: it is not an LZ4 frame", "invalid_request"),
-        (lz4.frame.compress(b"{}")[:-4], "is damaged: its end is missing", "invalid_request"),
-        (lz4.frame.compress(b"{}") + b"x", "is damaged: 1 bytes follow its end", "invalid_request"),
-        (lz4.frame.compress(b"\xff"), "is damaged: it does not hold JSON", "invalid_request"),
-        (
-            lz4.frame.compress(b"[]"),
-            "is a list, expected an object with `nodes` and `edges`",
-            "invalid_request",
-        ),
-        (
-            lz4.frame.compress(b" " * 64 * 1024 * 1024),
-            "unpacks to more than 16777216 bytes",
-            "too_large",
-        ),
-    ],
-    ids=["nothing", "text", "cut", "more behind it", "no JSON", "another shape", "a bomb"],
-)
-def test_a_damaged_scenario_is_named(
-    scenarioctl: Run, damage: bytes, error: str, code: str
-) -> None:
-    scenario_id = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hi").out.strip()
-    database = sqlite3.connect(store_path())
-    with database:
-        database.execute("UPDATE scenarios SET blob = ?", (damage,))
-    database.close()
-
-    for line in (
-        ("scenario", "show", scenario_id),
-        ("scenario", "export", scenario_id),
-        ("--offline", "scenario", "full", scenario_id),
-    ):
-        ended = scenarioctl(*line, "--json")
-
-        said = f"scenario {scenario_id} {error}"
-        assert refused(json.loads(ended.out)) == {**flag_of(line), "error": said, "code": code}
-        assert (ended.err, ended.code) == (ended.out, 2)
-    assert scenarioctl("info", scenario_id).out == "polkadot > Remark\n"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
+import lz4.frame
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,9 @@ from scenarioctl.formats.documents import (
     MAX_BYTES,
     MAX_VALUES,
     canonical_json,
+    pack,
     parse_json,
+    unpack,
 )
 from tests.messages import Says, raises, says
 
@@ -192,3 +195,27 @@ def test_too_many_values_are_refused_before_they_are_parsed(
         match=r"^body has more than 2000000 characters written as escapes, write them as they are$",
     ):
         parse_json('"' + "\\n" * 2_000_001 + '"', field="body")
+
+
+DOCUMENT = {"nodes": [{"id": "ä", "position": {"x": 0.1, "y": -3}}], "edges": []}
+
+
+def test_a_blob_is_an_lz4_frame_of_canonical_json() -> None:
+    blob = pack(DOCUMENT)
+
+    assert (
+        lz4.frame.decompress(blob)
+        == '{"edges":[],"nodes":[{"id":"ä","position":{"x":0.1,"y":-3}}]}'.encode()
+    )
+    assert unpack(blob) == DOCUMENT
+
+
+@settings(deadline=None)
+@given(documents)
+def test_what_is_packed_comes_back(document: Any) -> None:
+    assert unpack(pack(document)) == document
+
+
+def test_a_document_above_the_limit_is_not_packed() -> None:
+    with raises(TooLarge, says("16777218", "JSON", "16777216")):
+        pack("a" * MAX_BYTES)

@@ -920,29 +920,6 @@ class TestSqlite:
         run(store.put_scenario(SECOND))
         assert run(store.get_scenario(SECOND.id)) == SECOND
 
-    def test_a_file_that_may_not_grow_is_said_and_changes_nothing(self, path: Path) -> None:
-        script = """
-import resource, sys
-from tests.runner import finish as run
-from tests.test_stores import FIRST, SECOND, message, replace
-from scenarioctl.errors import StoreFailed
-from scenarioctl.stores import open_store
-store = open_store(sys.argv[1])
-run(store.put_scenario(FIRST))
-resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-print(message(StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(400_000)))))
-print(run(store.count_scenarios()))
-"""
-        answer = subprocess.run(
-            [sys.executable, "-c", script, str(path)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
-        assert answer.stdout == says("store", path=path).within("{}\n1\n"), answer.stderr
-
     def test_a_read_only_store_is_said(self, store: SqliteStore, path: Path) -> None:
         # The tests may run as root, whom no file mode stops.
         connections_of(store)[1].execute("PRAGMA query_only = ON")
@@ -961,14 +938,6 @@ print(run(store.count_scenarios()))
 
         assert message(StoreFailed, store.get_scenario("id-00007")) == says("store", path=path)
         run(store.close())
-
-    def test_a_store_whose_tables_cannot_be_made_out_is_said(self, path: Path) -> None:
-        run(open_store(path).close())
-        damage(path, 4096, path.stat().st_size)
-
-        with pytest.raises(StoreFailed) as caught:
-            open_store(path)
-        assert str(caught.value) == says("store", path=path)
 
     def test_a_folder_is_not_a_store(self, tmp_path: Path) -> None:
         with pytest.raises(StoreFailed) as caught:

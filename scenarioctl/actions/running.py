@@ -197,8 +197,7 @@ class Run:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on where the run stood whose `save` returned *saved*; KeyError and the like if
-        somebody has damaged it."""
+        """Go on where the run stood whose `save` returned *saved*."""
         self._at, self.wait, self.spent = saved["at"], Wait(**saved["wait"]), saved["spent"]
         nodes = {node.id: node for node in self._diagram.nodes}
         for node, content in saved["data"]:

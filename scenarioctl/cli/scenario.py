@@ -42,7 +42,6 @@ from scenarioctl.errors import (
     InvalidRequest,
     NotFound,
     ScenarioctlError,
-    StoreFailed,
     TooLarge,
 )
 from scenarioctl.model.amounts import read_choice
@@ -558,9 +557,6 @@ def _find(ids: Iterable[str], refused: list[ScenarioctlError]) -> Iterator[str]:
         except (InvalidRequest, NotFound) as error:
             refused.append(error)
             continue
-        except StoreFailed:
-            # A damaged one can be deleted.
-            pass
         yield id_of(id)
 
 

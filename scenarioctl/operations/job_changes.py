@@ -11,7 +11,6 @@ from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.model.request_fields import OwnJobName, OwnScenarioName
 from scenarioctl.operations.jobs import ScheduledJob, notes_on_worker
 from scenarioctl.operations.results import Done, Result
-from scenarioctl.stores.rows import DAMAGED
 
 __all__ = ["pause_job", "reschedule_job", "resume_job"]
 
@@ -86,7 +85,6 @@ async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
             raise Conflict(
                 field="job", problem=f"{job.id} is stopped, not paused. Start it instead"
             )
-        _refuse_damaged(job)
         times = following_times(changed_schedule(job.schedule, {}), job.planned, now)
         resumed = replace(
             job,
@@ -127,7 +125,6 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
     now, wanted = await app.store.now(), request.targets()
 
     def reschedule(job: Job) -> JobChange | None:
-        _refuse_damaged(job)
         schedule = changed_schedule(job.schedule, given)
         targets = job.notify if wanted is None else wanted
         if schedule == job.schedule:
@@ -187,11 +184,6 @@ async def _planned(app: Application, job: Job, result: str, *, changed: bool) ->
     due = timestamp(job.due) if runs and not job.in_progress and job.due is not None else None
     notes = await notes_on_worker(app) if runs else ()
     return Result(answer={"success": True, "result": result, "next": due}, notes=notes)
-
-
-def _refuse_damaged(job: Job) -> None:
-    if job.reason == DAMAGED:
-        raise Conflict(field="job", problem=f"{job.id} can't be changed: {DAMAGED}")
 
 
 def _second(moment: int) -> str:

@@ -58,7 +58,6 @@ from scenarioctl.operations.results import (
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of, wait_for
 from scenarioctl.operations.sent_records import SentMark, read_marks
 from scenarioctl.operations.stored_diagrams import open_blob
-from scenarioctl.stores.rows import DAMAGED
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
 
@@ -141,7 +140,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         targets = former.notify if former is not None else ()
     is_running = former is not None and former.state is JobState.RUNNING
     # Also of one that is running: another client may stop it before it is started here.
-    if former is not None and former.reason != DAMAGED and not given.keys() - {"batch"}:
+    if former is not None and not given.keys() - {"batch"}:
         schedule = changed_schedule(former.schedule, given)
         notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
     if schedule.batch and (not is_running or "batch" in given):
@@ -165,7 +164,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         # They are of a start that didn't happen.
         notes = []
         running = await app.store.get_job(request.id)
-        if running is not None and running.reason != DAMAGED:
+        if running is not None:
             _refuse_another_schedule(running, given)
         if running is not None and running.notify != targets:
             notes.append(

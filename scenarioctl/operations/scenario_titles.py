@@ -34,7 +34,7 @@ class Title(NamedTuple):
 
 
 async def titles_of(app: Application, ids: Sequence[str]) -> dict[str, Title]:
-    """Return the titles of those scenarios that are stored, and not damaged."""
+    """Return the titles of those scenarios that are stored."""
     stored = await app.store.find_scenarios(ids)
     return await app.aside(_read_titles, app, stored)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, TypedDict, cast
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import Diagram, read_diagram
@@ -317,17 +317,7 @@ async def list_scenarios(app: Application, request: ListScenarios) -> Result[Sce
         }
         for row in page.items
     ]
-    warnings = tuple(
-        (
-            f"Scenario {shorten(id)} is damaged in the store and is not listed. Delete it and "
-            "create it again."
-        )
-        for id in page.damaged
-    )
-    return Result(
-        answer={"scenarios": rows, "total": page.total, "next": page.next or None},
-        warnings=warnings,
-    )
+    return Result(answer={"scenarios": rows, "total": page.total, "next": page.next or None})
 
 
 def _labels(name: str, tags: Sequence[str]) -> _MaybeLabeled:

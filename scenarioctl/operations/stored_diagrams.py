@@ -75,9 +75,7 @@ async def open_blob(app: Application, blob: bytes, scenario_id: str) -> Diagram:
 def read_blob(blob: bytes, scenario_id: str) -> Diagram:
     from scenarioctl.formats.documents import unpack
 
-    return read_diagram(
-        unpack(blob, name=f"scenario {scenario_id}"), field=f"scenario {scenario_id}"
-    )
+    return read_diagram(unpack(blob), field=f"scenario {scenario_id}")
 
 
 async def store_document(
@@ -195,7 +193,7 @@ async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
 def _same_diagram(first: StoredScenario, second: StoredScenario) -> bool:
     from scenarioctl.formats.documents import unpack
 
-    documents = [unpack(each.blob, name=f"scenario {each.id}") for each in (first, second)]
+    documents = [unpack(each.blob) for each in (first, second)]
     return bool(documents[0] == documents[1])
 
 

@@ -90,8 +90,6 @@ class ScenarioPage:
     total: int
     #: Give it as `after` to get what follows; empty on the last page.
     next: str = ""
-    #: Ids of scenarios of this page that are damaged in the store, and left out.
-    damaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

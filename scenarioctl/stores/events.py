@@ -8,8 +8,7 @@ it has said what became of it.
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,7 +32,7 @@ from scenarioctl.stores.operations import (
 )
 from scenarioctl.stores.retention import EVENTS, trim_bytes
 from scenarioctl.stores.rows import PORTION, clean
-from scenarioctl.stores.validation import INTEGER_MAX, damaged_event, no_event, unnamed
+from scenarioctl.stores.validation import INTEGER_MAX, no_event, unnamed
 
 #: Events that are read first: few, since they may be long.
 _FEW = 2
@@ -101,11 +100,7 @@ def check_named(uuid: str) -> Operation[None]:
 
 def _read_event(row: Row) -> WebhookEvent:
     id, uuid, received, text = row
-    try:
-        content = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        raise damaged_event(id, uuid) from None
-    return WebhookEvent(id=id, uuid=uuid, received=received, content=content)
+    return WebhookEvent(id=id, uuid=uuid, received=received, content=json.loads(text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,37 +188,20 @@ def _claim(until: int, due: Mapping[str, object]) -> Operation[list[QueuedNotifi
     rows = yield statements.DUE_NOTIFICATIONS, due
     if rows:
         yield statements.CLAIM_NOTIFICATIONS, {"seqs": [row[0] for row in rows], "until": until}
-    return _read_all(rows, due=until)
-
-
-def _read_all(rows: Iterable[Row], *, due: int) -> list[QueuedNotification]:
-    """Return the notifications in *rows*, which are due again at *due*, without those that this
-    version can't read."""
-    found = []
-    for row in rows:
-        # A newer version may share the store, and one row must not hold up the others.
-        with suppress(ValueError, TypeError):
-            found.append(_read_notification(row, due=due))
-    return found
+    return [_read_notification(row, due=until) for row in rows]
 
 
 def _read_notification(row: Row, *, due: int) -> QueuedNotification:
-    """Return a notification without drafts if those are damaged; ValueError or TypeError for
-    anything else that is unknown."""
     seq, id, job, event, created, attempts, url, drafts, reason = row
-    try:
-        numbers = tuple(number for number in json.loads(drafts) if isinstance(number, int))
-    except (ValueError, TypeError, RecursionError):
-        numbers = ()
     return QueuedNotification(
         seq=seq,
-        id=str(id),
-        job=str(job),
+        id=id,
+        job=job,
         event=NotificationEvent(event),
         created=created,
         due=due,
         attempts=attempts,
-        url=str(url),
-        drafts=numbers,
-        reason=str(reason),
+        url=url,
+        drafts=tuple(json.loads(drafts)),
+        reason=reason,
     )

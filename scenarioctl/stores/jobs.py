@@ -15,9 +15,7 @@ from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, KnownWorker
 from scenarioctl.stores import JobPage, rows, statements
 from scenarioctl.stores.operations import Operation, Ring, find
 from scenarioctl.stores.rows import (
-    DAMAGED,
     JOB_WIDTH,
-    SCENARIO_DAMAGED,
     read_job,
     read_job_cursor,
     ring,
@@ -148,7 +146,6 @@ def list_page(
         },
     )
     found = [row[1:] for row in rows if row[1] is not None]
-    # As it is in the row, which may be damaged.
     last = found[limit - 1] if len(found) > limit else None
     return JobPage(
         items=tuple(read_job(row) for row in found[:limit]),
@@ -214,7 +211,7 @@ def count_stalled(*, silent: int) -> Operation[int]:
 
 
 def next_due() -> Operation[int | None]:
-    # The bound leaves out NULL, and damaged values that are not numbers.
+    # The bound leaves out NULL.
     row = yield from find(statements.NEXT_DUE, most=INTEGER_MAX)
     return row[0] if row else None
 
@@ -237,13 +234,6 @@ def begin(id: str, *, leg: int, owner: str) -> Operation[Leg | None]:
     if row is None:
         return None
     job, (attempts, begun, saved, moment, repeats, blob, summary) = read_job(row), row[JOB_WIDTH:]
-    trouble = DAMAGED if job.state is not JobState.RUNNING else ""
-    if not isinstance(blob, bytes) or not isinstance(summary, str):
-        trouble = SCENARIO_DAMAGED
-    if trouble:
-        # What can't be read must neither stop the others nor stay due forever.
-        yield statements.PAUSE_DAMAGED, {"id": id, "reason": trouble, "now": moment}
-        return None
     return Leg(
         job=job,
         blob=blob,

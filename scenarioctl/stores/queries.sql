@@ -511,11 +511,6 @@ RETURNING jobs.id, jobs.state, CAST(jobs.schedule AS text), jobs.changed, jobs.d
     EXISTS (SELECT 1 FROM runs AS r WHERE r.job = jobs.id AND r.occurrence = jobs.planned),
     (SELECT blob FROM scenarios AS s WHERE s.id = jobs.id), (SELECT summary FROM scenarios AS s WHERE s.id = jobs.id)
 
--- PAUSE_DAMAGED --
-UPDATE jobs SET state = 'paused', due = NULL, planned = NULL, owner = '', step = '', saved = '', webhook = '', waiting = 0,
-    reason = :reason, changed = :now
-WHERE id = :id
-
 -- RENEW_LEASE --
 INSERT INTO leases (owner, granted, deadline, version, clock_offset)
 VALUES (:owner, {lease_now}, {lease_now} + :lease, :version, :offset)

@@ -1,16 +1,12 @@
 """Rows of SQL stores, read as what they mean, and written alike: schedules, what follows from a
-run, cursors of lists.
-
-A row that somebody has damaged hides no other.
-"""
+run, cursors of lists."""
 
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from types import NoneType
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest
@@ -28,7 +24,7 @@ from scenarioctl.model.jobs import (
     StepResults,
 )
 from scenarioctl.stores.operations import Operation, Ring, Row
-from scenarioctl.stores.validation import INTEGER_MAX, check_text
+from scenarioctl.stores.validation import INTEGER_MAX, check_storable
 
 #: Bytes of a line of the log; a longer one is cut.
 LONGEST_LINE = 4096
@@ -50,13 +46,6 @@ def cut_line(line: str) -> str:
     if len(data) <= LONGEST_LINE:
         return data.decode()
     return data[: LONGEST_LINE - len("…".encode())].decode("utf-8", "ignore") + "…"
-
-
-#: Why a job is paused whose row holds what no version of this program writes.
-DAMAGED = "its row in the store is damaged, start the job again"
-SCENARIO_DAMAGED = "its scenario is damaged in the store, delete it and create it again"
-
-_KINDS = {name: type(value) for name, value in asdict(Schedule()).items()}
 
 
 #: Fields that older versions don't know: they read a schedule without them, and leave a job with
@@ -96,44 +85,21 @@ def _write_step(step: StepResult, longest: int) -> object:
 
 
 def read_steps(text: str) -> StepResults:
-    """Return what *text* has of the steps of a run; nothing if somebody has damaged it."""
-    try:
-        return {str(node): _read_step(step) for node, step in json.loads(text or "{}").items()}
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        return {}
+    """Return what *text* has of the steps of a run."""
+    return {node: _read_step(step) for node, step in json.loads(text or "{}").items()}
 
 
 def _read_step(step: Any) -> StepResult:
     if isinstance(step, str):
         return StepResult(outcome=StepOutcome(step))
-    seconds = step.get("seconds")
-    return StepResult(
-        outcome=StepOutcome(step["outcome"]),
-        seconds=None if seconds is None else float(seconds),
-        input=str(step.get("input", "")),
-        output=str(step.get("output", "")),
-        length=int(step.get("length", 0)),
-    )
+    return StepResult(**{**step, "outcome": StepOutcome(step["outcome"])})
 
 
 @lru_cache(maxsize=1024)
 def read_schedule(text: str) -> Schedule:
-    """Return the schedule in *text*; ValueError, TypeError or RecursionError if there is none."""
+    """Return the schedule in *text*."""
     written = json.loads(text)
-    if not isinstance(written, dict):
-        raise TypeError
-    fields = {**written, "overlap": Overlap(written.get("overlap", Overlap.SKIP))}
-    if any(type(value) is not _KINDS.get(name) for name, value in fields.items()):
-        raise TypeError
-    return Schedule(**fields)
-
-
-def _schedule_of(row: str) -> Schedule | None:
-    """Return the schedule in the text of a row; None if it is damaged."""
-    try:
-        return read_schedule(row)
-    except (ValueError, TypeError, RecursionError):
-        return None
+    return Schedule(**{**written, "overlap": Overlap(written["overlap"])})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,12 +138,11 @@ def next_plan(run: FinishedRun, *, state: str, failures: int, schedule: str) -> 
         return Plan(state=state, due=None, planned=run.planned, failures=failures)
     if state != JobState.RUNNING:
         return Plan(state=state, due=None, planned=None, failures=failures, reason=reason)
-    stored = _schedule_of(schedule)
+    stored = read_schedule(schedule)
     # The run has logged whether the job pauses, by the schedule that it began with.
-    known = run.schedule or stored
-    pauses = run.ran and bool(run.failure) and known is not None and known.pauses(failures)
+    pauses = run.ran and bool(run.failure) and (run.schedule or stored).pauses(failures)
     due, planned = run.due, run.next_planned
-    if due is not None and stored is not None and run.schedule not in (None, stored):
+    if due is not None and run.schedule not in (None, stored):
         due, planned = _plan_anew(stored, run)
     if due is None or pauses:
         return Plan(
@@ -267,39 +232,26 @@ def write_sent_cursor(*, sent: int, chain: str, hash: str) -> str:
 
 
 def _write(values: list[Value], *, sort: str, descending: bool) -> str:
-    key = [
-        # A damaged row may have anything in its place, and the list has to go on behind it.
-        part if type(part) is kind else _write_damaged(part)
-        for part, kind in zip(values, _KEYS[sort], strict=True)
-    ]
-    text = json.dumps([sort, descending, *key], separators=(",", ":"))
+    text = json.dumps([sort, descending, *values], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
-def read_cursor(cursor: str, *, sort: str, descending: bool, damaged: bool = True) -> list[Value]:
+def read_cursor(cursor: str, *, sort: str, descending: bool) -> list[Value]:
     """Return the sort key that *cursor* holds; InvalidRequest if no list of this order has written
-    it.
-
-    Without *damaged*, the store has no column with a value of another type, or with a NUL
-    character.
-    """
+    it."""
     if not cursor:
         return []
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         given, direction, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
         sound = given in _KEYS and type(direction) is bool
-        for place, (part, kind) in enumerate(zip(key, _KEYS[given], strict=True)):
-            if damaged and type(part) is list:
-                key[place] = _read_damaged(*part)
-                continue
+        for part, kind in zip(key, _KEYS[given], strict=True):
             sound = (
                 sound
                 and type(part) is kind
-                and (damaged or "\0" not in str(part))
                 and (not isinstance(part, int) or abs(part) <= INTEGER_MAX)
             )
-            check_text(str(part), field="after")
+            check_storable(str(part), field="after")
     except (ValueError, TypeError, KeyError, RecursionError, binascii.Error, InvalidRequest):
         sound = False
     if not sound:
@@ -320,48 +272,21 @@ def read_cursor(cursor: str, *, sort: str, descending: bool, damaged: bool = Tru
     return list(key)
 
 
-def _write_damaged(value: object) -> list[str]:
-    if isinstance(value, bytes):
-        return ["blob", value.hex()]
-    return ["real", repr(value)] if isinstance(value, float) else ["text", str(value)]
-
-
-def _read_damaged(kind: str, value: str) -> Any:
-    readers: dict[str, Callable[[str], Any]] = {"blob": bytes.fromhex, "real": float, "text": str}
-    return readers[kind](check_text(value, field="after"))
-
-
-#: How many columns `read_job` takes: id, state, the text of the schedule, and one for each of
-#: `_JOB_KINDS` but the first.
+#: How many columns `read_job` takes.
 JOB_WIDTH = 16
 
-_MOMENT = (int, NoneType)
-#: The types of id, changed, due, planned, epoch, owner, step, runs, failures, last_started,
-#: last_finished, reason, notify, waiting.
-_JOB_KINDS: tuple[tuple[type, ...], ...] = (
-    *((str,), (int,), _MOMENT, _MOMENT, (int,), (str,), (str,)),
-    *((int,), (int,), _MOMENT, _MOMENT, (str,), (str,), (int,)),
-)
 
-
-def read_texts(value: object) -> tuple[str, ...]:
-    """Return a list of texts, which a database has as an array or as JSON; ValueError if it is
-    damaged."""
-    try:
-        texts = json.loads(value) if isinstance(value, str) else value
-    except RecursionError:
-        raise ValueError from None
-    if not isinstance(texts, list) or not {*map(type, texts)} <= {str}:
-        raise ValueError
-    return tuple(texts)
+def read_texts(value: str | list[str]) -> tuple[str, ...]:
+    """Return a list of texts, which a database has as an array or as JSON."""
+    return tuple(json.loads(value) if isinstance(value, str) else value)
 
 
 def read_job(row: tuple[Any, ...]) -> Job:
-    """Return the job in the first columns of *row*; a paused one with the reason if the row is
-    damaged."""
-    id, state, schedule, *rest = row[:JOB_WIDTH]
-    sound = all(type(value) in kinds for value, kinds in zip((id, *rest), _JOB_KINDS, strict=True))
+    """Return the job in the first columns of *row*."""
     (
+        id,
+        state,
+        schedule,
         changed,
         due,
         planned,
@@ -375,34 +300,22 @@ def read_job(row: tuple[Any, ...]) -> Job:
         reason,
         notify,
         waiting,
-    ) = rest
-    try:
-        if sound:
-            return Job(
-                id=id,
-                state=JobState(state),
-                schedule=read_schedule(schedule),
-                changed=changed,
-                due=due,
-                planned=planned,
-                epoch=epoch,
-                owner=owner,
-                step=step,
-                runs=runs,
-                failures=failures,
-                last_started=started,
-                last_finished=finished,
-                reason=reason,
-                notify=tuple(notify.split()),
-                waiting=waiting,
-            )
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass
+    ) = row[:JOB_WIDTH]
     return Job(
-        id=str(id),
-        state=JobState.PAUSED,
-        schedule=Schedule(),
-        changed=changed if isinstance(changed, int) else 0,
-        epoch=epoch if isinstance(epoch, int) else 0,
-        reason=DAMAGED,
+        id=id,
+        state=JobState(state),
+        schedule=read_schedule(schedule),
+        changed=changed,
+        due=due,
+        planned=planned,
+        epoch=epoch,
+        owner=owner,
+        step=step,
+        runs=runs,
+        failures=failures,
+        last_started=started,
+        last_finished=finished,
+        reason=reason,
+        notify=tuple(notify.split()),
+        waiting=waiting,
     )

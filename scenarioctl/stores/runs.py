@@ -3,7 +3,6 @@ that wait for a signature: operations over a store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import NoneType
 from typing import Any, Literal, TypeAlias
 
 from scenarioctl.model.jobs import (
@@ -423,13 +422,13 @@ def is_lost(counter: Counter, number: int) -> Operation[bool]:
 def last_runs(id: str, *, limit: int, before: int) -> Operation[list[KeptRun]]:
     before = min(before, INTEGER_MAX) or INTEGER_MAX
     rows = yield statements.LAST_RUNS, {"job": id, "before": before, "limit": limit}
-    return [_read_run(row) for row in rows if _is_sound(row)]
+    return [_read_run(row) for row in rows]
 
 
 def steps_of_run(id: str, number: int) -> Operation[StepResults]:
     """Return what became of the steps of a run; nothing if it isn't stored, or too large to be."""
     row = yield from find(statements.STEPS_OF_RUN, job=id, number=number)
-    return read_steps(row[0]) if row and isinstance(row[0], str) else {}
+    return read_steps(row[0]) if row else {}
 
 
 def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[KeptRun]]]:
@@ -442,18 +441,16 @@ def runs_of_each(ids: Sequence[str], *, limit: int) -> Operation[dict[str, list[
             {"each": Table([(id,) for id in ids]), "others": limit - 1},
         )
         for job, *row in rows:
-            if _is_sound(tuple(row)):
-                found.setdefault(job, []).append(_read_run(tuple(row)))
+            found.setdefault(job, []).append(_read_run(tuple(row)))
     return found
 
 
 def count_runs(ids: Sequence[str]) -> Operation[dict[str, tuple[int, KeptRun | None]]]:
-    """Return how many runs each of these jobs has, and the newest, if it isn't damaged.  Jobs
+    """Return how many runs each of these jobs has, and the newest, if it is kept still.  Jobs
     without any are left out."""
     rows = yield statements.COUNT_RUNS, {"jobs": list(ids)}
     return {
-        job: (count, _read_run(tuple(row)) if _is_sound(tuple(row)) else None)
-        for job, count, *row in rows
+        job: (count, None if row[0] is None else _read_run(tuple(row))) for job, count, *row in rows
     }
 
 
@@ -463,8 +460,7 @@ def drafted_for() -> Operation[list[tuple[str, int]]]:
     chain, version = "", -1
     while row := (yield from find(statements.NEXT_DRAFTED_FOR, chain=chain, spec_version=version)):
         chain, version = row
-        if type(version) is int:
-            found.append((chain, version))
+        found.append((chain, version))
     return found
 
 
@@ -479,33 +475,14 @@ def read_drafts(
     return [entry for entry in map(_read_entry, rows) if entry.draft.tx != NO_TRANSACTION]
 
 
-# A row that somebody has damaged hides no other.
-
-
 def _read_line(row: Row) -> LogLine:
     seq, job, written, text = row
-    if type(written) is not int or type(text) is not str:
-        written, text = 0, "This line is damaged in the store"
     return LogLine(seq=seq, job=job, written=written, text=text)
 
 
 def _read_entry(row: Row) -> MempoolEntry:
-    """Return the draft in *row*; one without a transaction if the row is damaged."""
     seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, *rest = row
     node, human, uuid, beside, occurrence = rest
-    texts = (flag, chain, amount, tx_type, tx, node, human, uuid, beside)
-    times = (spec_version, expires, occurrence)
-    if (
-        {*map(type, texts)} != {str}
-        or type(date) is not int
-        or not {*map(type, times)} <= {int, NoneType}
-    ):
-        draft = MempoolDraft(
-            chain=str(chain), amount="0", tx_type=str(tx_type), date=0, tx=NO_TRANSACTION
-        )
-        return MempoolEntry(
-            seq=seq, job=job, flag="this draft is damaged in the store", draft=draft
-        )
     draft = MempoolDraft(
         chain=chain,
         amount=amount,
@@ -520,10 +497,6 @@ def _read_entry(row: Row) -> MempoolEntry:
         beside=beside,
     )
     return MempoolEntry(seq=seq, job=job, flag=flag, draft=draft, occurrence=occurrence)
-
-
-def _is_sound(row: Row) -> bool:
-    return tuple(map(type, row)) == (int, int, int, int, int, str)
 
 
 def _read_run(row: Row) -> KeptRun:

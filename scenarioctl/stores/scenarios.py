@@ -1,17 +1,14 @@
 """The scenarios of a store: operations."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
 from typing import Any
 
-from scenarioctl.errors import StoreFailed
 from scenarioctl.model.jobs import Job, JobChange
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
 from scenarioctl.stores.operations import Operation, Row, find, find_all, lock_key
 from scenarioctl.stores.rows import Value, read_texts, write_cursor
 from scenarioctl.stores.validation import (
     changed_meanwhile,
-    damaged,
     is_id,
     still_running,
     taken,
@@ -78,14 +75,14 @@ def _replace(scenario: StoredScenario, *, revision: str = "") -> Operation[bool]
     former = yield from find(statements.WEBHOOKS_OF_SCENARIO, id=scenario.id)
     if former is None:
         return False
-    yield from _lock_webhooks(_webhooks(former))
+    yield from _lock_webhooks(read_texts(former[0]))
     locked = yield from find(statements.LOCK_SCENARIO, id=scenario.id)
     if locked is None:
         return False
     if revision and (yield from get(scenario.id)).revision != revision:
         raise changed_meanwhile(scenario.id)
     yield statements.CHANGE_SCENARIO, _values(scenario)
-    yield from _forget_events(_webhooks(locked))
+    yield from _forget_events(read_texts(locked[0]))
     return True
 
 
@@ -126,22 +123,17 @@ def find_named(text: str, *, limit: int) -> Operation[list[tuple[str, str]]]:
 
 
 def find_some(ids: Collection[str]) -> Operation[dict[str, StoredScenario]]:
-    """Return those of the scenarios that are stored, and not damaged."""
+    """Return those of the scenarios that are stored."""
     # No text of a store has a NUL character.
     rows = yield from find_all(statements.FIND_SCENARIOS, ids=[id for id in ids if "\0" not in id])
-    found = {}
-    for row in rows:
-        # A damaged one hides no other.
-        with suppress(StoreFailed):
-            found[row[0]] = _read(row)
-    return found
+    return {row[0]: _read(row) for row in rows}
 
 
 def delete(id: str) -> Operation[None]:
     former = yield from find(statements.WEBHOOKS_OF_SCENARIO, id=id)
     if former is None:
         raise unknown(id)
-    webhooks = _webhooks(former)
+    webhooks = read_texts(former[0])
     yield from _lock_webhooks(webhooks)
     if (yield from find(statements.LOCK_SCENARIO_TO_DELETE, id=id)) is None:
         raise unknown(id)
@@ -198,13 +190,8 @@ def list_page(
         following = write_cursor(
             id=id, summary=summary, created=created, seq=seq, sort=sort, descending=descending
         )
-    listed = [_read_listed(row) for row in found[:limit]]
-    return ScenarioPage(
-        items=tuple(item for item in listed if isinstance(item, ListedScenario)),
-        total=total,
-        next=following,
-        damaged=tuple(item for item in listed if isinstance(item, str)),
-    )
+    items = tuple(_read_listed(row) for row in found[:limit])
+    return ScenarioPage(items=items, total=total, next=following)
 
 
 def _lock_webhooks(uuids: Iterable[str]) -> Operation[None]:
@@ -219,14 +206,6 @@ def _forget_events(webhooks: Iterable[str]) -> Operation[None]:
     them."""
     for uuid in webhooks:
         yield statements.FORGET_EVENTS, {"uuid": uuid}
-
-
-def _webhooks(row: Row) -> tuple[str, ...]:
-    try:
-        return read_texts(row[0])
-    except ValueError:
-        # A damaged scenario can be deleted, and replaced.
-        return ()
 
 
 def _values(scenario: StoredScenario) -> dict[str, Any]:
@@ -247,42 +226,28 @@ def _values(scenario: StoredScenario) -> dict[str, Any]:
 
 def _read(row: Row) -> StoredScenario:
     id, blob, summary, name, chains, webhooks, tags, created, updated = row
-    try:
-        _check_types((blob, summary, name, created, updated), (bytes, str, str, int, int))
-        return StoredScenario(
-            id=id,
-            blob=blob,
-            summary=summary,
-            name=name,
-            chains=read_texts(chains),
-            webhooks=read_texts(webhooks),
-            tags=read_texts(tags),
-            created=created,
-            updated=updated,
-        )
-    except ValueError:
-        raise damaged(id) from None
+    return StoredScenario(
+        id=id,
+        blob=blob,
+        summary=summary,
+        name=name,
+        chains=read_texts(chains),
+        webhooks=read_texts(webhooks),
+        tags=read_texts(tags),
+        created=created,
+        updated=updated,
+    )
 
 
-def _read_listed(row: Row) -> ListedScenario | str:
-    """Return what a list shows of the scenario in *row*; its id if it is damaged."""
+def _read_listed(row: Row) -> ListedScenario:
     id, summary, name, chains, tags, created, updated, size, _ = row
-    try:
-        _check_types((id, summary, name, created, updated, size), (str, str, str, int, int, int))
-        return ListedScenario(
-            id=id,
-            summary=summary,
-            name=name,
-            chains=read_texts(chains),
-            tags=read_texts(tags),
-            created=created,
-            updated=updated,
-            size=size,
-        )
-    except ValueError:
-        return str(id)
-
-
-def _check_types(values: Row, types: tuple[type, ...]) -> None:
-    if tuple(map(type, values)) != types:
-        raise ValueError
+    return ListedScenario(
+        id=id,
+        summary=summary,
+        name=name,
+        chains=read_texts(chains),
+        tags=read_texts(tags),
+        created=created,
+        updated=updated,
+        size=size,
+    )

@@ -91,7 +91,7 @@ class SentTransactions:
         """Return at most *limit* of those that are *wanted*, behind the cursor *after*;
         InvalidRequest if it is none."""
         check_limit(limit)
-        position = read_cursor(after, sort="sent", descending=True, damaged=False)
+        position = read_cursor(after, sort="sent", descending=True)
         page = partial(_list, wanted, limit, position)
         return await self._store.read(page, long=limit > _SHORT)
 
@@ -168,10 +168,5 @@ def _values(transaction: SentTransaction) -> dict[str, Any]:
 
 
 def _read(row: Row) -> SentTransaction:
-    """Return the transaction in *row*; one whose state is damaged may have been sent."""
     fields = dict(zip(statements.SENT_COLUMNS.split(", "), row, strict=True))
-    try:
-        fields["state"] = SentState(fields["state"])
-    except ValueError:
-        fields["state"] = SentState.UNCERTAIN
-    return SentTransaction(**fields)
+    return SentTransaction(**{**fields, "state": SentState(fields["state"])})

@@ -57,8 +57,6 @@ class Store(ABC):
     """What every store does, above the driver of its database; `tests/test_stores.py` and
     `tests/test_store_jobs.py` show it by example."""
 
-    #: Whether a column may hold a value of another type, if somebody has changed it by hand.
-    has_damaged_columns = False
     #: What `write` raises if a row may not be stored.
     integrity_error: type[Exception]
 
@@ -146,14 +144,13 @@ class Store(ABC):
         """Return up to *limit* scenarios that follow the cursor *after*.
 
         *chain* selects the scenarios that use it, *tag* those that have it.  *search* selects those
-        whose name, summary or id has it, in either case.  A damaged scenario is named in the page,
-        and hides no other.  Scenarios that are stored or deleted between two
+        whose name, summary or id has it, in either case.  Scenarios that are stored or deleted between two
         pages make the second page neither repeat nor skip any other.
         """
         check_listing(limit=limit, after=after, search=search, sort=sort)
         check_text(chain, field="chain")
         check_text(tag, field="tag")
-        key = read_cursor(after, sort=sort, descending=descending, damaged=self.has_damaged_columns)
+        key = read_cursor(after, sort=sort, descending=descending)
         if "\0" in search + chain + tag:
             # No text of the store has it.
             return ScenarioPage(items=(), total=0)
@@ -212,10 +209,7 @@ class Store(ABC):
         return await self.write(partial(job_operations.change, check_id(id), change), tell=True)
 
     async def get_job(self, id: str) -> Job | None:
-        """Return the job; None if the scenario was never started, NotFound if there is none.
-
-        A job whose row is damaged reads as paused, with that as its reason, here and in lists.
-        """
+        """Return the job; None if the scenario was never started, NotFound if there is none."""
         return await self.read(partial(job_operations.get, check_id(id)))
 
     async def list_jobs(

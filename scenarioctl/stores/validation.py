@@ -1,6 +1,6 @@
 """What every store refuses, in the same sentences."""
 
-from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed, shorten
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, StoreFailed
 from scenarioctl.model.jobs import Job
 from scenarioctl.stores import StoredScenario
 
@@ -138,10 +138,6 @@ def still_running(id: str) -> Conflict:
     )
 
 
-def damaged(id: str) -> StoreFailed:
-    return StoreFailed(f"scenario {id!r} is damaged in the store, delete it and create it again")
-
-
 def unnamed(uuid: str) -> NotFound:
     return NotFound(
         field="webhook", value=uuid, problem="is not named by any scenario in the store"
@@ -150,12 +146,6 @@ def unnamed(uuid: str) -> NotFound:
 
 def no_event(id: int) -> NotFound:
     return NotFound(field="event", value=id, problem="is not in the store, it may have expired")
-
-
-def damaged_event(id: int, uuid: str) -> StoreFailed:
-    return StoreFailed(
-        f"event {id} of webhook {shorten(uuid)} is damaged in the store, send it again"
-    )
 
 
 def no_tables(store: str) -> StoreFailed:

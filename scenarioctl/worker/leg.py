@@ -4,11 +4,11 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from scenarioctl.application import Application
 from scenarioctl.errors import (
@@ -45,9 +45,6 @@ T = TypeVar("T")
 STARTING = "Starting worker"
 #: Why a leg is not stored, or canceled.
 NOT_OURS = "its job was stopped or changed, its scenario was deleted, or another worker has it"
-_DAMAGED = "what the run goes on with is damaged in the store"
-#: What is saved of a run that waits.
-_SAVED = {"scenario", "planned", "started", "since", "lines", "drafts", "run"}
 #: Seconds until a log has the first lines of a leg in progress.  Most legs have ended by then, and
 #: store them with their end.
 _SHORT = 0.1
@@ -208,7 +205,7 @@ class RunningLeg:
         from scenarioctl.actions.running import Run
 
         leg, job, former = self.leg, self.leg.job, outcome.lines
-        saved = _read_saved(leg.saved) if leg.saved else {}
+        saved = json.loads(leg.saved) if leg.saved else {}
         if saved:
             outcome.planned, outcome.started = saved["planned"], saved["started"]
             outcome.former_lines, outcome.former_drafts = saved["lines"], saved["drafts"]
@@ -226,7 +223,9 @@ class RunningLeg:
                 on_step=lambda own: self._log([*former, *own]),
             )
             if saved:
-                _restore(run, saved, leg)
+                if saved["scenario"] != _revision(leg):
+                    raise InvalidRequest("the scenario was changed while the run waited")
+                run.restore(saved["run"])
             outcome.run = run
             waited = max(0, self._now() - saved["since"]) / SECOND if saved else 0.0
             try:
@@ -419,26 +418,6 @@ class RunningLeg:
         except ScenarioctlError as error:
             # The lines are stored at the end of the leg.
             log.warning("lines of job %s were not stored yet: %s", job.id, error)
-
-
-def _read_saved(text: str) -> dict[str, Any]:
-    """Return what a leg goes on with; a run whose row is damaged fails."""
-    try:
-        saved = json.loads(text)
-        if isinstance(saved, dict) and set(saved) >= _SAVED:
-            return saved
-    except ValueError:
-        pass
-    raise InvalidRequest(_DAMAGED)
-
-
-def _restore(run: "Run", saved: Mapping[str, Any], leg: Leg) -> None:
-    if saved["scenario"] != _revision(leg):
-        raise InvalidRequest("the scenario was changed while the run waited")
-    try:
-        run.restore(saved["run"])
-    except (KeyError, TypeError, ValueError):
-        raise InvalidRequest(_DAMAGED) from None
 
 
 def _revision(leg: Leg) -> str:

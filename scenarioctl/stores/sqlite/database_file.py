@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreFailed, shorten
@@ -93,8 +92,6 @@ class DatabaseFile:
             database = sqlite3.connect(
                 self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-        # Text that is not UTF-8 is one damaged row; the others must stay readable.
-        database.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             with self.reporting():
                 self._prepare(database)
@@ -138,12 +135,6 @@ class DatabaseFile:
             yield
         except (sqlite3.Error, OSError) as error:
             raise self.explain(error) from error
-        except UnicodeDecodeError as error:
-            # From SQLite's own error text, which quotes the damaged name.
-            raise StoreFailed(
-                f"store {self.name} is damaged (its schema holds text that is not UTF-8): "
-                "restore it from a backup"
-            ) from error
 
     def explain(self, error: sqlite3.Error | OSError) -> ScenarioctlError:
         """Return what *error* means to a user; raise *error* if it is a bug."""

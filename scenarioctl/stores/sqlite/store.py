@@ -261,7 +261,7 @@ class Writer:
 
 
 def _is_of_the_file(error: BaseException) -> bool:
-    """Return whether *error* says that nothing can be written, and not that one row is damaged."""
+    """Return whether *error* says that nothing can be written."""
     return isinstance(error, FilesChanged) or (
         isinstance(error, StoreFailed) and isinstance(error.__cause__, sqlite3.Error)
     )
@@ -317,7 +317,6 @@ class SqliteStore(Store):
     write.
     """
 
-    has_damaged_columns = True
     integrity_error = sqlite3.IntegrityError
 
     def __init__(
