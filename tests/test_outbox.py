@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -242,14 +241,6 @@ class TestEveryOutbox:
         assert run(outbox.prune(before=NOW + 1, most=5)) == {FIRST.id: 1}
         assert run(outbox.prune(before=NOW, most=3)) == {FIRST.id: 1}
         assert [each.id for each in self.due(store)] == ["msg_1", "msg_2", "msg_3"]
-
-    def test_one_of_a_newer_version_holds_up_no_other(self, store: Store) -> None:
-        self.start(store)
-        newer: Any = "draft_signed"
-        self.keep(store, replace(READY, id="newer", event=newer), replace(FAILED, created=NOW + 3))
-
-        assert [each.id for each in self.due(store)] == ["msg_2"]
-        assert run(store.outbox().figures()) == OutboxFigures(queued=2)
 
     def test_the_figures_leave_out_what_is_for_later(self, store: Store) -> None:
         self.start(store)

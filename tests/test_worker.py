@@ -545,23 +545,6 @@ async def test_a_run_that_takes_too_long_has_failed_and_keeps_what_it_drafted(be
         assert len(await bench.store.read_mempool("one")) == 1
 
 
-async def test_a_damaged_scenario_fails_its_own_runs_only(bench: Bench) -> None:
-    async with play(bench, bench.worker()):
-        await bench.scenario("bad", blob=b"not a blob")
-        await bench.start("bad", scenario=False, every="10s")
-        await bench.start("good", every="10s")
-        await bench.time.let_pass(5)
-        async with asyncio.timeout(60):
-            # The writer has a thread of its own, for which simulated time doesn't wait.
-            while len(await bench.log("bad")) < 4:
-                await asyncio.sleep(0.01)
-
-        (_, sentence, *end) = await bench.log("bad")
-        assert sentence.startswith("run failed: scenario bad")
-        assert end == ["workload executed", "Sleeping"]
-        assert await bench.runs("good") == 1
-
-
 async def test_times_that_come_during_a_run_are_skipped_and_said(bench: Bench) -> None:
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(25)

@@ -1,7 +1,7 @@
 """What is shown beside an answer: what a transaction does, its check, and progress."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -148,19 +148,3 @@ def shown_progress() -> Iterator[None]:
             yield
     finally:
         app.tell = before
-
-
-@contextmanager
-def shown_bar() -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that takes how much is done and how much there is; on a terminal a bar shows
-    it."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None  # noqa: ARG005 - nobody looks
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,7 +1,7 @@
 """`scenarioctl status` and `store`: what needs you, and the store itself."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -26,9 +26,6 @@ from scenarioctl.cli.output import (
     printable,
     say,
 )
-
-if TYPE_CHECKING:
-    from scenarioctl.stores.copying import CopiedTable
 
 #: Jobs in progress that a line of the terminal names.
 _NAMED = 3
@@ -268,49 +265,27 @@ def restore(file: str) -> None:
 def copy(source: str, target: str, stop_jobs: bool) -> None:
     """Copy everything in a store to another, empty one.
 
-    FROM and TO are paths or postgresql:// URLs. Log lines, drafts and events keep their numbers. At
-    the end, all rows of both stores are compared.
+    FROM and TO are paths or postgresql:// URLs. Log lines, drafts and events keep their numbers.
 
     Stop all daemons of both stores first. During the copy, others can read FROM and not write to
     it. The copy's jobs are stopped: start them with `scenarioctl job start`.
-
-    If the copy is interrupted, run the command again: it compares what is there, and continues.
     """
+    import time
+
     from scenarioctl.config import refuse_password, without_password
+    from scenarioctl.stores.copying import copy_store
 
     for name, location in (("FROM", source), ("TO", target)):
         refuse_password(
             location, name, instead="into the file of a service (postgresql://?service=NAME)"
         )
-    stopped, tables = run(_copy(source, target, stop_jobs=stop_jobs))
-    rows = [
-        {"table": each.name, "rows": each.rows, "copied": each.copied, "hash": each.digest}
-        for each in tables
-    ]
+    stopped, copied = run(copy_store(source, target, stop=stop_jobs, now=time.time_ns()))
+    for id in stopped:
+        tell(f"Stopped job {id}.")
     names = {"source": without_password(source), "target": without_password(target)}
+    rows = [{"table": table, "rows": count} for table, count in copied.items()]
     answer = {**names, "stopped": stopped, "tables": rows}
-    print_table(
-        answer, ("table", "rows", "copied now", "hash"), (list(row.values()) for row in rows)
-    )
-    total = sum(each.rows for each in tables)
-    tell(f"Verified: both stores have the same {total} rows.")
-
-
-async def _copy(
-    source: str, target: str, *, stop_jobs: bool
-) -> "tuple[list[str], list[CopiedTable]]":
-    import time
-
-    from scenarioctl.cli.reports import shown_bar
-    from scenarioctl.stores.copying import StoreCopy
-
-    async with StoreCopy.open(source, target) as copy:
-        stopped = await copy.stop_jobs(stop=stop_jobs, now=time.time_ns())
-        # At once: when an interrupted copy is continued, these jobs are not running any more.
-        for id in stopped:
-            tell(f"Stopped job {id}.")
-        with shown_bar() as progress:
-            return stopped, await copy.perform(progress)
+    print_table(answer, ("table", "rows"), (list(row.values()) for row in rows))
 
 
 @store.command(operation="stores.check_store", example="scenarioctl store check")

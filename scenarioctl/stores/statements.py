@@ -151,19 +151,6 @@ def count_table(table: str) -> str:
     return f"SELECT count(*) FROM {table}"
 
 
-def measure_rows(table: str, key: tuple[str, ...], long: tuple[str, ...], *, after: bool) -> str:
-    """Return the question how many of the next rows come before those behind so many bytes in their
-    *long* columns."""
-    weight = " + ".join(f"coalesce({{bytes {name}}}, 0)" for name in long)
-    first = read_rows(table, key, (*key, f"{weight} AS weight"), after=after)
-    return f"""
-        SELECT count(*) FROM (
-            SELECT sum(weight) OVER (ORDER BY {", ".join(key)}) - weight AS former
-            FROM ({first}) AS first
-        ) AS sized WHERE former < :size
-    """
-
-
 def read_rows(table: str, key: tuple[str, ...], columns: tuple[str, ...], *, after: bool) -> str:
     """Return the question for the next rows of a table, in the order of their key."""
     names = ", ".join(key)

@@ -21,6 +21,7 @@ from scenarioctl.model.jobs import (
     MempoolEntry,
     Retention,
     WebhookEvent,
+    stopping,
 )
 from scenarioctl.stores import (
     Inspection,
@@ -35,7 +36,7 @@ from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.addresses import AddressBook
 from scenarioctl.stores.events import Outbox
 from scenarioctl.stores.figures import Statistics, Usage
-from scenarioctl.stores.operations import Operation, Row, T, reads, writes
+from scenarioctl.stores.operations import Operation, T, reads, writes
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.rows import read_cursor
 from scenarioctl.stores.sent import SentTransactions
@@ -56,9 +57,6 @@ _SHORT = 200
 class Store(ABC):
     """What every store does, above the driver of its database; `tests/test_stores.py` and
     `tests/test_store_jobs.py` show it by example."""
-
-    #: What `write` raises if a row may not be stored.
-    integrity_error: type[Exception]
 
     @abstractmethod
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
@@ -231,6 +229,15 @@ class Store(ABC):
         )
         return await self.read(page, long=limit > _SHORT)
 
+    async def stop_running_jobs(self, *, now: int) -> list[str]:
+        """Stop the running jobs and return their ids, sorted."""
+        stopped = list[str]()
+        while running := (await self.list_jobs(limit=1000, state=JobState.RUNNING)).items:
+            for job in running:
+                await self.change_job(job.id, partial(stopping, now=now))
+                stopped.append(job.id)
+        return sorted(stopped)
+
     async def count_drafts(self, ids: Sequence[str], *, now: int) -> dict[str, int]:
         """Return how many drafts each of these jobs has that could be signed *now*: not flagged,
         and not expired.
@@ -392,11 +399,6 @@ class Store(ABC):
     def outbox(self) -> Outbox:
         """Return the notifications that are not delivered yet."""
         return Outbox(self)
-
-    @abstractmethod
-    async def place(self) -> Row:
-        """Return what only this store answers, however its location is spelled; StoreFailed if its
-        tables are too new."""
 
     @abstractmethod
     def frozen(self, tables: Iterable[str]) -> AbstractAsyncContextManager[None]:

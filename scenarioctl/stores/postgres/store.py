@@ -330,8 +330,6 @@ _TROUBLE_SECONDS = 60.0
 class PostgresStore(Store):
     """A Store on one PostgreSQL server.  It lives on one event loop, and connects on first use."""
 
-    integrity_error = psycopg.IntegrityError
-
     def __init__(self, settings: ServerSettings) -> None:
         self.connections = Connections(settings)
         self.deferrals = Deferrals()
@@ -499,19 +497,6 @@ class PostgresStore(Store):
             return str(row[0]) if row else ""
 
         return await self._read(ask)
-
-    async def place(self) -> Row:
-        return await self._read(self._find_place)
-
-    async def _find_place(self, connection: Connection) -> Row:
-        # A server restored from another one's backup has its identifier, but was started at another
-        # moment.
-        found = await connection.execute(
-            "SELECT system_identifier, pg_postmaster_start_time(), d.oid FROM "
-            "pg_control_system(), pg_database d"
-            " WHERE datname = current_database()"
-        )
-        return tuple(await found.fetchone() or ())
 
     @asynccontextmanager
     async def frozen(self, tables: Iterable[str]) -> AsyncIterator[None]:

@@ -142,12 +142,11 @@ async def _stop_jobs(copy: Path, now: int) -> tuple[str, ...]:
     """Stop the running jobs in the store *copy*: they would draft again what was signed and sent
     since."""
     from scenarioctl.stores import open_store
-    from scenarioctl.stores.copying import stop_running_jobs
 
     try:
         store = open_store(copy)
         try:
-            return tuple(await stop_running_jobs(store, now=now))
+            return tuple(await store.stop_running_jobs(now=now))
         finally:
             await store.close()
     finally:

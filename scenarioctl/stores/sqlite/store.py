@@ -317,8 +317,6 @@ class SqliteStore(Store):
     write.
     """
 
-    integrity_error = sqlite3.IntegrityError
-
     def __init__(
         self,
         path: Path,
@@ -499,11 +497,6 @@ class SqliteStore(Store):
         if self._files is None:
             return "absent"
         return str(await self._read(_data_version))
-
-    async def place(self) -> Row:
-        with self._file.reporting():
-            found = self._file.path.stat()
-        return found.st_dev, found.st_ino
 
     @asynccontextmanager
     async def frozen(self, tables: Iterable[str]) -> AsyncIterator[None]:  # noqa: ARG002
