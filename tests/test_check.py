@@ -607,12 +607,7 @@ def create_flow(
     path = network.config.with_name("flow.toml")
     path.write_text(text, encoding="utf-8")
     words = (
-        "create",
-        "--file",
-        str(path),
-        "--check",
-        "--sender",
-        ALICE,
+        *("create", "--file", str(path), "--check", "--sender", ALICE),
         *(["--json"] if as_json else []),
     )
     return scenarioctl("--config", str(network.config), *words)
@@ -662,14 +657,8 @@ def test_each_step_of_a_flow_is_tried_before_it_is_stored(
     assert answer["checks"][0]["arrival"]["credited"]["human"] == "1.498 DOT"
     exported = scenarioctl(
         *(
-            "--config",
-            str(network.config),
-            "--json",
-            "scenario",
-            "export",
-            answer["result"],
-            "--as",
-            "json",
+            *("--config", str(network.config), "--json", "scenario", "export", answer["result"]),
+            *("--as", "json"),
         )
     )
     assert [each["node"] for each in answer["checks"]] == [

@@ -16,19 +16,16 @@ from tests.network import FakeNetwork, made_by_root, table_of
 from tests.node import Refusal
 from tests.test_check import (
     ALICE_KEY,
-    AMOUNT,
     BOB_KEY,
     DOT,
     FEE,
     RELAY_TO_HUB,
     Check,
     account,
-    asset,
     call_effects,
     check,
     fill,
     info,
-    location,
     message,
     module_error,
 )
@@ -148,24 +145,6 @@ def test_a_fee_for_more_weight_than_the_call_uses_is_a_bound(
     assert less["warnings"] == [says("at most", "0.00808 DOT", "refunded")]
     assert untold["warnings"] == [says("at most", "the call names", "refunds")]
     assert less_untold["warnings"] == [says("at most", "refunds")]
-
-
-def test_the_weight_limit_of_a_transfer_is_for_its_destination(
-    network: FakeNetwork, check: Check
-) -> None:
-    args = {
-        "dest": {"V5": RELAY_TO_HUB},
-        "beneficiary": {"V5": location(BOB_KEY)},
-        "assets": {"V5": [asset({"parents": 0, "interior": "Here"}, AMOUNT)]},
-        "fee_asset_item": 0,
-        "weight_limit": {"Limited": weight(10**9)},
-    }
-    call = Call(pallet="XcmPallet", method="limited_teleport_assets", args=args)
-
-    answer = check("0x" + table_of("polkadot").encode_call(call).hex(), "--chain", "polkadot")
-
-    (fee,) = [step for step in answer["steps"] if step["what"] == "transaction fee"]
-    assert (fee["value"], "at_most" in fee) == (str(FEE), False)
 
 
 # The fee is taken before the call is tried
@@ -383,41 +362,6 @@ def test_locks_and_the_existential_deposit_are_not_added_up(
     )
 
     assert (held.spendable(keep_alive=True), held.spendable(keep_alive=False)) == (alive, closed)
-
-
-@pytest.mark.parametrize(
-    ("held", "reasons"),
-    [
-        ({"free": 10 * DOT, "frozen": 15 * DOT, "reserved": 5 * DOT + FEE}, []),
-        (
-            {"free": 10 * DOT, "frozen": 10 * DOT - FEE + 1},
-            [
-                (
-                    "the sender can spend only 0.0159999999 DOT on Polkadot, because "
-                    "9.9840000001 DOT is locked: less than the fee of 0.016 DOT"
-                )
-            ],
-        ),
-        (
-            {"free": DOT + FEE - 1},
-            [
-                (
-                    "the sender can spend 1.0159999999 DOT on Polkadot: the fee of 0.016 DOT "
-                    "can be taken only if the existential deposit of 1 DOT stays"
-                )
-            ],
-        ),
-    ],
-)
-def test_a_locked_sender_can_pay_for_a_remark(
-    network: FakeNetwork, check: Check, held: dict[str, Any], reasons: list[str]
-) -> None:
-    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects()
-    hold(network, **held)
-
-    answer = check(REMARK, "--chain", "polkadot")
-
-    assert (answer["verdict"], answer["reasons"]) == ("refused" if reasons else "ok", reasons)
 
 
 # Fees in another currency

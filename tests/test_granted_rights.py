@@ -97,14 +97,6 @@ def test_a_right_for_somebody_else_is_said_first_and_unknown(
     assert sentence in answer["reasons"]
 
 
-def test_a_right_for_the_signer_is_none(judge: Judge) -> None:
-    own = call("Proxy", "add_proxy", delegate={"Id": ALICE_KEY}, proxy_type="Any", delay=0)
-
-    answer = judge(batch(pay(), own), transferred(BOB_KEY, DOT))
-
-    assert answer["verdict"] == "ok"
-
-
 @pytest.mark.parametrize(
     ("puzzling", "reason"),
     [

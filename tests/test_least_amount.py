@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import BOB, Ended, Run
 from tests.messages import says
 from tests.network import FakeNetwork
-from tests.test_check import ALICE, BOB_KEY, account
+from tests.test_check import BOB_KEY, account
 
 #: Route, asset, an amount that is lost, and the least that isn't: each raw, and in whole tokens.
 ROUTES = [
@@ -92,13 +92,3 @@ def test_not_even_a_receiver_who_holds_the_asset_gets_less_than_the_fees(
 
     assert refused.code == 2
     assert refused.err == says("fees on the way to Polkadot Asset Hub", "Send at least").printed
-
-
-@pytest.mark.parametrize("command", [("create", "scenario")], ids=["create"])
-def test_a_check_is_not_told_to_accept_a_loss(scenarioctl: Run, command: tuple[str, ...]) -> None:
-    refused = scenarioctl(
-        *command, *TO_HUB, "--amount", "1", "--check", "--sender", ALICE, "--accept-loss"
-    )
-
-    assert refused.code == 2
-    assert refused.err == says("accept_loss", "check").printed

@@ -124,11 +124,7 @@ WEIGHT = ("XcmPaymentApi", "query_xcm_weight")
     ],
     ids=[
         *(
-            "other parameters",
-            "not decoded",
-            "no Result",
-            "no constant",
-            "no balance",
+            *("other parameters", "not decoded", "no Result", "no constant", "no balance"),
             "no deposit",
         ),
         *("no asset", "no asset to receive"),
