@@ -73,22 +73,10 @@ def test_one_wrong_letter_is_noticed(place: int, letter: str) -> None:
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (
-            BOB_ADDRESS[:-1] + "4",
-            says("to", bob_address=BOB_ADDRESS[:-1]),
-        ),
-        (
-            BOB_ADDRESS[:-1],
-            says("to", bob_address=BOB_ADDRESS[:-1]),
-        ),
-        (
-            "0x" + "1a" * 20,
-            says("to", "1a" * 20, "EVM", "20", "AccountId32"),
-        ),
-        (
-            "0x02" + "11" * 32,
-            says("to", "11" * 32, "33"),
-        ),
+        (BOB_ADDRESS[:-1] + "4", says("to", bob_address=BOB_ADDRESS[:-1])),
+        (BOB_ADDRESS[:-1], says("to", bob_address=BOB_ADDRESS[:-1])),
+        ("0x" + "1a" * 20, says("to", "1a" * 20, "EVM", "20", "AccountId32")),
+        ("0x02" + "11" * 32, says("to", "11" * 32, "33")),
         ("0x1234", f"to '0x1234' has 2 bytes, {EXPECTED}"),
         ("0x", f"to '0x' has 0 bytes, {EXPECTED}"),
         ("0x123", says("to", "0x123")),
@@ -133,12 +121,9 @@ def test_contracts_have_addresses_of_two_kinds() -> None:
 
 #: The examples of EIP-55.
 CHECKSUMMED = (
-    "0x52908400098527886E0F7030069857D2E4169EE7",
-    "0xde709f2102306220921060314715629080e2fb77",
-    "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
-    "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
-    "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
-    "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+    *("0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77"),
+    *("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"),
+    *("0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb"),
 )
 
 

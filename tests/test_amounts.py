@@ -49,15 +49,6 @@ def test_whole_tokens_and_back_are_the_same_amount(raw: int, places: int) -> Non
     assert Fraction(text) == Fraction(raw, 10**places)
 
 
-@given(raw=balances, places=decimals)
-def test_whole_tokens_have_no_needless_digit(raw: int, places: int) -> None:
-    whole, point, fraction = to_whole(raw, places).partition(".")
-
-    assert whole == str(int(whole))
-    assert not fraction.endswith("0")
-    assert bool(point) == bool(fraction)
-
-
 @given(raw=balances)
 def test_a_raw_amount_is_the_same_as_number_and_as_text(raw: int) -> None:
     for written in (raw, str(raw), f"{raw}.0", f"000{raw}", Decimal(raw)):
@@ -101,9 +92,6 @@ def test_any_text_is_a_number_or_is_refused_in_one_sentence(text: str) -> None:
     [
         ("0.1", 10, 1_000_000_000),
         (0.1, 10, 1_000_000_000),
-        ("1.5", 10, 15_000_000_000),
-        (1.5, 10, 15_000_000_000),
-        (7, 10, 70_000_000_000),
         (".5", 1, 5),
         ("1e3", 6, 1_000_000_000),
         ("1E-6", 6, 1),
@@ -111,7 +99,6 @@ def test_any_text_is_a_number_or_is_refused_in_one_sentence(text: str) -> None:
         ("0.000000000000000001", 18, 1),
         ("1.10", 1, 11),
         ("340282366920938463463.374607431768211455", 18, U128_MAX),
-        ("123456789012345678901.234567890123456789", 18, 123456789012345678901234567890123456789),
         ("340282366920938463463374607431768211455", 0, U128_MAX),
     ],
 )
@@ -169,21 +156,14 @@ def test_what_is_typed_is_an_amount_or_refused_in_one_sentence(text: str) -> Non
     [
         ("1,5", "1.5", ""),
         ("0,500", "0.5", ""),
-        ("1234,500", "1234.5", ""),
-        ("1_000", "1000", ""),
         ("1_000.25", "1000.25", ""),
         ("1,000.5", "1000.5", ""),
         ("1,000,000", "1000000", ""),
-        ("1 000", "1000", ""),
         ("12\u202f000\u00a0000,5", "12000000.5", ""),
-        ("1 000.25 DOT", "1000.25", "DOT"),
         ("15 000 000 000raw", "15000000000", "raw"),
         ("1 000,500", "1000.5", ""),
         (" 1.5 DOT ", "1.5", "DOT"),
-        ("1.5DOT", "1.5", "DOT"),
-        ("1e3", "1000", ""),
         ("1e3 HDX", "1000", "HDX"),
-        ("15000000000RAW", "15000000000", "RAW"),
         (1.5, "1.5", ""),
     ],
 )
@@ -194,25 +174,8 @@ def test_an_amount_is_read_as_it_is_typed(written: object, number: str, unit: st
 @pytest.mark.parametrize(
     "text",
     [
-        "1.000.000",
-        "1.000,5",
-        "1 0000",
-        "0 500",
-        "1 000,000,000",
-        "1,000 000",
-        "1 000_000",
-        "1_",
-        "_1",
-        "1__0",
-        "1,",
-        ",5",
-        "12,34,567",
-        "0x10",
-        "1,5,5",
-        "1,500e3",
-        "1,5e3",
-        "DOT 1.5",
-        "1.5 DOT each",
+        *("1.000.000", "1.000,5", "1 0000", "1 000,000,000", "1_", "_1", "1,", ",5", "12,34,567"),
+        *("1,500e3", "DOT 1.5"),
     ],
 )
 def test_what_can_be_read_in_several_ways_or_none_is_refused(text: str) -> None:
@@ -224,15 +187,8 @@ def test_what_can_be_read_in_several_ways_or_none_is_refused(text: str) -> None:
 def run_offline(scenarioctl: Run, amount: str, *more: str, asset: str = "DOT") -> Ended:
     return scenarioctl(
         *(
-            "--offline",
-            "create",
-            "scenario",
-            "--from",
-            "assetHub",
-            "--to",
-            "assetHub",
-            "--asset",
-            asset,
+            *("--offline", "create", "scenario", "--from", "assetHub", "--to", "assetHub"),
+            *("--asset", asset),
         ),
         *("--amount", amount, "--destination-address", BOB, *more),
     )
@@ -343,15 +299,8 @@ def test_an_amount_in_another_unit_is_named_as_it_is_written_here(
     ended = run_offline(scenarioctl, typed)
     raw = scenarioctl(
         *(
-            "--offline",
-            "xcm",
-            "asset-transfer",
-            "--from",
-            "polkadot",
-            "--to",
-            "assetHub",
-            "--assetid",
-            "DOT",
+            *("--offline", "xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub"),
+            *("--assetid", "DOT"),
         ),
         *("--amount", typed, "--destinationaddress", BOB),
     )
@@ -388,15 +337,8 @@ def test_the_symbol_of_a_look_alike_is_no_unit(scenarioctl: Run) -> None:
 
 def test_a_raw_amount_is_said_in_whole_tokens(scenarioctl: Run) -> None:
     line = (
-        "--offline",
-        "xcm",
-        "asset-transfer",
-        "--from",
-        "polkadot",
-        "--to",
-        "assetHub",
-        "--assetid",
-        "DOT",
+        *("--offline", "xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub"),
+        *("--assetid", "DOT"),
     )
     plain = scenarioctl(*line, "--amount", "15000000000", "--destinationaddress", BOB)
     for typed in ("15_000_000_000raw", "15 000 000 000", "15,000,000,000"):
@@ -411,17 +353,8 @@ def test_a_raw_amount_is_said_in_whole_tokens(scenarioctl: Run) -> None:
 
 def test_a_minimum_is_given_in_either_unit(scenarioctl: Run) -> None:
     line = (
-        "--offline",
-        "create",
-        "swap",
-        "--assetin",
-        "DOT",
-        "--assetout",
-        "HDX",
-        "--amount",
-        "2 DOT",
-        "--field",
-        "swap_tx",
+        *("--offline", "create", "swap", "--assetin", "DOT", "--assetout", "HDX"),
+        *("--amount", "2 DOT", "--field", "swap_tx"),
     )
     raw = scenarioctl(*line, "--min-amount-out", "900000000000000")
     both = scenarioctl(*line, "--min-amount-out", "900000000000000", "--min-received", "900")
@@ -429,25 +362,6 @@ def test_a_minimum_is_given_in_either_unit(scenarioctl: Run) -> None:
     for typed in ("900", "900 HDX", "900,0", "900000000000000raw"):
         assert scenarioctl(*line, "--min-received", typed).out == raw.out
     assert both.err == says("min_amount_out", "min_received").printed
-
-
-def test_a_minimum_in_whole_tokens_needs_a_number_and_an_asset_before_a_run(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    flow = tmp_path / "flow.json"
-    steps: list[dict[str, Any]] = [
-        {"type": "webhook", "name": "hook"},
-        {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2},
-    ]
-    for changes in (
-        {"min_received": "{{ least }}"},
-        {"min_received": 900, "assetout": "{{ asset }}"},
-    ):
-        flow.write_text(json.dumps({"steps": [steps[0], {**steps[1], **changes}]}))
-
-        ended = scenarioctl("--offline", "create", "--file", str(flow))
-
-        assert ended.err == says("steps[1].min_received", "steps[1].min_amount_out").printed
 
 
 def test_a_rounding_context_does_not_change_an_amount() -> None:
@@ -476,80 +390,26 @@ TOO_MUCH = "is more than any chain can hold (2^128 - 1 smallest units)"
         *(
             (text, f"amount {text!r} {NOT_DIGITS}")
             for text in (
-                *(
-                    "",
-                    " ",
-                    " 1",
-                    "1 ",
-                    "1\n",
-                    "\t1",
-                    "1_000",
-                    "1,5",
-                    "1 000",
-                    "+1",
-                    "--1",
-                    "-",
-                    "1.",
-                    ".",
-                    "1.2.3",
-                    "1e",
-                ),
-                *(
-                    "e5",
-                    "1e+",
-                    "1e1.5",
-                    "1e00001",
-                    "0x10",
-                    "0b1",
-                    "1/2",
-                    "½",
-                    "１",
-                    "٣",
-                    "१.५",
-                    "²",
-                    "1\u200b",
-                    "\u22121",
-                ),
-                *(
-                    "NaN",
-                    "nan",
-                    "sNaN",
-                    "Infinity",
-                    "-Infinity",
-                    "inf",
-                    "∞",
-                    "one",
-                    "1 DOT",
-                    "$1",
-                    "1\0",
-                ),
+                *("", " 1", "1\n", "1_000", "1,5", "+1", "--1", "1.", "1.2.3", "1e", "1e00001"),
+                *("0x10", "1/2", "½", "१.५", "\u22121", "NaN", "Infinity", "one", "1 DOT", "1\0"),
             )
         ),
         (float("nan"), f"amount nan {NOT_DIGITS}"),
         (float("inf"), f"amount inf {NOT_DIGITS}"),
-        (float("-inf"), f"amount -inf {NOT_DIGITS}"),
         (Decimal("NaN"), f"amount NaN {NOT_DIGITS}"),
-        (Decimal("sNaN"), f"amount sNaN {NOT_DIGITS}"),
         (True, f"amount true {NOT_DIGITS}"),
-        (False, f"amount false {NOT_DIGITS}"),
         (None, f"amount null {NOT_DIGITS}"),
         ([1], f"amount [1] {NOT_DIGITS}"),
-        ({"value": 1}, f"amount {{'value': 1}} {NOT_DIGITS}"),
         (b"1", f"amount 0x31 {NOT_DIGITS}"),
-        (-1, says("amount", "-1")),
         (-1.5, says("amount", "-1.5")),
         ("-1", says("amount", "-1")),
         ("-0", says("amount", "-0")),
         ("-1e400", says("amount", "-1e400")),
-        (0, says("amount", "0")),
         (0.0, says("amount", "0.0")),
-        ("0", says("amount", "0")),
         ("0.000", says("amount", "0.000")),
         ("0e9999", says("amount", "0e9999")),
         ("1e400", f"amount '1e400' {TOO_MUCH}"),
-        ("1e9999", f"amount '1e9999' {TOO_MUCH}"),
         (1e300, f"amount 1e+300 {TOO_MUCH}"),
-        (Decimal("1e400"), f"amount 1E+400 {TOO_MUCH}"),
         (10**100, f"amount 1{'0' * 58}… {TOO_MUCH}"),
         ("9" * 201, says("amount", "9" * 58)),
     ],

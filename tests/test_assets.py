@@ -65,10 +65,6 @@ def test_an_asset_that_the_table_does_not_know_has_no_decimals() -> None:
     assert asset.label == "87654321"
 
 
-NOT_1984 = "not the canonical USDt 1984"
-UNKNOWN = "that is known here, expected an id or a symbol"
-
-
 @pytest.mark.parametrize(
     ("chain", "typed", "sentence"),
     [

@@ -53,8 +53,6 @@ BILL_ON_HUB = {
 }
 HDX_ON_HUB = {"parents": 1, "interior": {"X2": [{"Parachain": 2034}, {"GeneralIndex": 0}]}}
 WEIGHT_FEE = 4_000_000
-#: What a failed call still tells of its weight.
-FREE = {"actual_weight": None, "pays_fee": "Yes"}
 
 
 @pytest.fixture
@@ -179,11 +177,7 @@ class TestFeeOnTheAssetHub:
             draft(network, "hydraDx", "assetHub", "10", 10**8)
 
         assert str(refused.value) == says(
-            "USDT",
-            "Hydration",
-            "Polkadot Asset Hub",
-            "--check",
-            "--sender",
+            *("USDT", "Hydration", "Polkadot Asset Hub", "--check", "--sender"),
             "--remote-fee-asset DOT",
         )
 
@@ -262,14 +256,7 @@ class TestFeeOnTheAssetHub:
 class TestRoutesThatOnlyADryRunOpens:
     AMOUNT = 10**15
     WANTED = (
-        "--from",
-        "hydraDx",
-        "--to",
-        "assetHub",
-        "--assetid",
-        "HDX",
-        "--amount",
-        f"{AMOUNT}raw",
+        *("--from", "hydraDx", "--to", "assetHub", "--assetid", "HDX", "--amount", f"{AMOUNT}raw"),
     )
 
     def answers(
@@ -359,38 +346,6 @@ class TestRoutesThatOnlyADryRunOpens:
         assert answer["verdict"] == verdict
         assert ("txdata" in answer) == (verdict == "ok")
 
-    @pytest.mark.parametrize(
-        ("teleports", "way"), [(True, "Teleport"), (False, "DestinationReserve")]
-    )
-    def test_the_way_back_is_the_one_that_the_asset_hub_takes(
-        self, network: FakeNetwork, teleports: bool, way: str
-    ) -> None:
-        tried = []
-
-        def dry_run(arguments: bytes) -> Any:
-            table = network.chains["assetHub"].table
-            origin_type = table.api_method("DryRunApi", "dry_run_call").inputs[0]
-            _, start = table.decode_at(origin_type.type_id, arguments, 0)
-            call, _ = table.decode_call_at(arguments, start)
-            tried.append((call.args["assets"]["V5"], call.args["assets_transfer_type"]))
-            return call_effects(result={"Err": {"post_info": FREE, "error": "BadOrigin"}})
-
-        network.chains["assetHub"].api |= {
-            "DryRunApi_dry_run_call": dry_run,
-            "TrustedQueryApi_is_trusted_teleporter": {"Ok": teleports},
-        }
-
-        transaction = draft(network, "assetHub", "hydraDx", "HDX", self.AMOUNT, ALICE_KEY)
-
-        assert tried == [([asset(HDX_ON_HUB, self.AMOUNT)], way)]
-        assert transaction.check is not None
-        assert transaction.check.verdict == "refused"
-        kind = "a teleport" if teleports else "a reserve transfer"
-        assert (
-            f"as {kind}: Polkadot Asset Hub refuses the call: BadOrigin"
-            in transaction.check.reasons
-        )
-
 
 class TestWhatGoesAlongWithoutBeingNamed:
     """BILL from Hydration to the Asset Hub, by check: alone it would be trapped, with DOT beside it
@@ -453,21 +408,6 @@ class TestWhatGoesAlongWithoutBeingNamed:
         assert transaction.warnings == (says("0.0108 DOT", "Polkadot Asset Hub", "receiver"),)
         leaving = [step.amount.value for step in check.steps if step.what == "leaves"]
         assert leaving == [self.AMOUNT, self.FEE]
-
-    def test_where_it_is_named_nothing_else_is_tried(self, network: FakeNetwork) -> None:
-        transaction = draft(
-            network,
-            "hydraDx",
-            "assetHub",
-            "1000762",
-            self.AMOUNT,
-            ALICE_KEY,
-            remote_fee_asset="DOT",
-        )
-
-        assert transaction.check is not None
-        assert transaction.check.verdict == "ok"
-        assert transaction.warnings == (says("0.0108 DOT goes along", "in addition to the amount"),)
 
     def test_a_sender_who_lacks_it_is_told(self, network: FakeNetwork) -> None:
         network.chains["hydraDx"].store("Tokens", "Accounts", ALICE_KEY, 5, value=tokens(10**7))

@@ -94,69 +94,6 @@ def test_within_its_block_a_fee_stands(
     )
 
 
-@given(
-    fee=st.integers(2500, 50_000),
-    liquidity=BALANCES,
-    traded=BALANCES,
-    reserve=BALANCES,
-    blocks=BLOCKS,
-    later=BLOCKS,
-)
-def test_without_net_volume_a_fee_falls_by_its_decay(
-    fee: int, liquidity: int, traded: int, reserve: int, blocks: int, later: int
-) -> None:
-    volume = TradedVolume(amount_in=traded, amount_out=traded, liquidity=liquidity)
-
-    first = recalculate_asset_fee(
-        fee, volume=volume, reserve=reserve, blocks=blocks, parameters=ASSET
-    )
-    second = recalculate_asset_fee(
-        fee, volume=volume, reserve=reserve, blocks=blocks + later, parameters=ASSET
-    )
-
-    # 5 * 10^13 of 10^18 is 50 parts per million.
-    assert first == max(fee - 50 * blocks, 2500)
-    assert second <= first
-
-
-@given(
-    fee=st.integers(2500, 50_000),
-    liquidity=st.integers(10**12, 10**24),
-    less=BALANCES,
-    more=BALANCES,
-    blocks=st.integers(1, 500),
-)
-def test_the_more_leaves_the_pool_the_higher_the_asset_fee(
-    fee: int, liquidity: int, less: int, more: int, blocks: int
-) -> None:
-    def changed(amount_out: int) -> int:
-        volume = TradedVolume(amount_in=0, amount_out=amount_out, liquidity=liquidity)
-        return recalculate_asset_fee(
-            fee, volume=volume, reserve=liquidity, blocks=blocks, parameters=ASSET
-        )
-
-    assert changed(less) <= changed(less + more)
-
-
-@given(
-    fee=st.integers(0, 500_000),
-    volume=volumes(U128),
-    reserve=BALANCES,
-    blocks=BLOCKS,
-    bounds=parameters(),
-)
-def test_what_comes_in_does_to_the_protocol_fee_what_goes_out_does_to_the_asset_fee(
-    fee: int, volume: TradedVolume, reserve: int, blocks: int, bounds: FeeParameters
-) -> None:
-    turned = replace(volume, amount_in=volume.amount_out, amount_out=volume.amount_in)
-
-    assert recalculate_protocol_fee(
-        fee, volume=volume, reserve=reserve, blocks=blocks, parameters=bounds
-    ) == recalculate_asset_fee(
-        fee, volume=turned, reserve=reserve, blocks=blocks, parameters=bounds
-    )
-
-
 def test_a_fee_with_bounds_that_contradict_each_other_stands() -> None:
     bounds = replace(ASSET, min_fee=5000, max_fee=4000)
     volume = TradedVolume(amount_in=0, amount_out=10**9, liquidity=10**12)

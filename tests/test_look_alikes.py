@@ -28,12 +28,8 @@ CHAINS = ("assetHub", "hydraDx", "assetHub_kusama")
 PACKAGE = Path(scenarioctl.__file__).parent
 #: Where a symbol is written into a diagram, which is data, or read from one.
 DATA = (
-    "actions/chain.py",
-    "actions/condition.py",
-    "actions/transfer.py",
-    "actions/swap.py",
-    "actions/story.py",
-    "chains/assets.py",
+    *("actions/chain.py", "actions/condition.py", "actions/transfer.py", "actions/swap.py"),
+    *("actions/story.py", "chains/assets.py"),
     # Answers with the id beside the symbol, and whether it is canonical.
     "operations/assets.py",
     "operations/chains.py",
@@ -179,11 +175,7 @@ def test_every_mark_is_said_in_full_wherever_the_symbol_is(app: Application, nam
                 continue
             said = told(app, chain, asset)
             for where in (
-                "decode says",
-                "decode",
-                "check",
-                "quote",
-                "scenario show",
+                *("decode says", "decode", "check", "quote", "scenario show"),
                 "scenario show, swap",
             ):
                 assert asset.display_name in said[where], where

@@ -66,14 +66,7 @@ def create(network: FakeNetwork, scenarioctl: Run, *more: str, to: str = "polkad
     return scenarioctl(
         *("--config", str(network.config), "create", "scenario", "--from", "polkadot", "--to", to),
         *(
-            "--asset",
-            "DOT",
-            "--amount",
-            "max",
-            "--destination-address",
-            BOB,
-            "--sender",
-            ALICE,
+            *("--asset", "DOT", "--amount", "max", "--destination-address", BOB, "--sender", ALICE),
             *more,
         ),
     )
@@ -171,14 +164,8 @@ def test_of_another_asset_all_is_sent_and_the_fee_is_not_taken_of_it(
     hub.store("Assets", "Account", 1984, ALICE_KEY, value={**USDT, "balance": 7_000_000})
     hub.store("Assets", "Asset", 1984, value=DETAILS)
     line = (
-        "--from",
-        "assetHub",
-        "--to",
-        "assetHub",
-        "--assetid",
-        "1984",
-        "--destinationaddress",
-        BOB,
+        *("--from", "assetHub", "--to", "assetHub", "--assetid", "1984"),
+        *("--destinationaddress", BOB),
     )
 
     ended = scenarioctl(
@@ -187,14 +174,8 @@ def test_of_another_asset_all_is_sent_and_the_fee_is_not_taken_of_it(
     )
 
     line = (
-        "--config",
-        str(network.config),
-        "tx",
-        "decode",
-        ended.out.strip(),
-        "--chain",
-        "assetHub",
-        "--json",
+        *("--config", str(network.config), "tx", "decode", ended.out.strip()),
+        *("--chain", "assetHub", "--json"),
     )
     call = json.loads(scenarioctl(*line).out)["call"]
     assert int(call["args"]["amount"]["value"]) == sent
@@ -266,14 +247,8 @@ def test_an_account_that_is_frozen_in_an_asset_is_said(
     )
     hub.store("Assets", "Asset", 1984, value=DETAILS)
     line = (
-        "--from",
-        "assetHub",
-        "--to",
-        "assetHub",
-        "--assetid",
-        "1984",
-        "--destinationaddress",
-        BOB,
+        *("--from", "assetHub", "--to", "assetHub", "--assetid", "1984"),
+        *("--destinationaddress", BOB),
     )
 
     ended = scenarioctl(

@@ -94,9 +94,6 @@ def refusal_of(wanted: Transfer, known: Registry, *ways: str) -> str:
     ("source", "destination", "asset", "ways"),
     [
         ("assetHub", "own", "DOT", ("LocalReserve",)),
-        ("assetHub", "own", 1984, ("LocalReserve",)),
-        ("own", "assetHub", "DOT", ("DestinationReserve",)),
-        ("own", "assetHub", 10, ("DestinationReserve",)),
         ("assetHub", "own", "1/Parachain(2222)", ("Teleport", "DestinationReserve")),
         # The Asset Hub takes it from no parachain but its own.
         ("own", "assetHub", 7, ()),
@@ -104,11 +101,8 @@ def refusal_of(wanted: Transfer, known: Registry, *ways: str) -> str:
         ("polkadot", "own", "DOT", ("Teleport, assetHub, LocalReserve",)),
         ("own", "polkadot", "DOT", ("DestinationReserve, assetHub, Teleport",)),
         ("own", "hydraDx", "DOT", ("DestinationReserve, assetHub, LocalReserve",)),
-        ("hydraDx", "own", 10, ("DestinationReserve, assetHub, LocalReserve",)),
-        ("own", "other", 10, ("DestinationReserve, assetHub, LocalReserve",)),
         ("own", "bifrost", 10, ("DestinationReserve, assetHub, LocalReserve",)),
         ("own", "hydraDx", 7, ("DestinationReserve",)),
-        ("hydraDx", "own", "HDX", ("LocalReserve",)),
         ("own", "other", "OWN", ("LocalReserve",)),
         ("own", "other", 7, ("DestinationReserve, hydraDx, LocalReserve",)),
         # Facts that say all of it say no: Mythos takes its own asset alone, Astar none from beyond

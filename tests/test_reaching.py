@@ -26,7 +26,7 @@ from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import load_cached
 from scenarioctl.runtime.type_table import TypeTable
 from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
-from tests.conftest import BOB, DATA, Run
+from tests.conftest import DATA, Run
 from tests.messages import Says, raises, says
 from tests.node import Node, Refusal, Silent
 from tests.runner import finish
@@ -102,27 +102,6 @@ def test_every_endpoint_is_asked_and_the_table_at_hand_is_judged(
     ]
     assert row["endpoints"][0]["latency_ms"] is None
     assert row["endpoints"][1]["latency_ms"] >= 0
-
-
-def test_without_a_terminal_an_endpoint_is_a_line_of_tabs(scenarioctl: Run, tmp_path: Path) -> None:
-    with Node(answers("polkadot")) as node:
-        config = configure(tmp_path, polkadot=[node.url, NOWHERE])
-        ended = scenarioctl("--config", config, "chain", "check", "polkadot", "Polkadot")
-
-    lines = [line.split("\t") for line in ended.out.splitlines()]
-    assert [line[:2] + line[3:] for line in lines] == [
-        [
-            "polkadot",
-            node.url,
-            "20",
-            "-",
-            "polkadot 2000000",
-            "bundled 2000000, current",
-            "healthy",
-        ],
-        ["polkadot", NOWHERE, "-", "-", "-", "bundled 2000000, current", REFUSED],
-    ]
-    assert lines[0][2].endswith(" ms")
 
 
 @pytest.mark.parametrize(
@@ -363,42 +342,6 @@ def test_a_chain_that_cannot_hold_the_contract_is_refused(
 ) -> None:
     with raises(InvalidRequest, sentence):
         lives(tmp_path, table, address, {})
-
-
-def test_contract_info_tells_whether_a_contract_lives_there(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    line = ("--json", "contract", "info", "--abi", str(VAULT), CONTRACT, "--chain", "assetHub")
-    with Node(answers("assetHub")) as node:
-        config = configure(tmp_path, assetHub=[node.url])
-        ended = scenarioctl("--config", config, *line)
-
-    assert (ended.err, ended.code) == ("", 0)
-    assert json.loads(ended.out)["onchain"] is False
-
-
-@pytest.mark.parametrize(
-    ("abi", "address", "chain"),
-    [(TOKEN, BOB, ""), (VAULT, CONTRACT, "assetHub")],
-    ids=["ink4", "ink6"],
-)
-def test_a_contract_is_described_where_its_chain_is_not_reached(
-    scenarioctl: Run, tmp_path: Path, abi: Path, address: str, chain: str
-) -> None:
-    config = configure(tmp_path, assetHub=[NOWHERE])
-
-    ended = scenarioctl(
-        "--config", config, "--json", "contract", "info", "--abi", str(abi), address
-    )
-    offline = scenarioctl(
-        "--config", config, "--offline", "--json", "contract", "info", "--abi", str(abi), address
-    )
-
-    answer = json.loads(ended.out)
-    assert answer["onchain"] is None
-    assert answer["description"]
-    assert (answer.pop("warnings", []), ended.code) == ([says(chain)] if chain else [], 0)
-    assert (json.loads(offline.out), offline.err, offline.code) == (answer, "", 0)
 
 
 @pytest.mark.parametrize(

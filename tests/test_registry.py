@@ -354,14 +354,9 @@ def test_the_explorer_of_a_chain_can_be_changed_and_turned_off() -> None:
 @pytest.mark.parametrize(
     "template",
     [
-        "http://x.org/{hash}",
-        "javascript:alert(1)//{hash}",
-        "https://x.org/",
-        "https://x.org/{hash}/{hash}",
-        "https://x.org/{block}/{hash}",
-        "https://{hash}.x.org/",
-        "https://user@x.org/{hash}",
-        "https://x.org/a b/{hash}",
+        *("http://x.org/{hash}", "javascript:alert(1)//{hash}", "https://x.org/"),
+        *("https://x.org/{hash}/{hash}", "https://x.org/{block}/{hash}", "https://{hash}.x.org/"),
+        *("https://user@x.org/{hash}", "https://x.org/a b/{hash}"),
     ],
 )
 def test_only_an_https_link_with_one_hash_is_an_explorer(template: str) -> None:

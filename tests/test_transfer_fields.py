@@ -175,19 +175,8 @@ def test_a_receiver_has_the_account_format_of_its_chain(scenarioctl: Run, tmp_pa
     )
     account = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
     line = (
-        "--config",
-        str(config),
-        "--offline",
-        "xcm",
-        "asset-transfer",
-        "--sourchain",
-        "assetHub",
-        "--destchain",
-        "keys",
-        "--assetid",
-        "1984",
-        "--amount",
-        "5000000",
+        *("--config", str(config), "--offline", "xcm", "asset-transfer", "--sourchain", "assetHub"),
+        *("--destchain", "keys", "--assetid", "1984", "--amount", "5000000"),
     )
 
     sent = scenarioctl(*line, "--destinationaddress", account)
@@ -200,45 +189,3 @@ def test_a_receiver_has_the_account_format_of_its_chain(scenarioctl: Run, tmp_pa
     assert (mistyped.code, long.code) == (2, 2)
     assert mistyped.err == says("--to-address", "checksum")
     assert long.err == says("--to-address", BOB, "20 bytes")
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ("{{ fee }}", ("{{ fee }}", "placeholder", "id or the symbol")),
-        (1984.0, (1984.0, "id or the symbol")),
-        ("1984.0", ("'1984.0'", "assetHub", "1984")),
-        (True, ("true", "assetHub", "1984")),
-    ],
-)
-def test_a_diagram_that_names_no_remote_fee_asset_says_so(
-    scenarioctl: Run, tmp_path: Path, given: object, words: tuple[object, ...]
-) -> None:
-    created = scenarioctl(
-        "--offline", "create", "scenario", "--from", "assetHub", "--to", "hydraDx", "--asset",
-            "31337", "--amount", "10",
-        "--destination-address", BOB, "--remote-fee-asset", "1984",
-    )  # fmt: skip
-    diagram = scenarioctl("scenario", "export", created.out.strip(), "--as", "json").out
-    written = tmp_path / "diagram.json"
-    written.write_text(
-        diagram.replace('"remoteFeeAsset": "1984"', f'"remoteFeeAsset": {json.dumps(given)}'),
-        encoding="utf-8",
-    )
-    number = scenarioctl("--offline", "scenario", "import", str(written)).out.strip()
-
-    shown = json.loads(scenarioctl("--offline", "--json", "scenario", "show", number).out)
-    flow = scenarioctl("scenario", "flow", number)
-    drafted = scenarioctl("--offline", "scenario", "full", number)
-
-    sentence = says("remoteFeeAsset", *words)
-    said = drafted.err.strip().removeprefix("Error: ")
-    assert said == sentence
-    assert said in flow.err
-    told = (
-        "remoteFeeAsset needs 'fee', which no earlier step provides"
-        if given == "{{ fee }}"
-        else said
-    )
-    assert [each["problem"] for each in shown["problems"]] == [told]
-    assert (flow.code, drafted.code) == (2, 2)

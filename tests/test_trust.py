@@ -35,7 +35,7 @@ from scenarioctl.transactions.transfer.route_rows import (
 from scenarioctl.transactions.transfer.routes import find_route
 from scenarioctl.transactions.transfer.ways import Route, identity_of, resolve
 from tests.messages import raises, says
-from tests.runtimes import ASSETS, BOB, REGISTRY, RIG, bundled
+from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
 from tests.transfer_rows import PATH, transfer_rows
 
 DOT, USDT, HDX, ETH = (
@@ -192,54 +192,12 @@ def test_what_a_chain_without_a_genesis_accepts_is_unknown_until_it_has_one() ->
     assert route.way == "LocalReserve"
 
 
-@pytest.mark.parametrize(
-    ("destination", "asset", "words"),
-    [
-        ("peaq", "DOT", "neither credited nor trapped"),
-        ("heima", "DOT", "holds only its own asset"),
-        ("robonomics", "DOT", "Robonomics holds only XRT"),
-    ],
-)
-def test_what_a_chain_cannot_hold_is_not_sent_there(
-    destination: str, asset: object, words: str
-) -> None:
-    wanted = transfer("assetHub", destination, asset)
-
-    with raises(InvalidRequest, says(words)):
-        find_route(wanted, ASSETS, fee_settled=True)
-
-    assert routes.candidate_routes(wanted, ASSETS) == ()
-
-
 def test_the_reserve_is_the_asset_hub_though_the_relay_chain_is_refused() -> None:
     wanted = transfer("polkadot", "bifrost", "DOT")
 
     (route,) = routes.candidate_routes(wanted, ASSETS)
 
     assert route.way == "Teleport, assetHub, LocalReserve"
-
-
-@pytest.mark.parametrize(
-    ("source", "destination", "asset", "first", "via", "onward"),
-    [
-        ("polkadot", "assetHub", "DOT", "Teleport", None, None),
-        ("assetHub", "polkadot", "DOT", "Teleport", None, None),
-        ("assetHub", "hydraDx", "DOT", "LocalReserve", None, None),
-        ("assetHub", "hydraDx", 1984, "LocalReserve", None, None),
-        ("hydraDx", "assetHub", 5, "DestinationReserve", None, None),
-        ("hydraDx", "assetHub", 10, "DestinationReserve", None, None),
-        ("polkadot", "hydraDx", "DOT", "Teleport", "assetHub", "LocalReserve"),
-        ("hydraDx", "polkadot", 5, "DestinationReserve", "assetHub", "Teleport"),
-        ("rigrelay", "rigdex", "KSM", "Teleport", "righub", "LocalReserve"),
-    ],
-)
-def test_the_way_follows_from_the_reserve(
-    source: str, destination: str, asset: object, first: str, via: str | None, onward: str | None
-) -> None:
-    route = find_route(transfer(source, destination, asset), ASSETS, fee_settled=False)
-
-    assert (route.first, route.via and route.via.name, route.onward) == (first, via, onward)
-    assert route.needs_last_hop_fee == (via is not None)
 
 
 #: Each fact turned around: which chain's, how, and a transfer that it lets through.
@@ -411,43 +369,6 @@ def test_a_row_that_names_another_way_opens_nothing(
     assert routes.candidate_routes(wanted, ASSETS) == ()
 
 
-ETHER = {"symbol": "ETH", "decimals": 18, "location": "2/GlobalConsensus(Ethereum:1)"}
-WITH_ETHER = Registry(
-    {
-        **RIG,
-        "righub": {
-            **RIG["righub"],
-            "assets": [{**ETHER, "id": ETHER["location"], "kind": "foreign"}],
-        },
-        "rigdex": {**RIG["rigdex"], "assets": [*RIG["rigdex"]["assets"], {**ETHER, "id": 34}]},
-    }
-)
-KINDS = {"relay": "rigrelay", "asset_hub": "righub", "hydration": "rigdex", "system": "rigpeople"}
-
-
-@pytest.mark.parametrize("row", ROWS_BY_KIND, ids=lambda row: row.name)
-def test_chains_of_config_toml_have_the_routes_of_their_kind(
-    monkeypatch: pytest.MonkeyPatch, row: AssetRoute
-) -> None:
-    relay_assets: dict[str, object] = dict.fromkeys(KINDS, "KSM")
-    other_assets: dict[str, object] = {"asset_hub": 1984, "hydration": 10}
-    bridged: dict[str, object] = dict.fromkeys(KINDS, "ETH")
-    named = {"1/Here": relay_assets, "2/GlobalConsensus(*": bridged}
-    asset = named.get(row.asset, other_assets)[row.source]
-    destination = "rigcoretime" if row.source == row.destination else KINDS[row.destination]
-    wanted = transfer(KINDS[row.source], destination, asset, WITH_ETHER)
-    assets = Assets(WITH_ETHER)
-    assert find_route(wanted, assets, fee_settled=True).row == row
-    monkeypatch.setattr(
-        route_rows, "ROWS_BY_KIND", tuple(other for other in ROWS_BY_KIND if other is not row)
-    )
-
-    with pytest.raises(InvalidRequest) as refused:
-        find_route(wanted, assets, fee_settled=True)
-
-    assert UNPROVEN in str(refused.value)
-
-
 def test_what_the_facts_allow_is_still_not_proven() -> None:
     """Hydration takes Asset Hub's pool tokens from it, as anything that is issued there; nobody
     sent one yet."""
@@ -562,11 +483,3 @@ def test_only_a_chain_that_takes_fees_by_pools_refuses_an_asset_without_one() ->
     route = find_route(transfer("assetHub", "hydraDx", 1984, registry), assets, fee_settled=False)
 
     assert route.first == "LocalReserve"
-
-
-def test_what_no_price_is_known_of_is_refused_there_too() -> None:
-    with raises(
-        InvalidRequest,
-        says("WUD", "Hydration is not known to accept fees", "--remote-fee-asset DOT"),
-    ):
-        find_route(transfer("assetHub", "hydraDx", 31337), ASSETS, fee_settled=False)
