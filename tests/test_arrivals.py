@@ -252,28 +252,6 @@ def test_a_search_has_bounds(world: World, monkeypatch: pytest.MonkeyPatch) -> N
     assert world.status()["settled"]
 
 
-def test_the_search_on_a_young_chain_begins_after_its_first_block(world: World) -> None:
-    world.hub.chain.best = world.hub.chain.finalized = 1
-    world.send(sent())
-    waiting = world.arrival()
-    world.hub.put(2, processed())
-
-    assert (waiting["state"], waiting["reason"]) == ("waiting", "")
-    assert (world.arrival()["state"], world.arrival()["block_number"]) == ("arrived", 2)
-    assert 0 not in world.hub.read
-
-
-def test_one_that_was_sent_long_ago_is_not_looked_for(world: World) -> None:
-    world.send(sent())
-    world.now += 3 * 3600 * 10**9
-
-    assert (world.arrival()["state"], world.arrival()["reason"]) == (
-        "unknown",
-        says("Polkadot Asset Hub", "too long ago"),
-    )
-    assert world.hub.read == []
-
-
 @pytest.mark.parametrize(
     ("found", "words"),
     [
@@ -372,16 +350,6 @@ def test_what_goes_on_from_there_is_named_and_not_followed(world: World) -> None
     assert (first["chain"], first["state"]) == ("assetHub", "arrived")
     assert (second["chain"], second["state"]) == ("hydraDx", "unknown")
     assert second["reason"] == says("Polkadot Asset Hub", "followed")
-
-
-def test_a_transaction_of_somebody_else_is_told_without_its_arrival(world: World) -> None:
-    world.relay.events = events((1, sent()), (1, SUCCESS))
-    world.relay.include(NUMBER, finalized=True)
-
-    arrival = world.arrival()
-
-    assert (arrival["state"], arrival["reason"]) == ("unknown", says("sent from here"))
-    assert world.hub.read == []
 
 
 def test_one_that_fails_in_its_block_sends_nothing(world: World) -> None:

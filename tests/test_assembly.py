@@ -22,7 +22,6 @@ from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
 TABLE = bundled("polkadot")
 GENESIS = unhex(Registry().find("polkadot").genesis)
 ALICE = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
-BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 REMARK = Call(pallet="System", method="remark", args={"remark": b"hello"})
 LONG = Call(pallet="System", method="remark", args={"remark": b"x" * 300})
 CALL = "0x00001468656c6c6f"
@@ -171,17 +170,8 @@ def test_a_payload_of_tx_payload_is_taken_as_it_is_printed(
     scenarioctl: Run, tmp_path: Path
 ) -> None:
     made = scenarioctl(
-        "--offline",
-        "--json",
-        "tx",
-        "payload",
-        CALL,
-        "--chain",
-        "polkadot",
-        "--sender",
-        ALICE,
-        "--nonce",
-        "5",
+        *("--offline", "--json", "tx", "payload", CALL, "--chain", "polkadot", "--sender", ALICE),
+        *("--nonce", "5"),
     )
     file = tmp_path / "payload.json"
     file.write_text(made.out)
@@ -199,7 +189,6 @@ GIVEN = (CALL, "--chain", "polkadot", "--sender", ALICE)
 SOUND = (*GIVEN, "--nonce", "5")
 SIGNATURE = signature()
 LONG_PAYLOAD = signing_payload(TABLE, TABLE.encode_call(LONG), options()).payload
-ED25519 = "0x" + ed25519_key().sign(signing_payload(TABLE, unhex(CALL), options()).payload).hex()
 
 
 def short(text: str) -> str:

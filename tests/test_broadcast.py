@@ -162,10 +162,7 @@ def test_a_signed_transaction_is_sent_once_and_answered_with_its_hash(send: Send
     assert (ended.code, ended.err) == (0, "")
     assert json.loads(ended.out) == {"status": "broadcasted", "hash": HASH}
     assert node.asked == [
-        "chain_getBlockHash",
-        "state_getRuntimeVersion",
-        "chain_getHeader",
-        "state_getStorage",
+        *("chain_getBlockHash", "state_getRuntimeVersion", "chain_getHeader", "state_getStorage"),
         "author_submitExtrinsic",
     ]
 

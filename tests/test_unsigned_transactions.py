@@ -1,7 +1,6 @@
 """`tx payload` of a scenario and of a job's draft: whose chain nobody retypes, and what may not be
 signed."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -158,13 +157,8 @@ def test_an_expired_draft_is_a_warning(app: Application) -> None:
     [
         ({}, says("tx", "scenario", "job")),
         ({"tx": "0x000000"}, says("chain", "tx")),
-        ({"tx": "0x000000", "scenario": "x"}, says("tx", "scenario", "one")),
         ({"scenario": "x", "job": "y"}, says("scenario", "job", "one")),
-        ({"scenario": "x", "chain": "polkadot"}, says("chain", "polkadot", "scenario")),
-        ({"job": "x", "chain": "polkadot"}, says("chain", "polkadot", "job")),
         ({"tx": "0x000000", "chain": "polkadot", "step": 2}, says("step", "2", "scenario")),
-        ({"scenario": "x", "draft": 2}, says("draft", "2", "job")),
-        ({"job": "x", "draft": "soon"}, says("draft", "soon", "seq")),
     ],
 )
 def test_fields_that_contradict_each_other_are_refused(
@@ -207,13 +201,3 @@ def test_a_draft_for_an_older_runtime_is_signed_if_it_means_the_same(
     monkeypatch.setattr(app, "older_runtime", lambda *_: bundled("polkadot"))
 
     assert payload(app, job=id, draft=seq)["says"] == says("hello")
-
-
-def test_the_seq_of_each_draft_is_listed(scenarioctl: Run) -> None:
-    id = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hello").out.strip()
-    scenarioctl("--offline", "job", "run", id)
-
-    (entry,) = json.loads(scenarioctl("job", "mempool", id, "--json").out)["mempool"]
-
-    assert entry["seq"] == 1
-    assert {"seq", "chain", "tx"} <= entry.keys()
