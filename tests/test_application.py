@@ -86,14 +86,7 @@ async def test_sessions_share_all_but_their_clients(tmp_path: Path) -> None:
     chain = app.registry.find("polkadot")
     async with app.session() as first, app.session() as second:
         for name in (
-            "registry",
-            "assets",
-            "store",
-            "outgoing",
-            "settings",
-            "clock",
-            "sleep",
-            "served",
+            *("registry", "assets", "store", "outgoing", "settings", "clock", "sleep", "served"),
         ):
             assert getattr(first, name) is getattr(second, name) is getattr(app, name)
         assert first.client(chain) is first.client(chain)

@@ -29,18 +29,6 @@ def of_kind(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("vector", found)
 
 
-@of_kind("line")
-def test_a_call_from_a_line_is_the_one_of_polkadot_js(
-    scenarioctl: Run, vector: dict[str, Any]
-) -> None:
-    line = ("--offline", "call", vector["chain"], vector["pallet"], vector["method"])
-
-    extrinsic = scenarioctl(*line, *vector["words"])
-    call = scenarioctl(*line, *vector["words"], "--output-format", "call")
-
-    assert (extrinsic.out, call.out) == (f"{vector['extrinsic_hex']}\n", f"{vector['call_hex']}\n")
-
-
 @of_kind("join")
 def test_a_batch_is_the_one_of_polkadot_js(
     scenarioctl: Run, vector: dict[str, Any], tmp_path: Path
@@ -127,20 +115,6 @@ def test_a_signed_extrinsic_is_neither_an_argument_nor_part_of_a_batch(scenarioc
 
     assert [argument.err, part.err] == [says("call", "signed"), says("calls[0]", "signed")]
     assert (argument.code, part.code) == (2, 2)
-
-
-def test_text_that_begins_with_an_at_sign_is_written_with_two(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    file = tmp_path / "text"
-    file.write_text("@alice\n")
-    line = ("--offline", "call", "polkadot", "System", "remark")
-
-    assert (
-        scenarioctl(*line, "@@alice").out
-        == scenarioctl(*line, f"@{file}").out
-        == scenarioctl(*line, "@-", stdin=file).out
-    )
 
 
 def test_a_runtime_whose_calls_have_an_older_name_takes_a_call_inside_another() -> None:

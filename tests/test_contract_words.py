@@ -17,7 +17,6 @@ CHAIN = REGISTRY.find("hydraDx")
 EVE = bytes.fromhex("ee" * 20)
 USDT = bytes(15) + b"\1" + (10).to_bytes(4)
 SIGNATURE = {"odd_y_parity": False, "r": bytes(32), "s": bytes(32)}
-AUTHORIZATION = {"chain_id": 1, "address": EVE, "nonce": 0, "signature": SIGNATURE}
 WEIGHT = {"ref_time": 7, "proof_size": 8}
 
 

@@ -118,7 +118,6 @@ def test_text_becomes_what_the_runtime_takes(
 TRANSFER = {"dest": BOB_ADDRESS, "value": "1"}
 WHERE = "Balances.transfer_keep_alive: parameter"
 CALLS = "Utility.batch_all: parameter calls"
-ONE_OF = "a JSON list like [1, 2]"
 
 
 @pytest.mark.parametrize(

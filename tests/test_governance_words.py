@@ -64,12 +64,8 @@ def account(version: str) -> Any:
         ),
         (
             (
-                "Treasury",
-                "spend",
-                json.dumps(kind("V5")),
-                "25000000",
-                json.dumps(account("V5")),
-                "null",
+                *("Treasury", "spend", json.dumps(kind("V5")), "25000000"),
+                *(json.dumps(account("V5")), "null"),
             ),
             (
                 f"has the treasury of Polkadot Asset Hub pay 25 USDt to {BOB} on Polkadot "
@@ -127,14 +123,8 @@ def test_the_relay_chain_pays_elsewhere(scenarioctl: Run) -> None:
     asset = {"V5": {"location": place, "asset_id": kind("V5")["V5"]["asset_id"]}}
     receiver = {"V5": account("V5")["V5"]["account_id"]}
     line = (
-        "Treasury",
-        "spend",
-        json.dumps(asset),
-        "25000000",
-        json.dumps(receiver),
-        "null",
-        "--field",
-        "says",
+        *("Treasury", "spend", json.dumps(asset), "25000000", json.dumps(receiver), "null"),
+        *("--field", "says"),
     )
 
     ended = scenarioctl("--offline", "tx", "call", "polkadot", *line)

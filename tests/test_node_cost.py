@@ -155,21 +155,6 @@ def test_what_may_take_a_node_long_has_a_deadline_too(tmp_path: Path, nuisance: 
     assert passed < 15
 
 
-def test_under_a_daemon_too_it_is_left_for_the_next(tmp_path: Path) -> None:
-    async def play(*endpoints: str) -> Any:
-        pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
-        try:
-            client = Client(pool)
-            client.timeouts = HURRIED
-            async with asyncio.timeout(15):
-                return await client.storage("System", "Number")
-        finally:
-            await pool.close()
-
-    with Babbler("state_getStorage", ping) as babbler, Node(answers("polkadot")) as node:
-        assert asyncio.run(play(babbler.url, node.url)) == 0
-
-
 def test_a_subscription_is_waited_for_only_while_the_node_answers(tmp_path: Path) -> None:
     async def follow(client: Client) -> None:
         async with aclosing(client.subscribe("chain_subscribeNewHeads")) as heads:

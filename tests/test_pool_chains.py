@@ -18,7 +18,6 @@ from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.runtime.table_cache import load_cached
 from tests.blocks import header_of
 from tests.canned import GENESIS, HEAD, answers
 from tests.conftest import DATA
@@ -140,23 +139,6 @@ async def test_as_many_connections_as_the_pool_has_are_used_and_others_wait(tmp_
             said = await asyncio.gather(*asking)
 
     assert (waiting, one.most, said) == (3, 3, ["late"] * 10)
-
-
-async def test_the_event_loop_goes_on_while_a_node_takes_its_time(tmp_path: Path) -> None:
-    gate = Gate("late")
-    with slow(chain_getBlock=gate) as one:
-        async with pool_of(tmp_path, one.url) as pool:
-            asking = asyncio.create_task(Client(pool).call("chain_getBlock"))
-            await gate.reached()
-            longest, last = 0.0, time.perf_counter()
-            for _ in range(20):
-                await asyncio.sleep(0.001)
-                longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
-            gate.open.set()
-            await asking
-
-    # What blocks the loop waits for as long as a node may take to answer, 20 s.
-    assert longest < 5
 
 
 async def test_who_waits_too_long_for_a_connection_is_told_so(tmp_path: Path) -> None:
@@ -450,11 +432,7 @@ def test_what_is_asked_meanwhile_fails_at_once_with_the_reason_and_the_time() ->
     with pytest.raises(ChainUnreachable) as second:
         backoff.begin()
 
-    assert said == [
-        says("Polkadot", "4"),
-        says("Polkadot", "1"),
-        "tried",
-    ]
+    assert said == [says("Polkadot", "4"), says("Polkadot", "1"), "tried"]
     assert str(second.value) == says("Polkadot", "reached")
 
 
@@ -541,21 +519,6 @@ async def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(
 
 
 # Runtimes
-
-
-async def test_all_clients_of_a_pool_share_a_table(tmp_path: Path) -> None:
-    older = {"specName": "polkadot", "specVersion": 1006000}
-    with node(state_getRuntimeVersion=older) as one:
-        async with pool_of(tmp_path, one.url) as pool:
-            tables = await asyncio.gather(*(Client(pool).table() for _ in range(12)))
-
-    assert {table.spec_version for table in tables} == {1006000}
-    assert len({id(table) for table in tables}) == 1
-    # It was read once, though several connections asked what runs.
-    assert one.asked.count("state_call") == 2
-    kept = load_cached(GENESIS["polkadot"], tmp_path, endpoint=one.url)
-    assert kept is not None
-    assert kept.spec_version == 1006000
 
 
 async def test_a_table_told_of_a_moment_ago_costs_no_question(tmp_path: Path) -> None:

@@ -186,35 +186,6 @@ def test_a_subscription_is_not_cut_for_a_slow_answer_beside_it(tmp_path: Path) -
         assert other.asked == []
 
 
-def test_under_a_daemon_too_a_silent_node_is_left_soon(tmp_path: Path) -> None:
-    async def story(pool: Pool) -> tuple[list[Any], str]:
-        clients = [Client(pool) for _ in range(3)]
-        for client in clients:
-            client.timeouts = HURRIED
-        said = await asyncio.gather(*(client.storage("System", "Number") for client in clients))
-        # Those that ask later get the connections that were opened instead.
-        later = Client(pool)
-        said.append(await later.storage("System", "Number"))
-        return said, later.endpoint
-
-    async def play(*endpoints: str) -> tuple[list[Any], str]:
-        pool = Pool(polkadot_at(*endpoints), known=bundled("polkadot"), cache=tmp_path)
-        try:
-            async with asyncio.timeout(18):
-                return await story(pool)
-        finally:
-            await pool.close()
-
-    with (
-        Node(answers("polkadot", state_getStorage=silent)) as stalling,
-        Node(answers("polkadot")) as node,
-    ):
-        said, endpoint = asyncio.run(play(stalling.url, node.url))
-
-    assert said == [0, 0, 0, 0]
-    assert endpoint == node.url
-
-
 def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
     def answer_and_sleep(*_: Any) -> str:
         asyncio.get_running_loop().call_soon(time.sleep, 6)

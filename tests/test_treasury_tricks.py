@@ -130,16 +130,8 @@ def test_a_type_that_no_runtime_knows_is_refused_by_the_chain_that_it_is_for(boo
 def test_the_signer_of_a_payload_is_one_who_may_sign(book: Run) -> None:
     note = book("--offline", "tx", "call", "assetHub", "System", "remark", "hi").out.strip()
     line = (
-        "--offline",
-        "tx",
-        "payload",
-        note,
-        "--chain",
-        "assetHub",
-        "--as",
-        "council",
-        "--nonce",
-        "0",
+        *("--offline", "tx", "payload", note, "--chain", "assetHub", "--as", "council"),
+        *("--nonce", "0"),
     )
 
     mine, theirs = (book(*line, "--sender", who) for who in ("Bob", VAULT))

@@ -37,11 +37,7 @@ def test_an_instruction_without_a_row_is_never_followed() -> None:
 
     assert {name for name in known if not kind_of(name).followed} == {
         *(
-            "Transact",
-            "ExchangeAsset",
-            "UniversalOrigin",
-            "ExportMessage",
-            "ReportHolding",
+            *("Transact", "ExchangeAsset", "UniversalOrigin", "ExportMessage", "ReportHolding"),
             "ReportError",
         ),
         *("HrmpNewChannelOpenRequest", "HrmpChannelAccepted", "HrmpChannelClosing", "QueryPallet"),
