@@ -110,6 +110,7 @@ def test_help_and_completion_import_no_command(
         "scenarioctl.cli.options",
         "scenarioctl.cli.output",
         "scenarioctl.errors",
+        "scenarioctl.removed",
     ]
     assert [
         name
