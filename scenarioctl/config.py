@@ -145,11 +145,6 @@ class Settings:
         help="private hosts and networks that http steps and notifications may reach",
         sample='["10.1.2.0/24"]',
     )
-    payout_folders: tuple[str, ...] = _setting(
-        (),
-        help="folders whose files the runs of payouts may read",
-        sample='["/srv/payroll"]',
-    )
     notify: tuple[str, ...] = _setting(
         (),
         hidden=True,

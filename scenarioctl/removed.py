@@ -17,6 +17,8 @@ _TRAPPED = (
 #: The words of a command, of a command and its option, or of an option of all commands -> a
 #: sentence; it holds for all commands below it, too.
 COMMANDS: Mapping[str, str] = {
+    "create payout --reread": "Create a payout of the file for each month",
+    "create payout --replace": "Create another payout, of the lines that are left to pay",
     "dca": _CALLS,
     "job reschedule --max-amount": _BOUNDS,
     "job reschedule --max-per-day": _BOUNDS,

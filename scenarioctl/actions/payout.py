@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.drafting import PAYOUT, SENT, Drafted, draft_calls, was_sent
 from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.payout_files import REREAD, reread
 from scenarioctl.actions.payout_lines import PayoutLine, read_lines, sum_lines, write_lines
 from scenarioctl.actions.placeholders import require_value
 from scenarioctl.actions.sides import outline_chain
@@ -20,7 +19,6 @@ from scenarioctl.model.acting import MultisigLayer
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.transactions.batch_limits import UNWEIGHED
 from scenarioctl.transactions.native_balance import known_deposit
 from scenarioctl.transactions.transfer.build import build_payments
 
@@ -52,12 +50,9 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     paid = " and ".join([*totals, *["other assets"] * (len(sums) > _SHOWN)])
     payments = f"{group_digits(str(count))} payment{'s' * (count != 1)}"
     facts = [Row(label="Memos", text="as remarks")] if node.form.get("memos") is True else []
-    path = one_line(node.form.get(REREAD), 200)
-    facts += [Row(label="File", text=path)] if path else []
-    anew = f", read anew from {path}" if path else ""
     return Story(
         kind="Payout",
-        sentence=f"{payments} on {chain.title or '?'}{paid and f', {paid} in total'}{anew}"
+        sentence=f"{payments} on {chain.title or '?'}{paid and f', {paid} in total'}"
         if count
         else "no payments yet",
         what=paid,
@@ -123,33 +118,21 @@ async def draft(
         batch_kind(_flag(form, "forceBatch")),
     )
     table = await app.runtime(chain)
-    fresh: list[PayoutLine] | None = None
-    warnings: tuple[str, ...] = ()
-    if path := form.get(REREAD):
-        fresh, warnings = await reread(app, path, chain=chain, asset=form.get("asset"))
 
     def build() -> tuple[list[PayoutLine], list[Call]]:
-        lines = read_lines(app, text, chain=chain) if fresh is None else fresh
+        lines = read_lines(app, text, chain=chain)
         return lines, build_calls(lines, table, memos=memos)
 
-    few = fresh is None and isinstance(text, str) and text.count("\n") <= _AT_ONCE
+    few = isinstance(text, str) and text.count("\n") <= _AT_ONCE
     lines, calls = build() if few else await app.aside(build)
     sums = sum_lines(lines)
     asset = next(iter(sums)) if len(sums) == 1 else None
-    if fresh is not None and len(calls) > UNWEIGHED:
-        # What is created is split by what it weighs; a file that grew is not.
-        warnings += (
-            (
-                f"{path} has {len(calls)} calls now, more than a transaction of {chain.title} "
-                "may take: then none of the payments is made. Split the file."
-            ),
-        )
     transaction = await draft_calls(
         app,
         chain=chain,
         kind=kind,
         calls=calls,
-        warnings=(*warnings, *warn_of_deposits(lines, table, kind)),
+        warnings=warn_of_deposits(lines, table, kind),
     )
     return Drafted(
         node=node.id,
@@ -223,8 +206,6 @@ def draw(
         text,
         memos=fields.flag("memos"),
         force=fields.flag("force_batch"),
-        path=fields.text(REREAD),
-        asset=fields.text("asset"),
     )
     return node, node
 
@@ -236,16 +217,10 @@ def draw_payout(
     *,
     memos: bool,
     force: bool,
-    path: str = "",
-    asset: str = "",
 ) -> str:
-    """Draw the box of a payout with lines that were written; return its id.
-
-    With the *path* of a file, it is read anew for each draft, and lines without an asset have
-    *asset*.
-    """
+    """Draw the box of a payout with lines that were written; return its id."""
     form: dict[str, Any] = {"selectedChain": chain.name, "lines": text}
-    given = {"memos": memos, "forceBatch": force, REREAD: path, "asset": asset}
+    given = {"memos": memos, "forceBatch": force}
     return builder.add(BOX, form | {key: value for key, value in given.items() if value})
 
 
@@ -264,14 +239,12 @@ STEP = StepKind(
     tell=tell,
     flow=FlowKeys(
         required=("chain", "lines"),
-        optional=("memos", "force_batch", REREAD, "asset"),
+        optional=("memos", "force_batch"),
         fields={
             "selectedChain": "chain",
             "lines": "lines",
             "memos": "memos",
             "forceBatch": "force_batch",
-            REREAD: REREAD,
-            "asset": "asset",
         },
         draw=draw,
     ),

@@ -216,15 +216,15 @@ def show(**fields: Any) -> None:
 
 
 @scenario.command(
-    operation="payout_reports.list_payments",
+    operation="payouts.list_payments",
     arguments=("id",),
     example="scenarioctl scenario payments 3kf9Qz7aB --csv > paid.csv",
 )
 def payments(**fields: Any) -> None:
     """List the payments of a payout: line, account, amount, what became of it, hash.
 
-    No chain is asked: run tx status for each hash first. With --csv, there are also memo, chain,
-    block, and the part of the fee.
+    No chain is asked: run tx status for each hash first. With --csv, there are also memo, chain and
+    block.
     """
     answer = perform(**fields).answer
     if answer["csv"] is not None:

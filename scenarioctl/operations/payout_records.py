@@ -78,6 +78,23 @@ def describe_payment(sent: SentTransaction) -> str:
     )
 
 
+async def refuse_edit(app: Application, id: str, former: "Diagram", new: "Diagram") -> None:
+    """Refuse a *new* version of *former* that changes what a transaction is said to have paid; one
+    with a job pays anew in each run."""
+    payouts = payouts_of(former)
+    if not payouts or await app.store.get_job(id) is not None:
+        return
+    standing = [each for each in await read_sent_payouts(app, id) if is_standing(each)]
+    forms = {node.id: node.form for node in new.nodes}
+    for node in payouts:
+        sent = find_payment(standing, node.id)
+        if sent is not None and forms.get(node.id) != node.form:
+            raise Conflict(
+                f"payout {id} can't be edited, since its payments were sent: "
+                f"{describe_payment(sent)}. A copy pays everybody once more"
+            )
+
+
 async def find_payout_step(
     app: Application,
     step: tuple[str, str],

@@ -1,58 +1,60 @@
 """Payouts: many payments from a CSV file, as a scenario whose steps are transactions that their
 chains take."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict, cast
 
 from scenarioctl.actions.payout import draw_payout
-from scenarioctl.actions.payout_files import reread
 from scenarioctl.actions.payout_lines import (
     MOST,
     LineReader,
     PayoutLine,
     mistakes_error,
+    read_lines,
     sum_lines,
     write_lines,
 )
 from scenarioctl.actions.story import group_digits
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.formats.csv_tables import write_csv
 from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.model.amounts import read_number
+from scenarioctl.model.checks import Amount
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.model.json_types import AmountAnswer, ScenarioId
+from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.model.json_types import AmountAnswer, Hex, ScenarioId, Timestamp, timestamp
 from scenarioctl.model.request_fields import (
     Address,
     AssetName,
     ChainName,
     Count,
-    ScenarioName,
+    OwnScenarioName,
     Value,
 )
 from scenarioctl.operations.built_transactions import CreationFields, check_sender
 from scenarioctl.operations.creation import CheckedSteps, StepCheck, check_steps
-from scenarioctl.operations.payout_balances import (
+from scenarioctl.operations.payout_plans import (
     PayoutBalance,
     PayoutTotal,
+    Told,
     amount_of,
+    by_chain,
     check_deposits,
     read_left,
+    split_lines,
 )
-from scenarioctl.operations.payout_changes import (
-    SentPortion,
-    keep_sent,
-    open_former,
-    replace_payout,
-    with_labels,
-)
-from scenarioctl.operations.payout_portions import Told, by_chain, split_lines
+from scenarioctl.operations.payout_records import is_standing, payouts_of, read_sent_payouts
 from scenarioctl.operations.results import Result, refuse_warnings
-from scenarioctl.operations.stored_diagrams import add_labels, store_document
+from scenarioctl.operations.stored_diagrams import add_labels, open_stored, store_document
+from scenarioctl.operations.transaction_costs import received_by
+from scenarioctl.operations.transaction_status import read_effects
 
-__all__ = ["create_payout"]
+if TYPE_CHECKING:
+    from scenarioctl.model.diagram import Node
+
+__all__ = ["create_payout", "list_payments"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +79,6 @@ class CreatePayout(CreationFields):
     force_batch: bool = False
     #: At most so many lines in a transaction. Default: as many as the chain takes.
     portion: Annotated[Count | None, Value("N", least=1, most=10_000, rare=True)] = None
-    #: Read this file anew each time the payout is drafted: its whole path on the machine that
-    #: drafts, in a folder that `payout_folders` in config.toml lists. Its lines have to fit into
-    #: one transaction.
-    reread: Annotated[str, Value("FILE")] = ""
-    #: Change this payout in place of creating one: lines that were sent stay as they are and aren't
-    #: paid again, the others become those of the file.
-    replace: ScenarioName = ""
     #: Accept several lines that pay the same account the same asset.
     yes: bool = False
     #: Account that pays. What it has left is told, and `check` simulates each transaction for it.
@@ -125,10 +120,6 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
     told.names(lines)
     told.other_prefixes(reader)
     await check_deposits(app, lines, told, goes_on=request.force_batch)
-    former = await open_former(app, request.replace)
-    kept = [] if former is None else await app.aside(keep_sent, app, former, lines, told)
-    paid = {each.number for portion in kept for each in portion.lines}
-    lines = [each for each in lines if each.number not in paid]
     portions = [
         each
         for part in by_chain(lines).values()
@@ -141,53 +132,28 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
             goes_on=request.force_batch,
         )
     ]
-    if request.reread:
-        if len(portions) + len(kept) != 1:
-            raise InvalidRequest(
-                field="reread",
-                value=request.reread,
-                limit=200,
-                problem=(
-                    f"needs payments that fit into one transaction, and these are {len(portions)}"
-                ),
-            )
-        fresh, warned = await reread(
-            app, request.reread, chain=lines[0].chain, asset=_asset_of(request)
-        )
-        told.warnings += () if request.yes else warned
-        if Counter(map(_payment, fresh)) != Counter(map(_payment, lines)):
-            told.warnings.append(
-                f"{request.reread} has other lines now, and drafts pay those: "
-                f"{_understood(fresh, 1)}."
-            )
     left = await read_left(app, request.sender, lines, told)
-    drawn = await app.aside(_draw, kept, portions, request)
-    diagram = add_labels(app, drawn if former is None else with_labels(drawn, former), request)
-    nodes = [node.id for node in diagram.nodes[len(kept) :]]
+    diagram = add_labels(app, await app.aside(_draw, portions, request), request)
     checked = CheckedSteps()
-    if sender is not None and portions:
-        new = {**diagram.document, "nodes": diagram.document["nodes"][len(kept) :], "edges": []}
-        checked = await check_steps(app, read_diagram(new), sender)
+    if sender is not None:
+        checked = await check_steps(app, read_diagram({**diagram.document, "edges": []}), sender)
     told.notes += checked.notes
     told.warnings += checked.warnings
     if request.strict:
         refuse_warnings(told.warnings)
-    if former is None:
-        id = await store_document(app, diagram.document, diagram)
-    else:
-        id = await replace_payout(app, former, diagram)
+    id = await store_document(app, diagram.document, diagram)
     answer: CreatedPayout = {
         "result": id,
         "lines": len(lines),
         "total": _totals(lines),
         "transactions": [
             {
-                "node": node,
+                "node": node.id,
                 "chain": part[0].chain.name,
                 "lines": len(part),
                 "total": [amount_of(asset, value) for asset, value in sum_lines(part).items()],
             }
-            for node, part in zip(nodes, portions, strict=True)
+            for node, part in zip(diagram.nodes, portions, strict=True)
         ],
     }
     if left is not None:
@@ -196,19 +162,9 @@ async def create_payout(app: Application, request: CreatePayout) -> Result[Creat
         answer["checks"] = checked.checks
     return Result(
         answer=answer,
-        notes=(
-            (
-                f"{'Created' if former is None else 'Changed'} {id}: "
-                f"{_understood(lines, len(portions))}"
-            ),
-            *told.notes,
-        ),
+        notes=(f"Created {id}: {_understood(lines, len(portions))}", *told.notes),
         warnings=tuple(dict.fromkeys(told.warnings)),
     )
-
-
-def _payment(line: PayoutLine) -> tuple[bytes, str, int]:
-    return line.account, line.asset.id, line.raw
 
 
 def _sums(lines: Sequence[PayoutLine]) -> list[str]:
@@ -217,8 +173,6 @@ def _sums(lines: Sequence[PayoutLine]) -> list[str]:
 
 def _understood(lines: Sequence[PayoutLine], transactions: int) -> str:
     """Return `200 payments in 1 transaction: 300 DOT on Polkadot`."""
-    if not lines:
-        return "no payment is left to make"
     count = f"{group_digits(str(len(lines)))} payment{'s' * (len(lines) != 1)}"
     parts = [
         f"{' and '.join(_sums(part))} on {part[0].chain.title}" for part in by_chain(lines).values()
@@ -229,7 +183,7 @@ def _understood(lines: Sequence[PayoutLine], transactions: int) -> str:
 async def _read(app: Application, request: CreatePayout) -> tuple[LineReader, list[PayoutLine]]:
     """Return the lines, all of which are right, and what read them."""
     book = {each.name: each.address for each in await app.store.addresses().list()}
-    asset = _asset_of(request)
+    asset = "" if request.asset in ("", None) else str(request.asset)
     reader = LineReader(app=app, chain=request.chain, asset=asset, book=book)
     if request.chain:
         chain = app.registry.find(request.chain)
@@ -250,47 +204,21 @@ async def _read(app: Application, request: CreatePayout) -> tuple[LineReader, li
     return reader, lines
 
 
-def _asset_of(request: CreatePayout) -> str:
-    return "" if request.asset in ("", None) else str(request.asset)
-
-
-def _draw(
-    kept: Sequence[SentPortion], portions: Sequence[Sequence[PayoutLine]], request: CreatePayout
-) -> Diagram:
+def _draw(portions: Sequence[Sequence[PayoutLine]], request: CreatePayout) -> Diagram:
     builder = DiagramBuilder()
     nodes = [
-        draw_payout(
-            builder,
-            each.lines[0].chain,
-            write_lines(each.lines),
-            memos=each.node.form.get("memos") is True,
-            force=each.node.form.get("forceBatch") is True,
-        )
-        for each in kept
-    ]
-    nodes += [
         draw_payout(
             builder,
             part[0].chain,
             write_lines(part),
             memos=request.memos,
             force=request.force_batch,
-            path=request.reread,
-            asset=_asset_of(request) if request.reread else "",
         )
         for part in portions
     ]
     for node, following in pairwise(nodes):
         builder.connect(node, following)
-    document = builder.document()
-    # What was sent is remembered by the ids of nodes.
-    ids = dict(zip(nodes, (each.node.id for each in kept), strict=False))
-    for raw in document["nodes"]:
-        raw["id"] = ids.get(raw["id"], raw["id"])
-    for raw in document["edges"]:
-        raw |= {end: ids.get(raw[end], raw[end]) for end in ("source", "target")}
-        raw["id"] = f"{raw['source']}-{raw['target']}"
-    return read_diagram(document)
+    return read_diagram(builder.document())
 
 
 def _totals(lines: Iterable[PayoutLine]) -> list[PayoutTotal]:
@@ -298,3 +226,159 @@ def _totals(lines: Iterable[PayoutLine]) -> list[PayoutTotal]:
         {"chain": asset.chain, **amount_of(asset, value)}
         for asset, value in sum_lines(lines).items()
     ]
+
+
+# What became of the lines
+
+#: Rows above which the answer is made in a thread.
+_MANY = 100
+
+PaymentStatus = Literal[
+    "not sent", "uncertain", "sent", "in-block", "finalized", "failed", "expired", "unknown"
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListPayments:
+    """List the payments of a payout, and what became of each. No chain is asked: `tx status` does
+    that."""
+
+    id: OwnScenarioName
+    #: A table for a spreadsheet: CSV as RFC 4180 has it.
+    csv: bool = False
+
+
+class Payment(TypedDict):
+    """A line of a payout; of one with a job, for each transaction that was sent."""
+
+    #: In the file; null for one of a flow file that names none.
+    line: int | None
+    node: str
+    chain: str
+    account: str
+    amount: AmountAnswer
+    memo: str
+    #: Of the transaction that pays it; null if none was sent.
+    hash: "Hex | None"
+    sent: "Timestamp | None"
+    block_number: int | None
+    #: `in-block` and `finalized`: the block shows that the account got it. `unknown`: the
+    #: transaction succeeded, but its block doesn't show that.
+    status: PaymentStatus
+    #: How many endpoints the block rests on; null before it is in one.
+    asked: Literal[1, 2] | None
+
+
+class PaymentList(TypedDict):
+    #: Empty with `csv`.
+    payments: list[Payment]
+    #: The table, first a line with the names of the columns; null without `csv`.
+    csv: str | None
+    total: int
+
+
+COLUMNS = (
+    "line",
+    "account",
+    "amount",
+    "asset",
+    "memo",
+    "chain",
+    "hash",
+    "block",
+    "status",
+)
+
+
+async def list_payments(app: Application, request: ListPayments) -> Result[PaymentList]:
+    diagram = await open_stored(app, request.id)
+    nodes = payouts_of(diagram)
+    sent = await read_sent_payouts(app, request.id)
+
+    def describe() -> tuple[list[Payment], str | None]:
+        found = [
+            row
+            for node in nodes
+            for each in _transactions_of(sent, node.id)
+            for row in _describe(app, node, each)
+        ]
+        return ([], write_csv([COLUMNS, *map(_cells, found)])) if request.csv else (found, None)
+
+    total = sum(str(node.form.get("lines", "")).count("\n") for node in nodes)
+    rows, text = await app.aside(describe) if total > _MANY else describe()
+    return Result(
+        answer={
+            "payments": rows,
+            "csv": text,
+            "total": len(rows) if text is None else text.count("\r\n") - 1,
+        },
+        notes=() if nodes else ("It is not a payout: it has no payout step.",),
+        large=total > _MANY,
+    )
+
+
+def _transactions_of(sent: Sequence[SentTransaction], node: str) -> list[SentTransaction | None]:
+    """Return the transactions that pay the lines of *node*, the oldest first; if none may have
+    paid, what was tried last."""
+    own = [each for each in sent if each.node in (node, "")]
+    standing = [each for each in reversed(own) if is_standing(each)]
+    return [*standing] or [*own[:1]] or [None]
+
+
+def _describe(app: Application, node: "Node", sent: SentTransaction | None) -> Iterator[Payment]:
+    """Give the rows of the lines of *node*."""
+    chain = app.registry.find(node.form.get("selectedChain"), field="selectedChain")
+    lines = read_lines(app, node.form.get("lines"), chain=chain)
+    effects = {} if sent is None else read_effects(sent)
+    got: dict[tuple[str, str], int] = {}
+    for each in received_by(effects):
+        key = each["account"], each["asset"]
+        got[key] = got.get(key, 0) + int(each["value"])
+    meant: dict[tuple[str, str], int] = {}
+    for line in lines:
+        key = line.address, line.asset.display_name
+        meant[key] = meant.get(key, 0) + line.raw
+    for line in lines:
+        key = line.address, line.asset.display_name
+        yield {
+            "line": line.number or None,
+            "node": node.id,
+            "chain": line.chain.name,
+            "account": line.address,
+            "amount": Amount(
+                value=line.raw, asset=line.asset.display_name, decimals=line.asset.decimals
+            ).answer(),
+            "memo": line.memo,
+            "hash": None if sent is None else sent.hash,
+            "sent": None if sent is None else timestamp(sent.sent),
+            "block_number": None if sent is None else sent.block_number,
+            "asked": effects.get("asked", 1) if sent is not None and sent.block else None,
+            "status": _status(
+                sent, success=effects.get("success"), arrived=got.get(key, 0) >= meant[key]
+            ),
+        }
+
+
+def _status(sent: SentTransaction | None, *, success: bool | None, arrived: bool) -> PaymentStatus:
+    if sent is None:
+        return "not sent"
+    if sent.state not in (SentState.IN_BLOCK, SentState.FINALIZED):
+        return cast("PaymentStatus", sent.state.value)
+    if success is False:
+        return "failed"
+    return cast("PaymentStatus", sent.state.value) if arrived else "unknown"
+
+
+def _cells(row: Payment) -> Sequence[str]:
+    amount = row["amount"]
+    return (
+        str(row["line"] or ""),
+        row["account"],
+        (amount["human"] or amount["value"]).split(" ")[0],
+        amount["asset"],
+        row["memo"],
+        row["chain"],
+        row["hash"] or "",
+        str(row["block_number"] or ""),
+        row["status"],
+    )

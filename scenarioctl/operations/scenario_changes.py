@@ -22,7 +22,7 @@ from scenarioctl.model.diagram import (
 from scenarioctl.model.jobs import SCENARIO_CHANGED, Job, JobChange, JobState, while_waiting
 from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_fields import OwnScenarioName, Syntax, Value
-from scenarioctl.operations.payout_changes import refuse_edit
+from scenarioctl.operations.payout_records import refuse_edit
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import note_created, understand
 from scenarioctl.operations.stored_diagrams import (

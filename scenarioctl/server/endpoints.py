@@ -134,7 +134,7 @@ ENDPOINTS = (
     _row("POST", "/api/multisig/cancel", "multisigs.cancel_operation"),
     _row("GET", "/api/store/check", "stores.check_store"),
     _row("POST", "/api/scenario/show", "scenarios.show_scenario"),
-    _row("POST", "/api/scenario/payments", "payout_reports.list_payments"),
+    _row("POST", "/api/scenario/payments", "payouts.list_payments"),
     _row("POST", "/api/flow/preview", "previews.preview_flow"),
     _row("POST", "/api/scenario/flow", "scenario_changes.scenario_flow"),
     _row("POST", "/api/scenario/replace", "scenario_changes.replace_scenario", scope="create"),

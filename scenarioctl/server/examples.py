@@ -101,7 +101,7 @@ EXAMPLES: Mapping[str, Example] = {
             "asset": "USDT",
         }
     ),
-    "payout_reports.list_payments": Example({"scenario": "Xq3b9LmZt"}),
+    "payouts.list_payments": Example({"scenario": "Xq3b9LmZt"}),
     "creation.create_remark": Example(
         {"chain": "polkadot", "text": "hello"}, {"result": "Xq3b9LmZt"}
     ),

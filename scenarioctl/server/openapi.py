@@ -22,7 +22,6 @@ _TAGS = {
     "scenarios": "Scenarios",
     "creation": "Scenarios",
     "payouts": "Scenarios",
-    "payout_reports": "Scenarios",
     "scenario_changes": "Scenarios",
     "previews": "Scenarios",
     "transfers": "Transactions",

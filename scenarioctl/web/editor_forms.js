@@ -125,8 +125,6 @@ const TYPES = {
       { key: "lines", label: "Payments", kind: "long", required: true, hint: "CSV whose first line names the columns: account, amount, asset, and if you like memo." },
       { key: "memos", label: "Write the memos into the chain's history", kind: "flag", more: true },
       { key: "force_batch", label: "Go on after a payment that fails", kind: "flag", more: true },
-      { key: "reread", label: "File that each draft reads anew", kind: "line", hint: "Its whole path on the machine of the daemon, in a folder that payout_folders in config.toml lists.", more: true },
-      { key: "asset", label: "Asset of its lines without one", kind: "asset", of: "chain", none: "None", more: true },
     ],
     says: ({ lines, chain }) => [[lines && `${Math.max(lines.trim().split("\n").length - 1, 0)} payments`], [chain]],
   },

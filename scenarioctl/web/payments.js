@@ -16,7 +16,7 @@ export function paymentPart({ id, nodes }, signal) {
 
   async function read() {
     try {
-      const [{ chains }, { payments, notes }] = await Promise.all([get("/api/chains", {}, signal), post("/api/scenario/payments", { id }, signal)]);
+      const [{ chains }, { payments }] = await Promise.all([get("/api/chains", {}, signal), post("/api/scenario/payments", { id }, signal)]);
       nameChains(chains);
       const body = h("tbody");
       const add = (some) => body.append(...some.map((row) => line(row, id)));
@@ -24,7 +24,6 @@ export function paymentPart({ id, nodes }, signal) {
       const rest = payments.slice(SHOWN);
       const more = rest.length > 0 && h("button", { type: "button", onclick: () => { more.remove(); inPortions(rest, SHOWN, add, signal); } }, `Show ${rest.length} more`);
       fill(place,
-        notes.map((note) => h("p", { class: "hint" }, note)),
         h("ul", { "aria-label": "Totals" }, [...new Set(payments.map(({ status }) => status))].map((status) => {
           const rows = payments.filter((each) => each.status === status);
           return h("li", {}, h("b", {}, status), `: ${rows.length === 1 ? "1 payment" : `${rows.length} payments`}, ${sumsOf(rows.map(({ amount: paid, chain }) => ({ ...paid, chain }))).join(" and ")}`);
@@ -45,7 +44,7 @@ export function paymentPart({ id, nodes }, signal) {
 
 function line({ line: number, account, amount: paid, memo, chain, hash, status, block_number: block }, scenario) {
   return h("tr", {},
-    h("td", { "data-label": "Line" }, number ?? "gone from the file"),
+    h("td", { "data-label": "Line" }, number ?? "–"),
     h("td", { "data-label": "Account" }, shown(account)),
     h("td", { "data-label": "Amount" }, amount(paid.human ?? `${paid.value} raw`, paid.value), h("p", { class: "hint" }, chainName(chain), memo && `, ${memo}`)),
     h("td", { "data-label": "State" }, hash ? h("a", { href: sentLink(chain, hash, { scenario }) }, status) : status, block !== null && h("p", { class: "hint" }, `block ${block}`)));

@@ -13,8 +13,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict
 from scenarioctl.model.amounts import from_hex
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.payout_reports import ListPayments, list_payments
-from scenarioctl.operations.payouts import CreatePayout, create_payout
+from scenarioctl.operations.payouts import CreatePayout, ListPayments, create_payout, list_payments
 from scenarioctl.operations.scenarios import FullScenarioInfo, full_scenario_info
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
@@ -56,7 +55,6 @@ class Payroll:
             chain="liveHub",
             memos=True,
             sender=format_account(self.sender.account, prefix),
-            replace=self.scenario,
             **more,
         )
         answer = finish(create_payout(self.app, request)).answer
@@ -91,14 +89,12 @@ def test_each_receiver_of_a_payroll_has_what_the_file_says_and_no_line_is_paid_t
     app: Application,
 ) -> None:
     payroll = Payroll(app)
+    payroll.amounts[150] += 7
     created = payroll.create(portion=120)
     payroll.send()
     assert [each["lines"] for each in created["transactions"]] == [120, 80]
     assert [each["lacks"] for each in created["left"]] == [None, None]
 
-    # A line that is not paid yet is wrong.
-    payroll.amounts[150] += 7
-    changed = payroll.create()
     call = finish(
         full_scenario_info(app, FullScenarioInfo(id=payroll.scenario, output_format="call"))
     )
@@ -108,7 +104,6 @@ def test_each_receiver_of_a_payroll_has_what_the_file_says_and_no_line_is_paid_t
     with pytest.raises(Conflict):
         payroll.send()
 
-    assert changed["lines"] == 80
     assert [payroll.balance(place) for place in range(LINES)] == payroll.amounts
     payments = finish(list_payments(app, ListPayments(id=payroll.scenario))).answer["payments"]
     assert [each["line"] for each in payments] == list(range(2, LINES + 2))
