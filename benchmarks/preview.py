@@ -20,7 +20,6 @@ from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.operations.previews import PreviewScenario, preview_scenario
 from scenarioctl.operations.stored_diagrams import store_document
-from scenarioctl.render.raster import DRAWN
 
 BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 _DOT = {"name": "polkadotDot", "assetId": 0, "symbol": "DOT"}
@@ -66,11 +65,9 @@ async def warm(folder: Path, rounds: int) -> None:
     try:
         for count in SIZES:
             id = await store_document(app, make_diagram(count))
-            for form in ("png", "svg", "text"):
+            for form in ("png", "svg"):
                 taken = []
                 for _ in range(rounds if count < 100 else max(3, rounds // 6)):
-                    # Each is drawn, none is kept from before.
-                    DRAWN.forget()
                     start = time.perf_counter()
                     await preview_scenario(app, PreviewScenario(scenario_id=id, format=form))
                     taken.append(time.perf_counter() - start)
@@ -99,7 +96,6 @@ def cold(folder: Path, rounds: int) -> None:
     lines = {
         "python -c pass": [sys.executable, "-c", "pass"],
         "cold, 5 steps, png": [program, "scenario", "preview", id, "-o", str(folder / "p.png")],
-        "cold, 5 steps, text": [program, "scenario", "preview", id],
     }
     for name, line in lines.items():
         taken = [seconds(partial(run, line, environment)) for _ in range(rounds)]

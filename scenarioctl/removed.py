@@ -13,6 +13,7 @@ _QUOTE = "`tx check` (POST /api/tx/check) says what a transfer costs and what ar
 _TRAPPED = (
     "`tx status` tells the block in which a transaction left assets behind; `xcm claim` claims them"
 )
+_PICTURES = "Write the picture to a file with -o FILE.svg or -o FILE.png"
 
 #: The words of a command, of a command and its option, or of an option of all commands -> a
 #: sentence; it holds for all commands below it, too.
@@ -24,8 +25,10 @@ COMMANDS: Mapping[str, str] = {
     "job reschedule --max-per-day": _BOUNDS,
     "job start --max-amount": _BOUNDS,
     "job start --max-per-day": _BOUNDS,
+    "flow preview --draw": _PICTURES,
     "query --watch": "Use `watch scenarioctl query …` to ask again and again",
     "registry": _FACTS,
+    "scenario preview --draw": _PICTURES,
     "staking": _CALLS,
     "store migrate": "A store keeps its schema version: create a new one with store init",
     "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",

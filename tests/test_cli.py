@@ -20,7 +20,6 @@ from scenarioctl import __version__
 from scenarioctl.chains.registry import ROLES
 from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import OneOption
-from scenarioctl.cli.pictures import WAYS
 from scenarioctl.config import SETTINGS
 from scenarioctl.render.picture import THEMES
 from scenarioctl.server.access import SCOPES
@@ -659,9 +658,8 @@ def test_the_examples_in_the_help_run(
         ("hrmp openchannels polkadot 2034 --direction e", ["egress"]),
         ("scenario list --sort ", ["created", "id", "summary"]),
         ("scenario export ID --as ", ["share", "json", "flow"]),
-        ("scenario preview ID --format ", ["png", "svg", "text"]),
+        ("scenario preview ID --format ", ["png", "svg"]),
         ("scenario preview ID --theme d", ["dark"]),
-        ("scenario preview ID --draw ", list(WAYS)),
         ("create flow --syntax ", ["toml", "json"]),
         ("call hy", ["hydraDx"]),
         ("batch polkadot --kind f", ["force-batch"]),

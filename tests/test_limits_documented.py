@@ -77,7 +77,6 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "picture": {
         "values": (picture.MOST_CARDS, picture.MOST_EDGES, raster.MOST_PIXELS, raster.MOST_DRAWN),
-        "time": (raster.PATIENCE,),
     },
     "header of a request": {
         "bytes": (servers.LINE_MAX,),

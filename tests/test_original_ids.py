@@ -38,7 +38,7 @@ def test_an_id_of_threadbag_is_imported_and_works_everywhere(served: Serving) ->
     started = served.post("/job/start", {"id": ID, "every": "12h"})
     assert started.json() == {"success": True, "result": "Job started"}
     assert served.get(f"/getUrl/{quote(ID, safe='')}").json()["success"] is True
-    assert served.get(f"/api/info/preview?format=text&scenario_id={quote(ID)}").status == 200
+    assert served.get(f"/api/info/preview?format=svg&scenario_id={quote(ID)}").status == 200
     assert ID in [each["id"] for each in served.get("/job/list").json()["jobs"]]
     served.post("/job/stop", {"id": ID})
     assert served.post("/api/scenario/delete", {"id": ID}).json()["success"] is True

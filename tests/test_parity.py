@@ -53,9 +53,7 @@ ONLY_ON_THE_LINE = {
     ("creation.create_flow", "file"): "an old spelling of path",
     ("previews.preview_scenario", "output"): "where the picture is written",
     ("scenarios.delete_scenario", "yes"): "answers the question that the terminal asks",
-    ("previews.preview_scenario", "draw"): "how the terminal is shown it",
     ("previews.preview_flow", "output"): "where the picture is written",
-    ("previews.preview_flow", "draw"): "how the terminal is shown it",
     ("decoded_transactions.transaction_payload", "qr"): "a drawing of vault_payload",
     ("decoded_transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",
 }

@@ -7,12 +7,8 @@ measured with.
 `npm pack` downloads the packages into a temporary folder.  None of their code is run.  The tool
 keeps the Latin, Greek and Cyrillic characters of Inter, in two weights, and from DejaVu Sans
 Hebrew, Arabic, Armenian, Georgian and symbols that Inter lacks.  It also writes the licenses,
-`advances.json` with the width of each character in thousandths of the font size, an `.outlines`
-file for each weight of Inter, and `manifest.json` with sources and hashes.
-
-An outline is one line: the character's code in hexadecimal, its advance width, and the commands of
-its path, all relative, in font units with y upwards.  The first line has the number of units per
-font size.
+`advances.json` with the width of each character in thousandths of the font size, and
+`manifest.json` with sources and hashes.
 """
 
 import hashlib
@@ -76,8 +72,6 @@ class Cut:
     letters: tuple[range, ...]
     #: OpenType features: what puts marks on letters, and shapes Arabic.
     features: tuple[str, ...]
-    #: Its letters are drawn as shapes where they need no shaping.
-    outlined: bool = False
 
 
 CUTS = (
@@ -87,7 +81,6 @@ CUTS = (
         name="Inter-Regular",
         letters=_INTER_LETTERS,
         features=("kern", "mark", "mkmk", "ccmp", "locl"),
-        outlined=True,
     ),
     Cut(
         package=INTER,
@@ -95,7 +88,6 @@ CUTS = (
         name="Inter-SemiBold",
         letters=_INTER_LETTERS,
         features=("kern", "mark", "mkmk", "ccmp", "locl"),
-        outlined=True,
     ),
     Cut(
         package=DEJAVU,
@@ -146,55 +138,6 @@ def cut(
     return {code: round(font["hmtx"][name][0] * scale) for code, name in font.getBestCmap().items()}
 
 
-def outlines(source: Path) -> str:
-    """Return the letters of the font *source*, a line each."""
-    from fontTools.ttLib import TTFont  # type: ignore[import,unused-ignore]
-
-    font = TTFont(source)
-    glyphs = font.getGlyphSet()
-    lines = [str(font["head"].unitsPerEm)]
-    for code, name in sorted(font.getBestCmap().items()):
-        lines.append(f"{code:x} {glyphs[name].width} {relative_path(glyphs, name)}")
-    return "\n".join(lines) + "\n"
-
-
-def relative_path(glyphs: Any, name: str) -> str:
-    """Return a letter's path, which is the same wherever the letter stands."""
-    from fontTools.pens.basePen import BasePen  # type: ignore[import,unused-ignore]
-
-    class Relative(BasePen):  # type: ignore[misc,unused-ignore]
-        def __init__(self) -> None:
-            super().__init__(glyphs)
-            self.commands: list[str] = []
-            self.at = self.first = (0.0, 0.0)
-
-        def _add(self, command: str, *points: tuple[float, float]) -> None:
-            steps = [f"{x - self.at[0]:g} {y - self.at[1]:g}" for x, y in points]
-            self.commands.append(command + " ".join(steps))
-            self.at = points[-1]
-
-        def _moveTo(self, point: tuple[float, float]) -> None:  # noqa: N802 - the library's name
-            self._add("m", point)
-            self.first = self.at
-
-        def _lineTo(self, point: tuple[float, float]) -> None:  # noqa: N802 - the library's name
-            self._add("l", point)
-
-        # The library's name.
-        def _qCurveToOne(  # noqa: N802
-            self, beside: tuple[float, float], point: tuple[float, float]
-        ) -> None:
-            self._add("q", beside, point)
-
-        def _closePath(self) -> None:  # noqa: N802 - the library's name
-            self.commands.append("z")
-            self.at = self.first
-
-    pen = Relative()
-    glyphs[name].draw(pen)
-    return "".join(pen.commands)
-
-
 def runs(widths: dict[int, int]) -> list[list[Any]]:
     """Return *widths* as `[first code, [width, …]]` for each run of codes without a gap."""
     found: list[list[Any]] = []
@@ -218,10 +161,6 @@ def main() -> int:
             widths = cut(packages[each.package] / each.path, file, letters, each.features)
             advances[each.name] = runs(widths)
             sources[file.name] = f"{each.package} {each.path}"
-            if each.outlined:
-                lines = TARGET / f"{each.name}.outlines"
-                lines.write_text(outlines(file))
-                sources[lines.name] = file.name
         for name, (package, path) in LICENCES.items():
             (TARGET / name).write_bytes((packages[package] / path).read_bytes())
             sources[name] = f"{package} {path}"

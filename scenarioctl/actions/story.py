@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scenarioctl.actions import find_step
 from scenarioctl.actions.placeholders import display, has_placeholder
 from scenarioctl.actions.sides import form_sides, read_sides
-from scenarioctl.chains.addresses import format_of
 from scenarioctl.chains.assets import UNVERIFIED
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
@@ -165,8 +164,6 @@ class Row(NamedTuple):
     label: str = ""
     #: The amount, or whatever else is read first.
     strong: bool = False
-    #: The account whose address the text is; empty if it is none.
-    account: bytes = b""
 
 
 class Card(NamedTuple):
@@ -262,12 +259,8 @@ def group_digits(amount: str) -> str:
 
 
 def account_row(label: str, address: str) -> Row:
-    """Return the row of an address, which has the account's picture if it names one."""
-    try:
-        account = format_of(address).parse(address, field=label)
-    except InvalidRequest:
-        account = b""
-    return Row(label=label, text=shorten_middle(address), account=account)
+    """Return the row of an address."""
+    return Row(label=label, text=shorten_middle(address))
 
 
 def mark_rows(asset: AssetText) -> list[Row]:

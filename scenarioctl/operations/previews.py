@@ -33,7 +33,7 @@ __all__ = ["preview_flow", "preview_scenario"]
 T = TypeVar("T")
 P = ParamSpec("P")
 
-FORMATS = ("png", "svg", "text")
+FORMATS = ("png", "svg")
 #: Characters without a glyph that a warning lists.
 _NAMED = 12
 
@@ -42,12 +42,11 @@ _NAMED = 12
 class PictureFields:
     """What a picture looks like."""
 
-    #: `png`, `svg` or `text`.
+    #: `png` or `svg`.
     format: Annotated[str, Value("FORMAT", FORMATS)] = "png"
     #: `light` (default) or `dark`.
     theme: Annotated[str, Value("THEME", ("light", "dark"))] = "light"
-    #: Width in pixels, 400 to 4096, or of a text drawing in characters, 40 to 1000. Default: the
-    #: width of the picture.
+    #: Width in pixels, 400 to 4096. Default: the width of the picture.
     width: Count = ""
     #: Leave out the chains that the card of a transfer or a swap names.
     compact: bool = False
@@ -231,12 +230,6 @@ def _draw(
             f"The scenario has {len(whole.nodes)} steps. The picture shows the first "
             f"{len(shown.nodes)}."
         )
-    if wanted.format == "text":
-        from scenarioctl.render.text import DEFAULT_COLUMNS, draw_text
-
-        return (draw_text(picture, wanted.width or DEFAULT_COLUMNS) + "\n").encode(), tuple(
-            warnings
-        )
     if wanted.format == "svg":
         from scenarioctl.render.svg import write_svg
 
@@ -244,7 +237,7 @@ def _draw(
     from scenarioctl.render.raster import write_png
     from scenarioctl.render.text_metrics import missing
 
-    img = write_png(picture, theme=wanted.theme, width=wanted.width, served=app.served)
+    img = write_png(picture, theme=wanted.theme, width=wanted.width)
     lost = missing("".join(picture.texts()))
     if lost:
         more = "…" if len(lost) > _NAMED else ""
@@ -267,19 +260,15 @@ def _read(request: PreviewScenario | PreviewFlow) -> _Wanted:
 
 
 def _read_width(request: PreviewScenario | PreviewFlow) -> int:
-    from scenarioctl.render.picture import LEAST_COLUMNS, LEAST_WIDTH, MOST_COLUMNS, MOST_WIDTH
+    from scenarioctl.render.picture import LEAST_WIDTH, MOST_WIDTH
 
-    value = request.width
-    if value == "":
+    if request.width == "":
         return 0
-    least, most, unit = LEAST_WIDTH, MOST_WIDTH, "pixels"
-    if request.format == "text":
-        least, most, unit = LEAST_COLUMNS, MOST_COLUMNS, "characters"
     return read_number(
-        value,
+        request.width,
         field="width",
-        kind="a width for this format",
-        expected=f"{least} to {most} {unit}",
-        least=least,
-        most=most,
+        kind="a width",
+        expected=f"{LEAST_WIDTH} to {MOST_WIDTH} pixels",
+        least=LEAST_WIDTH,
+        most=MOST_WIDTH,
     )

@@ -39,15 +39,6 @@ _SCHEMES = (
 
 def draw_identicon(account: bytes) -> str:
     """Return the picture of *account* as an SVG document."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIZE} {_SIZE}">'
-        f"{identicon_group(account, 0, 0, _SIZE)}</svg>"
-    )
-
-
-def identicon_group(account: bytes, x: float, y: float, size: float) -> str:
-    """Return the picture of *account* as a part of an SVG, *size* wide and high, with its corner at
-    *x* and *y*."""
     places: dict[str, str] = {}
     for place, color in zip(_places(), identicon_colors(account), strict=True):
         # A line of no length with round ends.
@@ -56,10 +47,9 @@ def identicon_group(account: bytes, x: float, y: float, size: float) -> str:
     dots = "".join(f'<path d="{path}" stroke="{color}"/>' for color, path in places.items())
     middle = number_text(_SIZE / 2)
     return (
-        f'<g class="identicon" transform="translate({number_text(x)} {number_text(y)}) '
-        f'scale({size / _SIZE:.3g})" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_SIZE} {_SIZE}" '
         f'stroke-width="{2 * _CIRCLE}" stroke-linecap="round">'
-        f'<circle cx="{middle}" cy="{middle}" r="{middle}" fill="#eeeeee"/>{dots}</g>'
+        f'<circle cx="{middle}" cy="{middle}" r="{middle}" fill="#eeeeee"/>{dots}</svg>'
     )
 
 

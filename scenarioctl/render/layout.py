@@ -1,15 +1,12 @@
-"""Where cards stand and edges go: a layout that depends on nothing but sizes, the same for pictures
-and for text.
+"""Where cards stand and edges go: a layout that depends on nothing but sizes.
 
-A diagram of the web editor keeps its cards where they are there.  Others stand in columns from left
-to right, each card in the column of its longest path from a start; a graph with many columns is
-broken into bands below each other, as text is into lines.
+Cards stand in columns from left to right, each in the column of its longest path from a start; a
+graph with many columns is broken into bands below each other, as text is into lines.
 """
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import pairwise
-from math import ceil, copysign, inf, isfinite, sqrt
+from math import ceil, sqrt
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
@@ -40,14 +37,6 @@ class Box(NamedTuple):
     @property
     def bottom(self) -> float:
         return self.y + self.height
-
-    def overlaps(self, other: "Box", gap: float = 0) -> bool:
-        return (
-            self.x < other.right + gap
-            and other.x < self.right + gap
-            and self.y < other.bottom + gap
-            and other.y < self.bottom + gap
-        )
 
 
 class EdgePiece(NamedTuple):
@@ -82,36 +71,16 @@ class Spacing(NamedTuple):
     #: room.
     leave: float
     arrive: float
-    #: Preferred width to height; unused if `most` is set.
+    #: Preferred width to height.
     shape: float = 1.7
     #: Columns that stay in one band.
     columns: int = 6
-    #: The widest band; 0: `shape` decides.
-    most: float = 0
-    #: Edges have corners only, and all coordinates are whole numbers.
-    square: bool = False
 
 
-def curve(start: Point, end: Point, *, upright: bool = False) -> EdgePiece:
+def curve(start: Point, end: Point) -> EdgePiece:
     (x, y), (to_x, to_y) = start, end
-    if upright:
-        bow = (to_y - y) / 2
-        return EdgePiece(points=(start, (x, y + bow), (to_x, to_y - bow), end), curved=True)
-    bow = (to_x - x) / 2 if to_x > x else 60 + (x - to_x) / 4
-    if to_x <= x and abs(to_y - y) < 60:
-        # Around the card, which would hide a straight line back.
-        return EdgePiece(
-            points=(start, (x + bow, y + 120), (to_x - bow, to_y + 120), end), curved=True
-        )
+    bow = (to_x - x) / 2
     return EdgePiece(points=(start, (x + bow, y), (to_x - bow, to_y), end), curved=True)
-
-
-def moved(box: Box, x: float, y: float) -> Box:
-    return box._replace(x=box.x + x, y=box.y + y, port=box.port + y)
-
-
-def shifted(leg: EdgePiece, x: float, y: float) -> EdgePiece:
-    return EdgePiece(points=tuple((a + x, b + y) for a, b in leg.points), curved=leg.curved)
 
 
 def number_text(value: float) -> str:
@@ -124,120 +93,6 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 #: Parallel lines side by side; further ones share a lane.
 _MOST_LANES = 40
-
-
-def keep_positions(
-    sizes: Sequence[Size],
-    middles: Sequence[Point | None],
-    edges: Sequence[tuple[int, int]],
-    *,
-    gap: float,
-    align: float,
-    gaps: Sequence[float] = (),
-) -> Layout | None:
-    """Return a layout with the cards at *middles*; None if they would overlap or be far apart.
-
-    What stands nearly in a row, by less than *align*, is put in a row: hands are not that exact.
-    Where an edge needs more room than it has, by *gaps*, all that stands further right moves.
-    """
-    known = [middle for middle in middles if middle is not None and all(map(isfinite, middle))]
-    if not known or len(known) != len(sizes):
-        return None
-    for rows in (_align(known, align), [y for _, y in known]):
-        boxes = _stand(sizes, known, rows)
-        if not _any_overlap(boxes, gap):
-            break
-    else:
-        return None
-    boxes = _make_room(boxes, edges, gaps)
-    width, height = max(box.right for box in boxes), max(box.bottom for box in boxes)
-    filled = sum((box.width + 2 * gap) * (box.height + 2 * gap) for box in boxes)
-    if width * height > max(12 * filled, 1e6):
-        return None
-    ways = tuple(_connect(boxes[source], boxes[target]) for source, target in edges)
-    # A backward curve reaches beyond the cards.
-    points = [
-        (0.0, 0.0),
-        (width, height),
-        *(point for way in ways for leg in way for point in leg.points),
-    ]
-    low_x, low_y = min(x for x, _ in points), min(y for _, y in points)
-    width = max(x for x, _ in points) - low_x
-    height = max(y for _, y in points) - low_y
-    return Layout(
-        boxes=tuple(moved(box, -low_x, -low_y) for box in boxes),
-        ways=tuple(tuple(shifted(leg, -low_x, -low_y) for leg in way) for way in ways),
-        width=width,
-        height=height,
-    )
-
-
-def _stand(sizes: Sequence[Size], middles: Sequence[Point], rows: Sequence[float]) -> list[Box]:
-    boxes = [
-        Box(
-            x=round(x - size.width / 2),
-            y=round(y - size.height / 2),
-            width=size.width,
-            height=size.height,
-            port=round(y),
-        )
-        for size, (x, _), y in zip(sizes, middles, rows, strict=True)
-    ]
-    left, top = min(box.x for box in boxes), min(box.y for box in boxes)
-    return [moved(box, -left, -top) for box in boxes]
-
-
-def _align(middles: Sequence[Point], align: float) -> list[float]:
-    order = sorted(range(len(middles)), key=lambda number: middles[number][1])
-    rows: list[list[int]] = []
-    for number in order:
-        if rows and middles[number][1] - middles[rows[-1][-1]][1] < align:
-            rows[-1].append(number)
-        else:
-            rows.append([number])
-    lines = [0.0] * len(middles)
-    for row in rows:
-        middle = sum(middles[number][1] for number in row) / len(row)
-        for number in row:
-            lines[number] = middle
-    return lines
-
-
-def _make_room(
-    boxes: Sequence[Box], edges: Sequence[tuple[int, int]], gaps: Sequence[float]
-) -> list[Box]:
-    x = [box.x for box in boxes]
-    order = sorted(zip(edges, gaps, strict=False), key=lambda each: boxes[each[0][1]].x)
-    for (source, target), room in order:
-        lacking = room - (x[target] - x[source] - boxes[source].width)
-        if 0 < lacking < room - 20:
-            edge = x[target]
-            x = [at + lacking if at >= edge else at for at in x]
-    return [moved(box, round(at - box.x), 0) for box, at in zip(boxes, x, strict=True)]
-
-
-def _any_overlap(boxes: Sequence[Box], gap: float) -> bool:
-    """Return whether two boxes are closer than *gap*, by a sweep from left to right."""
-    order = sorted(boxes, key=lambda box: box.x)
-    open_: list[Box] = []
-    for box in order:
-        open_ = [other for other in open_ if other.right + gap > box.x]
-        if any(box.overlaps(other, gap) for other in open_):
-            return True
-        open_.append(box)
-    return False
-
-
-def _connect(source: Box, target: Box) -> tuple[EdgePiece, ...]:
-    """Return the curve between two cards at any positions."""
-    start, end = (source.right, source.port), (target.x, target.port)
-    if source is not target and target.x < source.right + 20:
-        middle, below = source.x + source.width / 2, target.x + target.width / 2
-        if target.y > source.bottom + 16:
-            return (curve((middle, source.bottom), (below, target.y), upright=True),)
-        if source.y > target.bottom + 16:
-            return (curve((middle, source.y), (below, target.bottom), upright=True),)
-    return (curve(start, end),)
 
 
 def lay_out(
@@ -256,7 +111,7 @@ def lay_out(
         for cards, between in _split(len(sizes), edges)
     ]
     area = sum((part.width + spacing.column) * (part.height + spacing.band) for part in parts)
-    shelf_width = spacing.most or max([sqrt(area * spacing.shape), *(part.width for part in parts)])
+    shelf_width = max([sqrt(area * spacing.shape), *(part.width for part in parts)])
     boxes: dict[int, Box] = {}
     ways: dict[int, tuple[EdgePiece, ...]] = {}
     x = y = shelf = right = 0.0
@@ -318,10 +173,7 @@ class _Part:
         self.sizes, self.spacing = sizes, spacing
         self.edges = {number: edges[number] for number in between}
         #: Card -> how far below its upper edge its edges arrive and leave.
-        self.above = {
-            card: sizes[card].height // 2 if spacing.square else sizes[card].height / 2
-            for card in cards
-        }
+        self.above = {card: sizes[card].height / 2 for card in cards}
         self.column = self._assign_columns(cards)
         self.columns: list[list[int]] = [[] for _ in range(max(self.column.values()) + 1)]
         for card in cards:
@@ -414,8 +266,6 @@ class _Part:
 
     def _break_into_bands(self) -> list[range]:
         spacing, count = self.spacing, len(self.columns)
-        if spacing.most:
-            return self._fill_bands()
         per_row = count
         if count > spacing.columns:
             pitch = max(self.widths) + spacing.column
@@ -429,17 +279,6 @@ class _Part:
                 key=lambda each: max(each * pitch / spacing.shape, ceil(count / each) * height),
             )
         return [range(start, min(start + per_row, count)) for start in range(0, count, per_row)]
-
-    def _fill_bands(self) -> list[range]:
-        """Break the columns into bands of at most `spacing.most`."""
-        spacing, starts, used = self.spacing, [0], self.widths[0]
-        for number, before in enumerate(self.columns[:-1], 1):
-            lanes = spacing.leave + spacing.arrive + spacing.lane * (len(before) + 1)
-            used += max(self.rooms[number - 1], lanes) + self.widths[number]
-            if used > spacing.most:
-                starts.append(number)
-                used = self.widths[number]
-        return [range(start, end) for start, end in pairwise([*starts, len(self.columns)])]
 
     def _is_direct(self, source: int, target: int) -> bool:
         return (
@@ -457,28 +296,24 @@ class _Part:
     def _assign_lanes(self) -> None:
         """Give vertical lines a lane in their gutter, one for each card, and horizontal lines one
         below their band."""
-        bend: dict[int, float] = {}
+        sources: set[int] = set()
         targets: set[int] = set()
         runs: list[tuple[int, int]] = []
         self.margin: dict[int, int] = {}
         for number, (source, target) in self.edges.items():
-            distance = self.line[target] - self.line[source]
-            if not self._is_direct(source, target):
-                distance = inf
-                targets.add(target)
-                first, last = self.band[source], self.band[target]
-                runs.append((number, first))
-                if last not in (first, first + 1):
-                    runs.append((number, last))
-                    self.margin[number] = len(self.margin) % _MOST_LANES
-            if distance == inf or (distance and self.spacing.square):
-                bend[source] = max(bend.get(source, 0.0), distance, key=abs)
-        # In these orders lines that bend alike don't cross: the lowest turns down first, the
-        # highest turns up first.
-        leaving = sorted(
-            bend, key=lambda card: (bend[card] < 0, -copysign(self.line[card], bend[card]))
+            if self._is_direct(source, target):
+                continue
+            sources.add(source)
+            targets.add(target)
+            first, last = self.band[source], self.band[target]
+            runs.append((number, first))
+            if last not in (first, first + 1):
+                runs.append((number, last))
+                self.margin[number] = len(self.margin) % _MOST_LANES
+        # In these orders lines don't cross: the lowest turns down first.
+        self.leave, self.leaving = _assign(
+            sorted(sources, key=lambda card: -self.line[card]), self._gutter_behind
         )
-        self.leave, self.leaving = _assign(leaving, self._gutter_behind)
         self.arrive, self.arriving = _assign(
             sorted(targets, key=self.line.__getitem__), self._gutter_before
         )
@@ -551,12 +386,10 @@ class _Part:
         for number, (source, target) in self.edges.items():
             start, end = boxes[source], boxes[target]
             begin, finish = (start.right, start.port), (end.x, end.port)
-            if self._is_direct(source, target) and not self.spacing.square:
+            if self._is_direct(source, target):
                 ways[number] = (curve(begin, finish),)
                 continue
-            corners = (
-                self._corners(number, x, y, begin[1], finish[1]) if source in self.leave else []
-            )
+            corners = self._corners(number, x, y, begin[1], finish[1])
             ways[number] = (EdgePiece(points=(begin, *corners, finish)),)
 
     def _corners(self, number: int, x: float, y: float, begin: float, finish: float) -> list[Point]:
@@ -568,8 +401,6 @@ class _Part:
             + self.leave[source] * spacing.lane
         )
         down = x + leave
-        if self._is_direct(source, target):
-            return [] if begin == finish else [(down, begin), (down, finish)]
         right = self.gutters[self._gutter_before(target)][1]
         up = x + right - spacing.arrive - self.arrive[target] * spacing.lane
         along = y + self._height_of(number, self.band[source])
@@ -582,7 +413,7 @@ class _Part:
         return [*corners, (up, along), (up, finish)]
 
     def _height_of(self, number: int, band: int) -> float:
-        lane = self.along[number, band] + (0.0 if self.spacing.square else 0.5)
+        lane = self.along[number, band] + 0.5
         return self.floors[band] + lane * self.spacing.corridor
 
 

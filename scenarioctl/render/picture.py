@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scenarioctl.actions import find_step
 from scenarioctl.actions.story import Card, Look, Story, one_line, tell_step
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 THEMES = ("light", "dark")
 #: Narrower pictures are centered in this many pixels.
 LEAST_WIDTH, MOST_WIDTH = 400, 4096
-#: In text.
-LEAST_COLUMNS, MOST_COLUMNS = 40, 1000
 
 #: Further cards are left out.
 MOST_CARDS = 1000
@@ -27,9 +24,6 @@ MOST_EDGES = 1200
 
 #: Card of a missing node that an edge leads to.
 MISSING = Look(name="missing", color="slate", icon="M5 12h3M16 12h3M10 8l4 8M14 8l-4 8")
-
-#: Coordinates beyond this are invalid.
-_FAR = 1e6
 
 
 class Arrow(NamedTuple):
@@ -48,8 +42,6 @@ class Picture(NamedTuple):
     summary: str
     cards: tuple[Card, ...]
     arrows: tuple[Arrow, ...]
-    #: Horizontal center and upper edge of each card in the editor; None if it has no position.
-    middles: tuple[tuple[float, float] | None, ...]
     #: Indexes of the cards in execution order, for screen readers.
     order: tuple[int, ...]
     #: Number of cards left out.
@@ -104,7 +96,6 @@ def read_picture(
         _card_of(node, story, by_node[node.id])
         for node, story in zip(diagram.nodes, stories, strict=True)
     ]
-    middles: list[tuple[float, float] | None] = [_middle(node) for node in diagram.nodes]
     index: dict[str, int] = {}
     for node in diagram.nodes:
         index.setdefault(node.id, node.position)
@@ -116,7 +107,6 @@ def read_picture(
             if end not in index:
                 index[end] = len(cards)
                 cards.append(_missing_card(end))
-                middles.append(None)
             ends.append(index[end])
         source, target = ends
         label = one_line(raw.get("label"), 60)
@@ -141,7 +131,6 @@ def read_picture(
             # Equal ones are one line.
             for arrow in dict.fromkeys(arrows)
         ),
-        middles=tuple(middles),
         order=(*(node.position for node in diagram.in_safe_order()), *range(real, len(cards))),
         left_out=max(0, total - len(diagram.nodes)),
     )
@@ -177,8 +166,6 @@ def without_shown_chains(picture: Picture, diagram: Diagram) -> Picture:
 
     gone = {number for number, is_chain in enumerate(shared) if is_chain and is_shown(number)}
     kept = [number for number in range(len(picture.cards)) if number not in gone]
-    # A chain between two cards leaves a gap, so the others are placed anew.
-    is_gap = bool(gone & before.keys() & after.keys())
     place = {number: new for new, number in enumerate(kept)}
     arrows = [
         Arrow(source=before[number][0], target=after[number][0])
@@ -192,7 +179,6 @@ def without_shown_chains(picture: Picture, diagram: Diagram) -> Picture:
             arrow._replace(source=place[arrow.source], target=place[arrow.target])
             for arrow in arrows
         ),
-        middles=tuple(None if is_gap else picture.middles[number] for number in kept),
         order=tuple(place[number] for number in picture.order if number in place),
     )
 
@@ -272,20 +258,3 @@ def _circles(count: int, pairs: list[tuple[int, int]]) -> dict[int, int]:
                 found[card] = start
                 reached.extend(behind[card])
     return found
-
-
-def _middle(node: Node) -> tuple[float, float] | None:
-    position = node.raw.get("position")
-    if not isinstance(position, dict):
-        return None
-    x, y = _number(position.get("x")), _number(position.get("y"))
-    if x is None or y is None:
-        return None
-    # By upper edges, since the editor's cards have very different heights.
-    return x + (_number(node.raw.get("width")) or 0) / 2, y
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > _FAR:
-        return None
-    return float(value) if isfinite(value) else None

@@ -10,9 +10,8 @@ from math import ceil, dist, hypot
 from pathlib import Path
 from typing import NamedTuple
 
-from scenarioctl.actions.story import Card, Row
+from scenarioctl.actions.story import Card
 from scenarioctl.files import read_document
-from scenarioctl.render.identicon import identicon_group
 from scenarioctl.render.layout import (
     Box,
     EdgePiece,
@@ -20,7 +19,6 @@ from scenarioctl.render.layout import (
     Point,
     Size,
     Spacing,
-    keep_positions,
     lay_out,
     number_text,
 )
@@ -32,7 +30,6 @@ from scenarioctl.render.text_metrics import (
     drawable,
     fit,
     measure,
-    outline,
     runs,
     wrap,
 )
@@ -89,8 +86,6 @@ _HEADER = 60.0
 _ROW = 20.0
 _STRONG_ROW = 26.0
 _LABEL_WIDTH = 62.0
-#: Side of the picture of an account.
-_PORTRAIT = 15.0
 _NOTE_LINE = 15.0
 _NOTE_LINES = 3
 _NOTE_WIDTH = BROAD - 2 * _PADDING - 20
@@ -108,31 +103,24 @@ def write_svg(
     theme: str = "light",
     width: int = 0,
     boxes: bool = False,
-    outlines: bool = False,
-    letters: bool = True,
     layout: Layout | None = None,
 ) -> str:
     """Return *picture* as an SVG document, *width* pixels wide, or as wide as it needs.
 
     With *boxes* a letter that the bundled fonts lack becomes a box; a viewer with fonts of its own
-    needs none. With *outlines* a text is drawn as the shapes of its letters where that can be, for
-    who only looks at it. Without *letters* no text is drawn: a test looks where they are missing.
+    needs none.
     """
     layout = layout or find_layout(picture)
-    writer = _SvgWriter(
-        picture, layout, THEMES[theme], boxes=boxes, outlines=outlines, letters=letters
-    )
+    writer = _SvgWriter(picture, layout, THEMES[theme], boxes=boxes)
     return "".join(writer.document(width))
 
 
 def find_layout(picture: Picture) -> Layout:
-    """Return the layout: the editor's if it is readable, else columns."""
+    """Return where cards stand and edges go."""
     width = _card_width(picture)
     sizes = [Size(width=width, height=_height(card)) for card in picture.cards]
     edges = [(arrow.source, arrow.target) for arrow in picture.arrows]
-    gaps = [_label_room(arrow) for arrow in picture.arrows]
-    kept = keep_positions(sizes, picture.middles, edges, gap=24, align=100, gaps=gaps)
-    return kept or lay_out(sizes, edges, SPACING, gaps)
+    return lay_out(sizes, edges, SPACING, [_label_room(arrow) for arrow in picture.arrows])
 
 
 def canvas_size(picture: Picture, layout: Layout) -> tuple[float, float]:
@@ -156,18 +144,10 @@ def _needed(card: Card) -> float:
     rows = (
         _PADDING + measure(row.text, 17, bold=True)
         if row.strong
-        else _PADDING
-        + (_LABEL_WIDTH if row.label else 0)
-        + _portrait(row)
-        + measure(row.text, 12.5)
+        else _PADDING + (_LABEL_WIDTH if row.label else 0) + measure(row.text, 12.5)
         for row in card.rows
     )
     return max(header, *rows) + _PADDING if card.rows else header + _PADDING
-
-
-def _portrait(row: Row) -> float:
-    """Return the room that the picture of a row's account takes."""
-    return _PORTRAIT + 5 if row.account else 0.0
 
 
 def _height(card: Card) -> float:
@@ -197,22 +177,11 @@ def escape(text: str) -> str:
 
 
 class _SvgWriter:
-    def __init__(
-        self,
-        picture: Picture,
-        layout: Layout,
-        theme: Theme,
-        *,
-        boxes: bool,
-        outlines: bool,
-        letters: bool,
-    ) -> None:
+    def __init__(self, picture: Picture, layout: Layout, theme: Theme, *, boxes: bool) -> None:
         self.picture = picture
         self.layout = layout
         self.theme = theme
         self.boxes = boxes
-        self.outlines = outlines
-        self.letters = letters
         #: Rendering thousands of long dashed lines takes minutes.
         self.dashes = sum(arrow.unfinished for arrow in picture.arrows) <= _MOST_DASHED
         #: Where edges leave each card.
@@ -337,9 +306,6 @@ class _SvgWriter:
                 label = fit(row.label, _LABEL_WIDTH - 8, 12)
                 yield self._text(label, at, y + 14, 12, theme.faint)
                 at += _LABEL_WIDTH
-            if row.account:
-                yield identicon_group(row.account, at, y + 9.5 - _PORTRAIT / 2, _PORTRAIT)
-                at += _portrait(row)
             value = fit(row.text, wide - _PADDING - at, 12.5)
             yield self._text(value, at, y + 14, 12.5, theme.soft, room=wide - _PADDING - at) + "\n"
             y += _ROW
@@ -443,19 +409,10 @@ class _SvgWriter:
         room: float = 0,
     ) -> str:
         """Return a line of text, with its length if it nearly fills *room*."""
-        if not text or not self.letters:
+        if not text:
             return ""
         if self.boxes:
             text = drawable(text)
-        drawn = outline(text, bold=bold) if self.outlines else None
-        if drawn is not None:
-            scale = size / drawn.units_per_em
-            left = x - scale * drawn.width / 2 if anchor else x
-            return (
-                f'<path transform="matrix({scale:.6f} 0 0 {-scale:.6f} {left:.2f} '
-                f'{number_text(y)})" fill="{color}" '
-                f'd="{drawn.path}"/>'
-            )
         weight = ' font-weight="600"' if bold else ""
         place = f' text-anchor="{anchor}"' if anchor else ""
         length = measure(text, size, bold=bold)
@@ -544,10 +501,8 @@ def label_place(way: Sequence[EdgePiece]) -> tuple[Point, float]:
     """Return where an edge's label stands, and how much room is there."""
     leg = way[0]
     if leg.curved:
-        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = leg.points
-        middle = ((x0 + 3 * x1 + 3 * x2 + x3) / 8, (y0 + 3 * y1 + 3 * y2 + y3) / 8)
-        upright = x0 == x1 != x3 or (x0 == x3 and y0 != y3)
-        return middle, 400.0 if upright else abs(x3 - x0)
+        (x0, y0), (x1, y1) = leg.points[0], leg.points[-1]
+        return ((x0 + x1) / 2, (y0 + y1) / 2), x1 - x0
     segments = list(zip(leg.points, leg.points[1:], strict=False))
     (x0, y0), (x1, y1) = max(segments, key=lambda ends: abs(ends[0][0] - ends[1][0]))
     return ((x0 + x1) / 2, (y0 + y1) / 2), abs(x1 - x0)

@@ -1,59 +1,15 @@
-"""Measure text in the bundled fonts, cut or wrap it to fit, and outline it, so that the renderer
-needs no lookup in a font file.
+"""Measure text in the bundled fonts, and cut or wrap it to fit.
 
 Inter draws what it can, DejaVu Sans what Inter lacks; `tools/bundle_fonts.py` made both.  Widths
-are without kerning, so that a text is rather a bit narrower than it is said to be.  Outlines stand
-beside the fonts, of the main one only: a text that needs shaping, with marks or in a script of the
-second font, has none.
+are without kerning, so that a text is rather a bit narrower than it is said to be.
 """
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
-
-
-class Outline(NamedTuple):
-    """The path of a line of text, in font units with y upwards, and its width."""
-
-    path: str
-    width: int
-    units_per_em: int
-
-
-class _Face(NamedTuple):
-    units_per_em: int
-    #: Code of a letter -> how far on the next one stands, and the commands of its path from where
-    #: it stands.
-    letters: Mapping[str, str]
-
-
-def outline(text: str, *, bold: bool = False) -> Outline | None:
-    """Return the outline of *text*; None if a letter is missing or needs shaping."""
-    face = _open("Inter-SemiBold" if bold else "Inter-Regular")
-    parts = []
-    at = 0
-    for letter in text:
-        known = face.letters.get(f"{ord(letter):x}")
-        if known is None or unicodedata.combining(letter):
-            return None
-        advance, _, path = known.partition(" ")
-        if path:
-            parts.append(f"M{at} 0{path}")
-        at += int(advance)
-    return Outline("".join(parts), at, face.units_per_em)
-
-
-@cache
-def _open(name: str) -> _Face:
-    first, *lines = (FOLDER / f"{name}.outlines").read_text().splitlines()
-    # Outlines stay unparsed: a picture uses a few dozen letters out of a thousand.
-    return _Face(
-        int(first), {code: rest for code, _, rest in [line.partition(" ") for line in lines]}
-    )
-
+from typing import Any
 
 FOLDER = Path(__file__).parent / "fonts"
 FILES = tuple(
@@ -161,22 +117,17 @@ def fit(text: str, width: float, size: float, *, bold: bool = False) -> str:
 def wrap(text: str, width: float, size: float, lines: int) -> tuple[str, ...]:
     """Return *text* in at most so many lines, broken between words; the last one is cut where it
     does not fit."""
-    return tuple(wrap_words(text, lines, lambda line: fit(line, width, size)))
-
-
-def wrap_words(text: str, lines: int, cut: Callable[[str], str]) -> list[str]:
-    """Return *text* in at most so many lines; *cut* returns a line as it is if it fits."""
     words = text.split(" ")
     found: list[str] = []
     while words and len(found) < lines - 1:
         taken = 1
-        while taken < len(words) and cut(line := " ".join(words[: taken + 1])) == line:
+        while taken < len(words) and measure(" ".join(words[: taken + 1]), size) <= width:
             taken += 1
-        found.append(cut(" ".join(words[:taken])))
+        found.append(fit(" ".join(words[:taken]), width, size))
         words = words[taken:]
     if words:
-        found.append(cut(" ".join(words)))
-    return found
+        found.append(fit(" ".join(words), width, size))
+    return tuple(found)
 
 
 def _is_known(letter: str) -> bool:
