@@ -60,13 +60,6 @@ def test_a_json_number_means_the_digits_that_were_written(number: float) -> None
     assert parse_number(number, field="amount") == Decimal(json.dumps(number))
 
 
-@given(number=st.decimals(min_value=0, max_value=10**20, places=18), exponent=st.integers(-15, 15))
-def test_an_exponent_moves_the_point_and_nothing_else(number: Decimal, exponent: int) -> None:
-    parsed = parse_number(f"{number:f}e{exponent}", field="amount", zero=True)
-
-    assert Fraction(parsed) == Fraction(number) * Fraction(10) ** exponent
-
-
 @given(number=st.decimals(min_value=0, max_value=U128_MAX, places=6))
 def test_a_number_s_text_is_that_number_without_exponent(number: Decimal) -> None:
     text = to_text(number)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.native_balance import NativeBalance
 from tests.conftest import BOB
@@ -253,28 +252,6 @@ def test_a_fee_that_the_runtime_does_not_take_is_refused(
 
 
 # What stays with the sender, and what is reserved
-
-
-def test_dust_of_others_and_of_an_asset_that_is_not_listed_is_named_too(
-    network: FakeNetwork, check: Check
-) -> None:
-    dex = network.chains["hydraDx"]
-    hold(network, chain="hydraDx", free=10 * HDX)
-    dex.store("AssetRegistry", "Assets", 424_242, value=registered(10))
-    dex.api["DryRunApi_dry_run_call"] = call_effects(
-        events=(
-            {"Balances": {"DustLost": {"account": BOB_KEY, "amount": HDX // 2}}},
-            {"Tokens": {"DustLost": {"currency_id": 424_242, "who": ALICE_KEY, "amount": 7}}},
-        )
-    )
-
-    answer = dex_check(check)
-
-    bob = format_account(BOB_KEY, 0)
-    assert [warning for warning in answer["warnings"] if " loses " in warning] == [
-        says(bob, "0.5", "HDX", "Hydration", "1"),
-        says("sender", "7", "424242", "Hydration", "10"),
-    ]
 
 
 def test_what_the_call_reserves_is_a_step(network: FakeNetwork, check: Check) -> None:

@@ -265,19 +265,6 @@ def test_each_draft_asks_for_the_balance_anew(
     assert first.out != second.out or text == "min(max, 2 DOT)"
 
 
-def test_max_without_a_sender_is_refused_when_the_flow_is_created(
-    scenarioctl: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "flow.toml"
-    lines = "\n".join(f'{key} = "{value}"' for key, value in send("25 %").items())
-    file.write_text(f"[[steps]]\n{lines}\n")
-
-    ended = scenarioctl("--offline", "create", str(file))
-
-    assert (ended.out, ended.code) == ("", 2)
-    assert ended.err == says("steps[0].amount", "25 %", "sender", "as").printed
-
-
 def test_a_swap_takes_a_formula_of_data(stage: Stage) -> None:
     step = {"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": "{{ free }}raw / 2"}
 

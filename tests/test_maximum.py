@@ -234,32 +234,6 @@ def test_a_fee_that_is_converted_is_told_as_what_is_kept_for_it(
     assert note == says("amount max", "0.440002 USDT")
 
 
-def test_an_account_that_is_frozen_in_an_asset_is_said(
-    network: FakeNetwork, scenarioctl: Run
-) -> None:
-    hub = network.chains["assetHub"]
-    hub.store(
-        "Assets",
-        "Account",
-        1984,
-        ALICE_KEY,
-        value={**USDT, "balance": 7_000_000, "status": "Frozen"},
-    )
-    hub.store("Assets", "Asset", 1984, value=DETAILS)
-    line = (
-        *("--from", "assetHub", "--to", "assetHub", "--assetid", "1984"),
-        *("--destinationaddress", BOB),
-    )
-
-    ended = scenarioctl(
-        *("--config", str(network.config), "xcm", "asset-transfer", *line),
-        *("--amount", "max", "--sender", ALICE),
-    )
-
-    assert (ended.out, ended.code) == ("", 2)
-    assert ended.err == says("amount max", "frozen").printed
-
-
 def refused_by_dry_run(network: FakeNetwork) -> None:
     error = {"Err": {"post_info": {"actual_weight": None, "pays_fee": "Yes"}, "error": "BadOrigin"}}
     network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(result=error)

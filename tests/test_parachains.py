@@ -63,7 +63,7 @@ HUB = {
 OTHER = {**PARACHAIN, "para_id": 2223, "symbol": "OTH", "genesis": "0x" + "23" * 32, "assets": []}
 
 
-BNC, RESERVE = "1/Parachain(2030)/GeneralKey(0x0001)", "LocalReserve"
+BNC = "1/Parachain(2030)/GeneralKey(0x0001)"
 
 
 def registry(**changes: Any) -> Registry:
@@ -176,34 +176,10 @@ def test_an_exchange_accepts_what_hydration_accepts_only_if_it_is_hydration(
         ("people", "unique", "DOT", ("Teleport, assetHub, LocalReserve",)),
         ("assetHub", "bifrost", "2/GlobalConsensus(Kusama)", ("LocalReserve",)),
         ("assetHub", "energyWebX", 1984, ("LocalReserve",)),
-        # The third reserve: of Asset Hub's ways to and from it, one is accepted.
-        *(
-            (
-                source,
-                destination,
-                asset,
-                tuple(f"{first}, bifrost, {onward}" for first, onward in ways),
-            )
-            for source, destination, asset, ways in (
-                (
-                    "assetHub",
-                    "hydraDx",
-                    BNC,
-                    (("Teleport", RESERVE), ("DestinationReserve", RESERVE)),
-                ),
-                (
-                    "hydraDx",
-                    "assetHub",
-                    14,
-                    (("DestinationReserve", "Teleport"), ("DestinationReserve", RESERVE)),
-                ),
-                (
-                    "astar",
-                    "assetHub",
-                    BNC,
-                    (("DestinationReserve", "Teleport"), ("DestinationReserve", RESERVE)),
-                ),
-            )
+        # The third reserve: of Asset Hub's ways to it, one is accepted.
+        (
+            *("assetHub", "hydraDx", BNC),
+            ("Teleport, bifrost, LocalReserve", "DestinationReserve, bifrost, LocalReserve"),
         ),
     ],
 )

@@ -154,13 +154,6 @@ def test_a_spelling_that_fits_two_chains_finds_neither() -> None:
         registry.find("my chain")
 
 
-def test_a_title_of_two_chains_finds_neither() -> None:
-    registry = Registry({"one": NEW | {"title": "Test Net"}, "two": NEW | {"title": "TestNet"}})
-
-    with raises(InvalidRequest, says("testnet", "one")):
-        registry.find("testnet")
-
-
 def test_every_built_in_chain_is_well_formed() -> None:
     relays = {chain.name for chain in CHAINS if chain.role == "relay"}
 
@@ -271,10 +264,6 @@ def test_the_built_in_chains_are_these() -> None:
     )
 
     assert found == IDENTITIES
-
-
-def test_a_chain_of_ones_own_has_the_generic_prefix_unless_it_names_one() -> None:
-    assert Registry({"abc": NEW}).find("abc").ss58_prefix == 42
 
 
 def test_relatives_are_found_under_the_same_relay_chain() -> None:

@@ -22,7 +22,7 @@ from scenarioctl.transactions.transfer.xcm_calls import arriving_message, build_
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
 from tests.messages import says
-from tests.network import FakeNetwork
+from tests.network import FOREIGN_ASSET, FakeNetwork
 from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
 from tests.test_check import (
     ALICE_KEY,
@@ -417,22 +417,8 @@ class TestConnected:
         """USDT alone keeps an account alive, but lets it hold no asset like WUD."""
         hub = network.chains["assetHub"]
         hub.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": USDT_ON_HUB}]}
-        hub.store(
-            "Assets",
-            "Asset",
-            1984,
-            value={
-                **dict.fromkeys(("owner", "issuer", "admin", "freezer"), bytes(32)),
-                "supply": 10**15,
-                "deposit": 0,
-                "min_balance": 10_000,
-                "is_sufficient": True,
-                "accounts": 1,
-                "sufficients": 1,
-                "approvals": 0,
-                "status": "Live",
-            },
-        )
+        known = {**FOREIGN_ASSET, "min_balance": 10_000, "is_sufficient": True}
+        hub.store("Assets", "Asset", 1984, value=known)
 
         transaction = draft(
             network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="10"
