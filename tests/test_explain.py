@@ -129,32 +129,6 @@ def test_a_remark_is_shown_as_text_where_it_is_text(data: bytes, shown: str) -> 
     }
 
 
-def test_a_batch_shows_the_calls_inside() -> None:
-    described = describe(
-        "hydraDx",
-        "Utility",
-        "batch_all",
-        calls=[
-            {"System": {"remark": {"remark": b"hello"}}},
-            {"Balances": {"transfer_keep_alive": {"dest": BOB, "value": 10**12}}},
-        ],
-    )
-
-    assert described["args"] == {
-        "calls": [
-            {"pallet": "System", "method": "remark", "args": {"remark": "hello"}},
-            {
-                "pallet": "Balances",
-                "method": "transfer_keep_alive",
-                "args": {
-                    "dest": BOB_ADDRESS,
-                    "value": {"value": "1000000000000", "human": "1 HDX"},
-                },
-            },
-        ]
-    }
-
-
 def test_only_the_assets_that_leave_are_valued_since_a_message_sees_them_from_elsewhere() -> None:
     vector = next(entry for entry in vectors("builder") if entry["id"] == "rec-84")
     table = metadata_table(vector["metadata"])

@@ -13,7 +13,7 @@ from scenarioctl.transactions.call_builder import build_call, build_remark
 from scenarioctl.transactions.drafts import Draft
 from scenarioctl.transactions.inner_calls import DISPATCH_PRECOMPILE
 from scenarioctl.transactions.values import ValueReader
-from tests.messages import Says, says
+from tests.messages import says
 from tests.runtimes import BOB, BOB_ADDRESS, bundled, find_type
 
 ACCOUNT = (
@@ -325,22 +325,6 @@ def test_a_remark_leaves_an_event_unless_it_is_plain() -> None:
     assert build_remark(b"\xff", plain=True) == Draft(
         call=Call(pallet="System", method="remark", args={"remark": b"\xff"})
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", says("remark", "empty")),
-        (b"", says("remark", "empty")),
-        ("\ud800", says("remark", "\\ud800")),
-        ("x" * 3145729, says("remark", "3145729")),
-    ],
-)
-def test_a_remark_that_cannot_be_written_is_refused(text: str | bytes, sentence: Says) -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        build_remark(text)
-
-    assert str(refused.value) == sentence
 
 
 def test_a_wide_number_of_the_evm_may_be_hex() -> None:

@@ -413,46 +413,6 @@ def test_a_chain_that_cannot_be_reached_is_tried_again_after_half_a_second_doubl
     assert waits == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 
 
-def test_what_is_asked_meanwhile_fails_at_once_with_the_reason_and_the_time() -> None:
-    clock = Clock()
-    backoff = Backoff(clock=clock, chance=lambda: 1.0)
-    for _ in range(4):
-        backoff.failed("Polkadot cannot be reached (it is gone)")
-        clock.now += 100
-    clock.now -= 99.5
-    said = []
-
-    for seconds in (0, 3, 0.5):
-        clock.now += seconds
-        try:
-            backoff.begin()
-            said.append("tried")
-        except ChainUnreachable as error:
-            said.append(str(error))
-    with pytest.raises(ChainUnreachable) as second:
-        backoff.begin()
-
-    assert said == [says("Polkadot", "4"), says("Polkadot", "1"), "tried"]
-    assert str(second.value) == says("Polkadot", "reached")
-
-
-def test_the_time_of_the_next_attempt_is_no_one_elses() -> None:
-    clock = Clock()
-    backoff = Backoff(clock=clock, chance=lambda: 0.0)
-
-    backoff.failed("gone")
-    clock.now += 0.38
-    backoff.check()
-    backoff.begin()
-    backoff.succeeded()
-    backoff.check()
-    backoff.failed("gone")
-    clock.now += 0.36
-
-    with pytest.raises(ChainUnreachable):
-        backoff.check()
-
-
 async def test_one_attempt_is_made_for_all_who_ask_and_success_ends_the_wait(
     tmp_path: Path,
 ) -> None:
@@ -519,30 +479,6 @@ async def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(
 
 
 # Runtimes
-
-
-async def test_a_table_told_of_a_moment_ago_costs_no_question(tmp_path: Path) -> None:
-    with node() as one:
-        async with pool_of(tmp_path, one.url) as pool:
-            pool.believed = 60
-            await Client(pool).table()
-            asked = list(one.asked)
-            # No other task had a turn: nothing was waited for.
-            turns = 0
-
-            async def count() -> None:
-                while True:
-                    nonlocal turns
-                    turns += 1
-                    await asyncio.sleep(0)
-
-            counting = asyncio.create_task(count())
-            for _ in range(1000):
-                await Client(pool).table()
-            counting.cancel()
-
-    assert one.asked == asked
-    assert turns == 0
 
 
 async def test_what_one_node_told_is_not_believed_of_another(tmp_path: Path) -> None:

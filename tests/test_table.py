@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
@@ -85,16 +85,6 @@ def test_an_unknown_chain_has_no_bundled_table() -> None:
     assert load_bundled("../bundled/polkadot") is None
 
 
-def test_loading_a_table_parses_only_what_one_call_needs() -> None:
-    table = RuntimeTable.load((FOLDER / "assetHub.json").read_bytes())
-    table.encode_call(Call(pallet="System", method="remark", args={"remark": b"hi"}))
-
-    parsed = sum(type(row) is list for row in table.types._rows)
-
-    assert 0 < parsed < 10
-    assert all(type(row) is bytes for row in table._pallets + table._apis)
-
-
 # Files
 
 
@@ -167,21 +157,6 @@ def test_a_call_is_known_by_its_exact_names(polkadot: RuntimeTable) -> None:
     assert not polkadot.has_call("ParachainsOrigin", "any")
 
 
-def test_the_fields_of_a_call_have_names_types_and_what_the_authors_called_them(
-    polkadot: RuntimeTable,
-) -> None:
-    fields = polkadot.call_fields("Balances", "transfer_keep_alive")
-
-    assert [(field.name, field.type_name) for field in fields] == [
-        ("dest", "AccountIdLookupOf<T>"),
-        ("value", "T::Balance"),
-    ]
-    assert [polkadot.type_name(field.type_id) for field in fields] == [
-        "MultiAddress<AccountId32, ()>",
-        "Compact<u128>",
-    ]
-
-
 @pytest.mark.parametrize(
     ("pallet", "method", "args", "beginning"),
     [
@@ -223,46 +198,6 @@ def test_bytes_that_are_no_call_are_refused(
 ) -> None:
     with raises(InvalidRequest, sentence):
         polkadot.decode_call(bytes.fromhex(data))
-
-
-# Names
-
-
-@pytest.mark.parametrize("name", ["Nothing", "", 5, None, ["System"]])
-def test_an_unknown_pallet_is_refused_with_those_that_there_are(
-    polkadot: RuntimeTable, name: object
-) -> None:
-    with pytest.raises(InvalidRequest) as refused:
-        polkadot.find_pallet(name)
-
-    assert str(refused.value).startswith(
-        f"pallet {shorten(name)} is not in polkadot 2000000, expected one of: System, Scheduler, "
-    )
-
-
-# Types
-
-
-@pytest.mark.parametrize(
-    ("pallet", "method", "names"),
-    [
-        ("System", "set_storage", ["Vec<(Vec<u8>, Vec<u8>)>"]),
-        ("Proxy", "proxy", ["MultiAddress<AccountId32, ()>", "Option<ProxyType>", "RuntimeCall"]),
-        (
-            "Multisig",
-            "as_multi",
-            ["u16", "Vec<AccountId32>", "Option<Timepoint<u32>>", "RuntimeCall", "Weight"],
-        ),
-        ("Staking", "nominate", ["Vec<MultiAddress<AccountId32, ()>>"]),
-        ("Utility", "batch", ["Vec<RuntimeCall>"]),
-    ],
-)
-def test_types_are_written_as_people_write_them(
-    polkadot: RuntimeTable, pallet: str, method: str, names: list[str]
-) -> None:
-    assert [
-        polkadot.type_name(field.type_id) for field in polkadot.call_fields(pallet, method)
-    ] == names
 
 
 # The cache

@@ -231,29 +231,6 @@ def test_a_call_that_holds_calls_tells_them(
     assert said("polkadot", pallet, method, **args) == sentence
 
 
-def test_calls_nested_deep_are_told_to_the_last() -> None:
-    call = PAY
-    for index in range(30):
-        call = {"Utility": {"as_derivative": {"index": index, "call": call}}}
-
-    sentence = said("polkadot", "Utility", "as_derivative", index=30, call=call)
-
-    assert sentence.count("as derivative account") == 31
-    assert sentence.endswith(f"[{PAYS}" + "]" * 31)
-
-
-def test_batches_in_batches_are_told_within_bounds() -> None:
-    call: dict[str, Any] = PAY
-    for _ in range(3):
-        call = {"Utility": {"batch": {"calls": [call] * 10}}}
-
-    sentence = said("polkadot", "Utility", "batch_all", calls=[call] * 3)
-
-    assert len(sentence) < 5000
-    assert sentence.startswith("[[[pays 1 account 10 DOT in total in 10 transfers on Polkadot")
-    assert [sentence.count(f"({times} times)") for times in (10, 3)] == [2, 1]
-
-
 DOT_5 = {"id": {"parents": 1, "interior": "Here"}, "fun": {"Fungible": 5 * 10**10}}
 HERE_BOB = {"parents": 0, "interior": {"X1": [{"AccountId32": {"network": None, "id": RAW_BOB}}]}}
 ETHER_BOB = {
@@ -352,30 +329,6 @@ def test_an_xcm_program_is_told_instruction_by_instruction(
     )
 
     assert executed == says("XCM", "Polkadot Asset Hub", told)
-
-
-def test_the_other_forms_of_xcm_calls_are_told() -> None:
-    beneficiary, assets = {"V5": HERE_BOB}, {"V5": [DOT_5]}
-    fields = {
-        "dest": {"V5": HYDRATION},
-        "beneficiary": beneficiary,
-        "assets": assets,
-        "fee_asset_item": 0,
-    }
-
-    assert [
-        said("assetHub", "PolkadotXcm", "transfer_assets", **fields, weight_limit="Unlimited"),
-        said("assetHub", "PolkadotXcm", "reserve_transfer_assets", **fields),
-        said("assetHub", "PolkadotXcm", "claim_assets", assets=assets, beneficiary=beneficiary),
-        said(
-            "assetHub", "PolkadotXcm", "send", dest={"V5": HYDRATION}, message={"V5": [{"Trap": 1}]}
-        ),
-    ] == [
-        f"sends 5 DOT from Polkadot Asset Hub to Hydration for {BOB}",
-        says("5", "DOT", "from Polkadot Asset Hub to Hydration", BOB),
-        says("5", "DOT", "Polkadot Asset Hub", BOB),
-        says("XCM", "from Polkadot Asset Hub to Hydration"),
-    ]
 
 
 @pytest.mark.parametrize(
