@@ -42,7 +42,7 @@ from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flo
 from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
 from scenarioctl.schedules import DAY, HOUR, MINUTE, read_schedule
 from scenarioctl.stores import StoredScenario
-from scenarioctl.stores.sqlite.database_file import all_or_nothing
+from scenarioctl.stores.sqlite.database_file import transaction
 from scenarioctl.stores.sqlite.store import Action, SqliteStore, T
 from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.leg import RunningLeg
@@ -164,7 +164,7 @@ class PromptStore(SqliteStore):
         return action(self._database)
 
     async def _write(self, action: Action[T]) -> T:
-        with all_or_nothing(self._database):
+        with transaction(self._database):
             return action(self._database)
 
 

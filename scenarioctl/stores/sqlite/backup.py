@@ -185,8 +185,6 @@ def _name_moment(now: int) -> str:
 @contextmanager
 def _writing(source: DatabaseFile, target: Path, field: str) -> Iterator[None]:
     """Turn what happens while *source* is copied to *target* into errors for users."""
-    if not source.find_version():
-        raise no_tables(source.name)
     try:
         yield
     except (OSError, ValueError) as error:
@@ -202,6 +200,8 @@ def _copy(source: DatabaseFile, target: Path) -> None:
         closing(sqlite3.connect(source.path, timeout=BUSY_SECONDS)) as database,
         closing(sqlite3.connect(target, isolation_level=None)) as copy,
     ):
+        if not source.version_of(database):
+            raise no_tables(source.name)
         # All pages in one step, which sees one moment; it keeps no writer waiting.
         database.backup(copy)
         # A file that is complete without a log beside it.

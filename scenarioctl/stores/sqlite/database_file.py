@@ -1,12 +1,11 @@
-"""The file of the embedded store: opening, its tables (`schema.sql`), the lock of its workers, and
-what its errors mean to a user."""
+"""The file of the embedded store, its tables (`schema.sql`), workers and errors."""
 
 import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,39 +16,17 @@ from scenarioctl.stores.validation import SCHEMA_VERSION, check_version
 #: Marks the file as ours: "Scen".
 APPLICATION_ID = 0x5363656E
 
-#: Seconds to wait for a process that is just ending.
-_PATIENCE = 1.0
 
-
-class FilesChanged(StoreFailed):
-    """The files of a store were changed while it was open."""
-
-
-class WorkerLock:
-    """The lock of a worker that serves the store at *store*, held until it is closed, or the system
-    releases it as it ends."""
-
-    def __init__(self, store: Path) -> None:
-        """Raise OSError if no file can be created beside the store."""
-        self._file = os.open(_worker_file(store), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                return
-            except OSError:
-                if time.monotonic() > deadline:
-                    os.close(self._file)
-                    raise
-                time.sleep(0.002)
-
-    def close(self) -> None:
-        os.close(self._file)
+def hold_lock(store: Path) -> int:
+    """Return the lock file of a worker of *store*, locked until it is closed or the process ends."""
+    file = os.open(_worker_file(store), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Whoever asks `is_locked` has it for a moment.
+    fcntl.flock(file, fcntl.LOCK_SH)
+    return file
 
 
 def is_locked(store: Path) -> bool:
-    """Return whether a worker serves the store at *store*, one that is frozen by SIGSTOP
-    included."""
+    """Return whether a worker serves *store*, one that is frozen by SIGSTOP included."""
     try:
         file = os.open(_worker_file(store), os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -70,12 +47,26 @@ def _worker_file(store: Path) -> Path:
 #: How long a process waits for another one's write.
 BUSY_SECONDS = 10.0
 
-#: Bytes in the write-ahead log before they are moved to the file.  Ids are random, so each write
-#: changes pages of their index that earlier writes changed too: with four times SQLite's 1000
-#: pages, a tenth less is written.
+#: Bytes in the write-ahead log before they are moved to the file.  With four times SQLite's 1000
+#: pages, a tenth less is written, since ids are random.
 LOG_BYTES = 16 * 1024 * 1024
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+_READ_ONLY = "is read-only, expected a file that can be written"
+#: What errors of SQLite mean to a user.
+_MEANINGS: Mapping[int, str] = {
+    **dict.fromkeys(
+        _BUSY, "has been locked by another process for {seconds:g} seconds; try again later"
+    ),
+    sqlite3.SQLITE_NOTADB: "is not a database of scenarioctl; name another file",
+    sqlite3.SQLITE_CORRUPT: "is damaged ({error}): restore it from a backup",
+    sqlite3.SQLITE_FULL: "is out of disk space; nothing was changed",
+    sqlite3.SQLITE_READONLY: _READ_ONLY,
+    sqlite3.SQLITE_PERM: _READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened, expected a file that can be read and written",
+    sqlite3.SQLITE_IOERR: "cannot be read or written ({error}), nothing was changed",
+    sqlite3.SQLITE_TOOBIG: "cannot hold a value that large, expected less than 1 GB",
+}
 
 
 @dataclass(frozen=True)
@@ -88,27 +79,15 @@ class DatabaseFile:
         """Return a connection to the file, created if need be, for one thread at a time."""
         with self.reporting():
             self._create()
-            # `all_or_nothing` and `one_moment` begin and end the transactions.
+            # `transaction` begins and ends them.
             database = sqlite3.connect(
                 self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-        try:
-            with self.reporting():
+            try:
                 self._prepare(database)
-        except BaseException:
-            database.close()
-            raise
-        return database
-
-    def lock(self) -> sqlite3.Connection:
-        """Return a connection with the lock of writers."""
-        database = self.open()
-        try:
-            with self.reporting():
-                database.execute("BEGIN IMMEDIATE")
-        except BaseException:
-            database.close()
-            raise
+            except BaseException:
+                database.close()
+                raise
         return database
 
     def is_absent(self) -> bool:
@@ -116,10 +95,8 @@ class DatabaseFile:
         try:
             # Path.exists tells no file from one that is out of reach.
             os.stat(self.path)  # noqa: PTH116
-        except FileNotFoundError:
-            return True
-        except OSError:
-            return False
+        except OSError as error:
+            return isinstance(error, FileNotFoundError)
         return False
 
     def open_empty(self) -> sqlite3.Connection:
@@ -141,47 +118,12 @@ class DatabaseFile:
         if isinstance(error, OSError):
             return StoreFailed(f"store {self.name} cannot be opened: {error.strerror}")
         code = primary_code(error)
-        if code in _BUSY:
-            return StoreBusy(
-                f"store {self.name} has been locked by another process for "
-                f"{BUSY_SECONDS:g} seconds; try again later"
-            )
-        if code == sqlite3.SQLITE_NOTADB:
-            return StoreFailed(
-                f"store {self.name} is not a database of scenarioctl; name another file"
-            )
-        if code == sqlite3.SQLITE_CORRUPT:
-            return StoreFailed(f"store {self.name} is damaged ({error}): restore it from a backup")
-        if code == sqlite3.SQLITE_FULL:
-            return StoreFailed(f"store {self.name} is out of disk space; nothing was changed")
-        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            return StoreFailed(
-                f"store {self.name} is read-only, expected a file that can be written"
-            )
-        if code == sqlite3.SQLITE_CANTOPEN:
-            return StoreFailed(
-                f"store {self.name} cannot be opened, expected a file that can be read and written"
-            )
-        if code == sqlite3.SQLITE_IOERR:
-            return StoreFailed(
-                f"store {self.name} cannot be read or written ({error}), nothing was changed"
-            )
+        if code not in _MEANINGS:
+            raise error
+        meaning = _MEANINGS[code].format(error=error, seconds=BUSY_SECONDS)
         if code == sqlite3.SQLITE_TOOBIG:
-            return InvalidRequest(
-                f"store {self.name} cannot hold a value that large, expected less than 1 GB"
-            )
-        raise error
-
-    def find_version(self) -> int | None:
-        """Return the version of the file's tables, and change nothing; None if it has none, or if
-        there is no file."""
-        if self.is_absent():
-            return None
-        with (
-            self.reporting(),
-            closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as database,
-        ):
-            return self._version(database) or None
+            return InvalidRequest(f"store {self.name} {meaning}")
+        return (StoreBusy if code in _BUSY else StoreFailed)(f"store {self.name} {meaning}")
 
     @property
     def name(self) -> str:
@@ -197,14 +139,12 @@ class DatabaseFile:
             folder = folder.parent
         for folder in reversed(missing):
             folder.mkdir(mode=0o700, exist_ok=True)
-        try:
+        with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError:
-            pass
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         # First, so that a file that is not a database, or not ours, is left as it was found.
-        version = self._version(database)
+        version = self.version_of(database)
         database.execute("PRAGMA synchronous = FULL")
         # Whenever the log begins anew, it is cut to this.
         database.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
@@ -215,16 +155,16 @@ class DatabaseFile:
         database.execute("PRAGMA foreign_keys = ON")
 
     def _create_tables(self, database: sqlite3.Connection) -> None:
-        with all_or_nothing(database):
+        with transaction(database):
             # Another process may have been first.
-            if self._version(database):
+            if self.version_of(database):
                 return
             for statement in read_text(Path(__file__).with_name("schema.sql")).split(";\n\n"):
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
-    def _version(self, database: sqlite3.Connection) -> int:
+    def version_of(self, database: sqlite3.Connection) -> int:
         """Return the version of the file's tables, if this program may use it; 0 if it has none."""
         # In one statement, since another process may be creating them.
         application, version, tables = database.execute(
@@ -241,20 +181,19 @@ class DatabaseFile:
 
 
 @contextmanager
-def one_moment(database: sqlite3.Connection) -> Iterator[None]:
-    """Let several reads see the same state of the store."""
-    database.execute("BEGIN")
-    with _committing(database):
+def transaction(database: sqlite3.Connection, *, writes: bool = True) -> Iterator[None]:
+    """Commit several writes together, or none of them; without *writes*, let several reads see the
+    same state."""
+    # One that begins with a read fails at once if it then has to wait for a write lock.
+    database.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+    try:
         yield
-
-
-@contextmanager
-def all_or_nothing(database: sqlite3.Connection) -> Iterator[None]:
-    """Commit several writes together, or none of them."""
-    # A transaction that begins with a read fails at once if it then has to wait for a write lock.
-    database.execute("BEGIN IMMEDIATE")
-    with _committing(database):
-        yield
+        database.execute("COMMIT")
+    except BaseException:
+        # A full disk makes SQLite roll back by itself.
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -265,18 +204,6 @@ def is_busy(error: sqlite3.Error) -> bool:
 def primary_code(error: sqlite3.Error) -> int:
     # The upper bytes hold SQLite's extended code.
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-
-
-@contextmanager
-def _committing(database: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        # A full disk makes SQLite roll back by itself.
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-        raise
 
 
 def _use_wal(database: sqlite3.Connection) -> None:

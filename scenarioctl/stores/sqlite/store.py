@@ -41,12 +41,10 @@ from scenarioctl.stores.figures import SECONDS, Failures, Histogram, Statistics,
 from scenarioctl.stores.operations import CONCLUDE, SQLITE, Operation, Row, Table
 from scenarioctl.stores.sqlite.database_file import (
     DatabaseFile,
-    FilesChanged,
-    WorkerLock,
-    all_or_nothing,
+    hold_lock,
     is_busy,
     is_locked,
-    one_moment,
+    transaction,
 )
 from scenarioctl.stores.store import Store
 
@@ -70,6 +68,10 @@ class _Request:
 
     action: Action[Any]
     answer: "asyncio.Future[Any]"
+
+
+class FilesChanged(StoreFailed):
+    """The files of a store were changed while it was open."""
 
 
 class OpenFiles:
@@ -209,38 +211,16 @@ class Writer:
         return outcomes
 
     def _commit(self, batch: list[_Request]) -> list[_Outcome]:
-        """Perform *batch* in one transaction; if SQLite rolls it back, each write in one of its
-        own."""
-        # Hardly ever does a write fail: a savepoint for each would cost a third of the throughput.
-        for perform in (self._trust, self._attempt):
-            try:
-                with all_or_nothing(self._database):
-                    return [perform(request) for request in batch]
-            except Exception as error:
-                # Another process holds the lock: each further try would wait as long as this one.
-                locked = isinstance(error, sqlite3.Error) and is_busy(error)
-                if locked or len(batch) == 1:
-                    return [(None, self._explain(error)) for _ in batch]
-        # A disk without room for all of them may have some for most.
-        return [outcome for request in batch for outcome in self._commit([request])]
-
-    def _trust(self, request: _Request) -> _Outcome:
-        return request.action(self._database), None
-
-    def _attempt(self, request: _Request) -> _Outcome:
-        """Perform one write so that, if it fails, the others of its transaction stay."""
-        self._database.execute("SAVEPOINT one")
+        """Perform *batch* in one transaction; if one write fails, each in one of its own."""
         try:
-            answer = request.action(self._database)
+            with transaction(self._database):
+                return [(request.action(self._database), None) for request in batch]
         except Exception as error:
-            if not self._database.in_transaction:
-                # SQLite has rolled all of them back.
-                raise
-            self._database.execute("ROLLBACK TO one")
-            self._database.execute("RELEASE one")
-            return None, self._explain(error)
-        self._database.execute("RELEASE one")
-        return answer, None
+            # Another process holds the lock: each further try would wait as long as this one.
+            if len(batch) == 1 or (isinstance(error, sqlite3.Error) and is_busy(error)):
+                return [(None, self._explain(error)) for _ in batch]
+        # Hardly ever does a write fail: a savepoint for each would cost a third of the throughput.
+        return [outcome for request in batch for outcome in self._commit([request])]
 
     def _explain(self, error: Exception) -> Exception:
         if not isinstance(error, sqlite3.Error):
@@ -342,8 +322,8 @@ class SqliteStore(Store):
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
         self._of_thread = threading.local()
         self._of_threads: list[sqlite3.Connection] = []
-        #: Owner -> the lock that says it is there.
-        self._locks: dict[str, WorkerLock] = {}
+        #: Owner -> the lock file that says it is there.
+        self._locks: dict[str, int] = {}
         self._closed = False
 
     def _open(self) -> None:
@@ -452,7 +432,7 @@ class SqliteStore(Store):
         if owner in self._locks or self._files is None:
             return
         try:
-            self._locks[owner] = WorkerLock(self._file.path)
+            self._locks[owner] = hold_lock(self._file.path)
         except OSError as error:
             log.warning("job start cannot see this worker: %s", error)
 
@@ -468,7 +448,7 @@ class SqliteStore(Store):
             for owner in owners:
                 lock = self._locks.pop(owner, None)
                 if lock is not None:
-                    lock.close()
+                    os.close(lock)
         return await super().free_legs(owners, jobs=jobs)
 
     async def statistics(self) -> Statistics:
@@ -500,7 +480,8 @@ class SqliteStore(Store):
 
     @asynccontextmanager
     async def frozen(self, tables: Iterable[str]) -> AsyncIterator[None]:  # noqa: ARG002
-        with closing(await asyncio.to_thread(self._file.lock)):
+        with closing(await asyncio.to_thread(self._file.open)) as database, self._file.reporting():
+            await asyncio.to_thread(database.execute, "BEGIN IMMEDIATE")
             yield
 
     async def close(self) -> None:
@@ -509,7 +490,7 @@ class SqliteStore(Store):
             return
         self._closed = True
         for lock in self._locks.values():
-            lock.close()
+            os.close(lock)
         if self._writer is not None or self._of_threads:
             await asyncio.to_thread(self._end_threads)
         self._database.close()
@@ -550,7 +531,7 @@ def _run_in_one_moment(
     operation: Callable[[], Operation[T]],
     clocks: Callable[[], dict[str, int]],
 ) -> T:
-    with one_moment(database):
+    with transaction(database, writes=False):
         return _run(database, operation, clocks)
 
 
