@@ -59,25 +59,6 @@ async def test_a_backup_has_what_is_only_in_the_log_of_an_open_store(
     await store.close()
 
 
-def test_a_writer_in_the_middle_of_a_transaction_keeps_no_backup_waiting(
-    scenarioctl: Run, path: Path
-) -> None:
-    fill(path)
-    copy = path.with_name("backup.db")
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
-        writer.execute("BEGIN IMMEDIATE")
-        writer.execute("DELETE FROM scenarios")
-        done = scenarioctl("--json", "store", "backup", str(copy))
-
-    assert json.loads(done.out) == {
-        "store": str(path),
-        "file": str(copy),
-        "bytes": copy.stat().st_size,
-    }
-    with closing(sqlite3.connect(copy)) as database:
-        assert database.execute("SELECT count(*) FROM scenarios").fetchone() == (1,)
-
-
 def test_a_backup_replaces_no_file_and_takes_over_no_log(scenarioctl: Run, path: Path) -> None:
     fill(path)
     copy, log = path.with_name("backup.db"), path.with_name("backup.db-wal")
@@ -89,36 +70,6 @@ def test_a_backup_replaces_no_file_and_takes_over_no_log(scenarioctl: Run, path:
     assert (beside.code, beside.err) == (4, says("file", file=log))
     assert (itself.code, itself.err) == (4, says("file", file=path))
     assert not copy.exists()
-
-
-def test_a_backup_that_cannot_be_written_names_its_file(scenarioctl: Run, path: Path) -> None:
-    fill(path)
-    copy = path.with_name("none") / "backup.db"
-
-    ended = scenarioctl("store", "backup", str(copy))
-
-    assert (ended.code, ended.err) == (2, says("file", file=copy))
-
-
-def test_a_damaged_store_leaves_no_backup(scenarioctl: Run, path: Path) -> None:
-    fill(path)
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        (root,) = database.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = 'scenarios'"
-        ).fetchone()
-        (page,) = database.execute("PRAGMA page_size").fetchone()
-    with path.open("r+b") as file:
-        file.seek((root - 1) * page)
-        file.write(b"\xff" * page)
-
-    ended = scenarioctl("store", "backup", str(path.with_name("backup.db")))
-
-    assert ended.code == 2
-    assert "is damaged" in ended.err
-    assert (
-        sorted(each.name for each in path.parent.iterdir() if "scenarios.db" not in each.name) == []
-    )
 
 
 def test_keep_removes_older_backups_of_that_name_and_nothing_else(
@@ -149,17 +100,6 @@ def test_keep_removes_older_backups_of_that_name_and_nothing_else(
     left = {each.name for each in folder.iterdir()} - {Path(again.out.strip()).name}
     assert left == before - {f"own-{date}.db" for date in dates[:2]} | {made.name}
     assert again.err == says("Verified")
-
-
-def test_keep_never_removes_the_new_backup(scenarioctl: Run, path: Path) -> None:
-    fill(path)
-    ahead = path.with_name("own-2999-01-01T000000Z.db")
-    assert scenarioctl("store", "backup", str(ahead)).code == 0
-
-    done = scenarioctl("store", "backup", str(path.with_name("own-{date}.db")), "--keep", "1")
-
-    assert done.err == says("Verified", "Removed", ahead=ahead)
-    assert Path(done.out.strip()).exists()
 
 
 @pytest.mark.parametrize(
