@@ -14,9 +14,9 @@ from scenarioctl.formats import documents
 from scenarioctl.model import diagram, toml
 from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
-from scenarioctl.operations import reading_points, webhooks
+from scenarioctl.operations import notifications, reading_points, webhooks
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
-from scenarioctl.outgoing import metering, notifications
+from scenarioctl.outgoing import metering
 from scenarioctl.render import picture, raster
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, limits, pages, servers, streams

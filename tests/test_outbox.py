@@ -70,13 +70,6 @@ class TestEveryOutbox:
         self.start(store)
         assert run(store.list_jobs()).items[0].notify == ()
 
-    def test_a_run_without_notifications_leaves_none(self, store: Store) -> None:
-        self.start(store)
-        self.keep(store)
-
-        assert self.due(store) == []
-        assert run(store.outbox().figures()) == OutboxFigures()
-
     def test_what_a_run_leaves_is_claimed_with_the_numbers_of_its_transactions(
         self, store: Store
     ) -> None:

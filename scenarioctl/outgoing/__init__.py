@@ -1,7 +1,7 @@
 """Requests of http steps and notifications to web servers, kept away from private networks.
 
 `guard.py` says which addresses are allowed. `client.py` sends requests and retries them: each try
-on a new connection. `notifications.py` makes the requests of notifications.
+on a new connection.
 """
 
 from dataclasses import dataclass, field

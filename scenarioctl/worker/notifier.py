@@ -18,7 +18,7 @@ from scenarioctl.model.notifications import (
     describe_target,
     new_id,
 )
-from scenarioctl.outgoing.notifications import NotificationText, build_request, page_of
+from scenarioctl.operations.notifications import NotificationText, build_request, page_of
 from scenarioctl.retries import delay_after
 from scenarioctl.worker.chores import Counts, guard
 
