@@ -922,6 +922,32 @@ TRAPPED = {
 }
 
 
+TRAPPED = {
+    "hash": b"\1" * 32,
+    "origin": {
+        "parents": 0,
+        "interior": {"X1": [{"AccountId32": {"network": None, "id": dev_key().public_key}}]},
+    },
+    "assets": {"V5": [{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": 25 * 10**9}}]},
+}
+
+
+def test_what_is_trapped_is_warned_of_with_how_to_claim_it(send: Send, tmp_path: Path) -> None:
+    found = events((0, {"XcmPallet": {"AssetsTrapped": TRAPPED}}), (1, SUCCESS))
+    ours = events((1, {"XcmPallet": {"AssetsTrapped": TRAPPED}}), (1, SUCCESS))
+
+    with Node(answers(found=found)) as node:
+        another = send(node, GOOD, "--wait", "in-block")
+    with Node(answers(found=ours)) as node:
+        ended = send(node, GOOD, "--wait", "in-block", "--store", str(tmp_path / "other.db"))
+
+    assert "trapped" not in another.err
+    assert ended.code == 0
+    assert [line for line in ended.err.splitlines() if line.startswith("Warning")] == [
+        says("2.5", "DOT", "XcmPallet.claim_assets")
+    ]
+
+
 class _Block:
     """A node's client for one block that holds one extrinsic and these events."""
 

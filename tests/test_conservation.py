@@ -20,6 +20,7 @@ from tests.check_rules import (
     minted,
     network,
     pay,
+    steps,
     withdraw,
 )
 from tests.messages import says
@@ -101,6 +102,20 @@ def test_a_fee_may_be_missing_whole_and_once(
     answer = judge(pay(), burned(AMOUNT), forwarded=((RELAY_TO_HUB, message()),))
 
     assert answer["verdict"] == verdict, answer["reasons"]
+
+
+def test_what_a_program_pays_for_its_execution_is_told(network: FakeNetwork, judge: Judge) -> None:
+    """It buys as much weight as it likes, and the rest of what it withdraws is all that arrives."""
+    limit = {"Limited": {"ref_time": 10**12, "proof_size": 10**6}}
+    buys = {"BuyExecution": {"fees": asset(HERE, 99 * DOT), "weight_limit": limit}}
+    network.chains["polkadot"].api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": 99 * DOT}
+
+    answer = judge(
+        execute(withdraw(100 * DOT), buys, deposit(BOB_KEY)), burned(100 * DOT), minted(DOT)
+    )
+
+    assert answer["verdict"] == "ok"
+    assert ("polkadot", "execution", "99 DOT") in steps(answer)
 
 
 @pytest.mark.parametrize(("got", "verdict"), [(1000, "ok"), (999, "unknown")])

@@ -251,6 +251,17 @@ def test_a_fee_that_the_runtime_does_not_take_is_refused(
     assert answer["reasons"] == [says("0.016", "DOT", "Token.Frozen")]
 
 
+def test_dust_that_the_runtime_removes_is_named(network: FakeNetwork, check: Check) -> None:
+    dust = {"Balances": {"DustLost": {"account": ALICE_KEY, "amount": DOT // 2}}}
+    killed = {"System": {"KilledAccount": {"account": ALICE_KEY}}}
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(events=(killed, dust))
+
+    answer = check(REMARK, "--chain", "polkadot")
+
+    assert answer["verdict"] == "ok"
+    assert answer["warnings"] == [says("sender", "0.5", "DOT", "1"), says("0", "transactions")]
+
+
 # What stays with the sender, and what is reserved
 
 

@@ -411,6 +411,20 @@ def test_one_that_was_not_sent_from_here_is_looked_for_in_the_newest_blocks(worl
     assert world.chain.read[0] == NUMBER
 
 
+def test_one_that_nobody_knows_is_unknown(world: World) -> None:
+    world.chain.include(NUMBER - tracking.NEWEST)
+
+    status = world.status()
+
+    assert (status["state"], status["settled"]) == ("unknown", False)
+    assert status["summary"] == says("Polkadot", "newest blocks")
+    assert sorted(world.chain.read) == list(range(NUMBER - tracking.NEWEST + 1, NUMBER + 1))
+    assert all(value in (None, "", [], False) for name, value in status.items() if name not in TOLD)
+
+
+TOLD = ("chain", "hash", "state", "summary")
+
+
 def test_another_chain_s_transaction_is_another_one(world: World) -> None:
     world.broadcast()
 
@@ -442,6 +456,27 @@ def test_what_was_known_is_told_while_the_chain_can_t_be_asked(world: World) -> 
 
     assert status["state"] == "sent"
     assert warnings == (says("Polkadot", "out of date"),)
+
+
+def test_a_block_without_state_leaves_the_effects_unknown(world: World) -> None:
+    world.broadcast()
+    world.chain.include(NUMBER + 1, finalized=True)
+
+    def discarded(*_: Any) -> Any:
+        raise Refusal(4003, "UnknownBlock: State already discarded for 0x77")
+
+    version = world.node.answers["state_getRuntimeVersion"]
+    world.node.answers["state_getRuntimeVersion"] = lambda *at: discarded() if at else version()
+    status, warnings = world.status(), world.warnings()
+
+    assert (status["state"], status["success"], status["fee"], status["settled"]) == (
+        "finalized",
+        None,
+        None,
+        False,
+    )
+    assert len(warnings) == 1
+    assert "does not keep the state of block" in warnings[0]
 
 
 def test_a_node_that_lost_its_blocks_proves_nothing(world: World) -> None:
