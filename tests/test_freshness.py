@@ -2,7 +2,6 @@
 to act on."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -26,8 +25,7 @@ from tools.freshness import (
     compare_routes,
     compare_versions,
 )
-from tools.npm_packages import newest
-from tools.refresh_registry import read_assets, read_routes, show, ways_closed
+from tools.refresh_registry import read_assets, read_routes, ways_closed
 
 #: As polkadot.js writes its lists: a parachain, one that nobody reaches, one without providers, and
 #: the relay chain.
@@ -134,13 +132,6 @@ class TestReading:
         ):
             read_chain_info(text)
 
-    def test_a_list_without_entries_is_one_too(self) -> None:
-        with (
-            pytest.raises(SystemExit, match="no entry was found"),
-            reading("@polkadot/apps-config@9", "entries"),
-        ):
-            read_endpoints("export const prodParasPolkadot = createChains();", "polkadot")
-
     def test_hosts_that_are_dead(self) -> None:
         assert is_dead("wss://polkadot.public.curie.radiumblock.co/ws")
         assert is_dead("wss://paseo.rpc.amforc.com:443")
@@ -168,12 +159,6 @@ class TestChains:
             f"astar has the {key} {value} in SubWallet, and {getattr(ASTAR, key)} here"
         ]
 
-    @pytest.mark.parametrize(("key", "value"), [("ss58_prefix", 42), ("symbol", "ASTAR")])
-    def test_another_prefix_is_shown(self, key: str, value: object) -> None:
-        found = compare(ASTAR, AGREES, replace(AGREES, **{key: value}))  # type: ignore[arg-type]
-        assert [each.listed for each in found] == [f"{value} (SubWallet)"]
-        assert failures(found) == []
-
     def test_what_was_looked_into_is_settled(self) -> None:
         hydration = Registry().find("hydraDx")
         theirs = ListedChain(endpoints=frozenset(hydration.endpoints), ss58_prefix=63)
@@ -183,17 +168,6 @@ class TestChains:
         dead = "wss://astar.ibp.network"
         found = compare(replace(ASTAR, endpoints=(*ASTAR.endpoints, dead)), AGREES, AGREES)
         assert failures(found) == [f"astar has the endpoint {dead}, whose host is dead: remove it"]
-
-    def test_other_endpoints_are_shown_unless_dead(self) -> None:
-        theirs = replace(
-            AGREES, endpoints=frozenset({"wss://new.example", "wss://astar.dotters.network"})
-        )
-        found = compare(replace(ASTAR, endpoints=("wss://old.example",)), theirs, theirs)
-        assert [(each.bundled, each.listed) for each in found] == [
-            ("wss://old.example", "not listed"),
-            ("", "wss://new.example"),
-        ]
-        assert failures(found) == []
 
     def test_none_of_ours_is_on_a_dead_host(self) -> None:
         assert not any(is_dead(endpoint) for chain in CHAINS for endpoint in chain.endpoints)
@@ -283,15 +257,6 @@ class TestOtherFacts:
         )
         assert failures(list(compare_assets({usdt: ("USDT", 6, None)}, {}))) == []
 
-    def test_an_asset_that_was_renamed_or_moved_is_shown_as_that(self) -> None:
-        def changes(ours: tuple[object, ...], theirs: tuple[object, ...]) -> list[str]:
-            key = ("assetHub", "1984")
-            return [each.change for each in compare_assets({key: ours}, {key: theirs})]
-
-        assert changes(("USDT", 6, "1/Here"), ("USDt", 6, "1/Here")) == ["renamed"]
-        assert changes(("USDT", 6, "1/Here"), ("USDT", 6, "0/Here")) == ["moved"]
-        assert changes(("USDT", 6, "1/Here"), ("USDT", 8, "1/Here")) == [""]
-
     def test_what_is_bundled_is_read(self) -> None:
         assets = read_assets(curate_assets.TARGET.read_text(encoding="utf-8"))
         assert assets["assetHub", "1984"][:2] == ("USDt", 6)
@@ -325,29 +290,3 @@ class TestRunning:
         ]
         monkeypatch.setattr(refresh_registry, "find_differences", lambda: iter(found[:1]))
         assert refresh_registry.main() == 0
-
-    def test_nothing_to_show(self) -> None:
-        assert show([]) == "All facts are as the registries have them."
-
-
-class TestNpm:
-    @pytest.mark.parametrize(
-        ("body", "sentence"),
-        [
-            ("echo 'E404 not found' >&2; exit 1", "npm view @a/b version failed: E404 not found"),
-            ("exit 0", "npm view @a/b version failed: it printed nothing"),
-        ],
-    )
-    def test_what_npm_cannot_do_is_a_sentence(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str, sentence: str
-    ) -> None:
-        (tmp_path / "npm").write_text(f"#!/bin/sh\n{body}\n")
-        (tmp_path / "npm").chmod(0o755)
-        monkeypatch.setenv("PATH", str(tmp_path))
-        with pytest.raises(SystemExit, match=f"^{sentence}$"):
-            newest("@a/b@1.2.3")
-
-    def test_npm_may_be_missing(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setenv("PATH", str(tmp_path))
-        with pytest.raises(SystemExit, match=r"^npm is not installed"):
-            newest("@a/b")
