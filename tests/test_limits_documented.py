@@ -16,7 +16,7 @@ from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
 from scenarioctl.operations import notifications, reading_points, webhooks
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
-from scenarioctl.outgoing import metering
+from scenarioctl.outgoing import answer_body
 from scenarioctl.render import picture, raster
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, limits, pages, servers, streams
@@ -128,10 +128,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "metadata of a runtime": {"bytes": (metadata.MAX_BYTES,)},
     "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},
     "the name of a type": {"values": (type_table.NAME_PARTS,)},
-    "headers of an answer to an http step, with all interim answers": {
-        "bytes": (metering.MAX_HEADERS,)
-    },
-    "body of an answer to an http step": {"bytes": (metering.MAX_BODY, metering.MAX_SENT)},
+    "body of an answer to an http step": {"bytes": (answer_body.MAX_BODY,)},
     "notifications of a job that wait": {
         "bytes": (MAX_URL,),
         "values": (notifier.MOST_OF_JOB, MAX_TARGETS),

@@ -7,7 +7,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,18 +18,14 @@ from scenarioctl import __version__
 from scenarioctl.chains.websocket import find_addresses
 from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import AttemptFailed, WebAnswer, WebRequest, place_of
+from scenarioctl.outgoing.answer_body import Body, read_body
 from scenarioctl.outgoing.guard import Guard
-from scenarioctl.outgoing.metering import Body, MeteredConnector, RoundRobin, read_body
 from scenarioctl.retries import delay_after
 
 #: Statuses that may be temporary.
 _PASSING = frozenset({429, 500, 502, 503, 504})
 #: Seconds for connecting.
 _CONNECT = 10
-#: Seconds for reading data that arrived before the connection was lost, and turns of the event loop
-#: after those: the process may have been frozen for that long.
-_AFTER_LOSS = 0.5
-_TURNS = 20
 _CHUNK = 64 * 1024
 
 
@@ -46,14 +41,12 @@ class Attempt:
         request: WebRequest,
         host: str,
         guard: Guard,
-        round_robin: RoundRobin,
         lookups: ThreadPoolExecutor,
     ) -> None:
         self._request = request
         self._host = host
-        #: The connection was lost in the middle of the body.
-        self._is_cut_off = False
-        self._has_ended = False
+        #: Whether there was a connection, so that the server may have got the request.
+        self._connected = False
         try:
             # Parsed only once: two parsers could disagree, and the guard would check a host other
             # than the one called.
@@ -61,9 +54,7 @@ class Attempt:
         except ValueError:
             raise self._failed("cannot be called: the URL is not valid", sent=False) from None
         self._door = GuardedSockets(guard, self._url.raw_host or "")
-        self._connector = MeteredConnector(
-            host,
-            round_robin,
+        self._connector = aiohttp.TCPConnector(
             resolver=Resolver(lookups),
             use_dns_cache=False,
             force_close=True,
@@ -73,8 +64,8 @@ class Attempt:
     async def send(self) -> tuple[int, dict[str, str], Any]:
         """Return status, headers and body of the response, or raise AttemptFailed."""
         try:
-            async with asyncio.timeout(self._request.timeout) as deadline:
-                return await self._send(deadline)
+            async with asyncio.timeout(self._request.timeout):
+                return await self._send()
         except (
             RequestFailed,
             TimeoutError,
@@ -84,13 +75,11 @@ class Attempt:
             OSError,
         ) as error:
             raise self._explain(error) from None
-        finally:
-            self._has_ended = True
-            if self._connector.meter is not None:
-                self._connector.meter.stop()
 
-    async def _send(self, deadline: asyncio.Timeout) -> tuple[int, dict[str, str], Any]:
+    async def _send(self) -> tuple[int, dict[str, str], Any]:
         request = self._request
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_create_end.append(self._note_connection)
         async with (
             aiohttp.ClientSession(
                 connector=self._connector,
@@ -101,6 +90,7 @@ class Attempt:
                     total=None, sock_connect=min(_CONNECT, request.timeout)
                 ),
                 middlewares=[_send_once],
+                trace_configs=[trace],
             ) as session,
             session.request(
                 request.method,
@@ -110,8 +100,6 @@ class Attempt:
                 allow_redirects=False,
             ) as response,
         ):
-            if self._connector.meter is not None:
-                self._connector.meter.end_headers(partial(self._hurry, deadline))
             self._check_status(response)
             headers = _headers_of(response)
             body = Body(headers.get("content-encoding", ""), self._host)
@@ -119,20 +107,8 @@ class Attempt:
                 body.add(chunk)
             return response.status, headers, read_body(body.read(), headers.get("content-type", ""))
 
-    def _hurry(self, deadline: asyncio.Timeout) -> None:
-        """Shorten the deadline of a body whose connection is lost: aiohttp never ends a body with
-        malformed chunks."""
-        asyncio.get_running_loop().call_later(_AFTER_LOSS, self._give_up, deadline, _TURNS)
-
-    def _give_up(self, deadline: asyncio.Timeout, turns: int) -> None:
-        loop = asyncio.get_running_loop()
-        if self._has_ended:
-            return
-        if turns:
-            loop.call_soon(self._give_up, deadline, turns - 1)
-        elif not deadline.expired():
-            self._is_cut_off = True
-            deadline.reschedule(loop.time())
+    async def _note_connection(self, *_: object) -> None:
+        self._connected = True
 
     def _check_status(self, response: aiohttp.ClientResponse) -> None:
         status = response.status
@@ -147,14 +123,9 @@ class Attempt:
 
     def _explain(self, error: Exception) -> AttemptFailed:
         """Return the failure to report for *error*."""
-        meter = self._connector.meter
         if isinstance(error, RequestFailed):
             return AttemptFailed(str(error), sent=True, passing=False)
-        if meter is not None and meter.refusal:
-            return AttemptFailed(meter.refusal, sent=True, passing=False)
-        if isinstance(error, TimeoutError) and self._is_cut_off:
-            return self._failed("sent a malformed response")
-        if isinstance(error, TimeoutError) and meter is not None:
+        if isinstance(error, TimeoutError) and self._connected:
             return self._failed(f"did not answer within {self._request.timeout:g} s")
         if isinstance(error, TimeoutError):
             return self._failed("could not be reached in time", sent=False, passing=True)
@@ -304,7 +275,6 @@ class Outgoing:
         self._guard = Guard(private_targets)
         self._lookups: ThreadPoolExecutor | None = None
         self._places: asyncio.Semaphore | None = None
-        self._round_robin: RoundRobin | None = None
 
     async def send(self, request: WebRequest, *, sleep: Sleep = asyncio.sleep) -> WebAnswer:
         """Return the answer, or raise RequestFailed, also for every status outside 200 to 299.
@@ -349,11 +319,7 @@ class Outgoing:
             self._lookups = None
 
     async def _try(self, request: WebRequest) -> tuple[int, dict[str, str], Any]:
-        from scenarioctl.outgoing.metering import RoundRobin
-
-        if self._round_robin is None:
-            self._round_robin = RoundRobin()
         if self._lookups is None:
             self._lookups = ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="outgoing")
         host = place_of(request.url).partition("/")[0]
-        return await Attempt(request, host, self._guard, self._round_robin, self._lookups).send()
+        return await Attempt(request, host, self._guard, self._lookups).send()
