@@ -21,11 +21,8 @@ _PATIENCE = 5.0
 class Client:
     """Asks one of several daemons after the other until one has acknowledged."""
 
-    def __init__(self, ports: Sequence[int], *, patience: float = _PATIENCE) -> None:
+    def __init__(self, ports: Sequence[int]) -> None:
         self._ports = list(ports)
-        self._patience = patience
-        #: Held while one of them is asked.
-        self._turn = threading.Lock()
         #: How often an answer said that the store is away, and how often there was none.
         self.refused = self.unreached = 0
         #: Seconds until a daemon said that the store is away.
@@ -36,9 +33,8 @@ class Client:
         while True:
             begun = time.monotonic()
             try:
-                with self._turn:
-                    self._ports.append(port := self._ports.pop(0))
-                    status, headers, body = self._ask(port, path, fields)
+                self._ports.append(port := self._ports.pop(0))
+                status, headers, body = self._ask(port, path, fields)
             except UNREACHED:
                 self.unreached += 1
                 time.sleep(0.1)
@@ -51,7 +47,7 @@ class Client:
             time.sleep(float(headers["Retry-After"]))
 
     def _ask(self, port: int, path: str, fields: Any) -> tuple[int, http.client.HTTPMessage, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=self._patience)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
         try:
             connection.request(
                 "POST", path, json.dumps(fields), {"Content-Type": "application/json"}
@@ -60,16 +56,6 @@ class Client:
             return answer.status, answer.headers, json.loads(answer.read())
         finally:
             connection.close()
-
-    def add(self, port: int) -> None:
-        """Ask the daemon on *port* too from now on."""
-        with self._turn:
-            self._ports.append(port)
-
-    def leave(self, port: int) -> None:
-        """Ask the daemon on *port* no more; what it was asked is answered."""
-        with self._turn:
-            self._ports.remove(port)
 
     def create(self, *nodes: dict[str, Any], number: int) -> str:
         edges = [{"id": "e", "source": nodes[0]["id"], "target": each["id"]} for each in nodes[1:]]

@@ -42,8 +42,8 @@ class Load:
     """Jobs that run again and again, and clients that create and start more of them all the
     time."""
 
-    def __init__(self, apis: Sequence[Member], **client: float) -> None:
-        self.client = Client([api.port for api in apis], **client)
+    def __init__(self, apis: Sequence[Member]) -> None:
+        self.client = Client([api.port for api in apis])
         #: Each acknowledged job.
         self.repeated: list[str] = []
         self.once: list[str] = []

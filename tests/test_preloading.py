@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,7 @@ def named() -> Iterator[tuple[str, str]]:
             yield from ((name, ".".join(ours.parts)) for name in names)
 
 
+@cache
 def tell(store: str = "scenarios.db") -> dict[str, Any]:
     told = subprocess.run([sys.executable, "-c", TELL, store], capture_output=True, check=True)
     return dict(json.loads(told.stdout))

@@ -816,7 +816,7 @@ class TestCommands:
         )
         answer = json.loads(scenarioctl("--store", path, "--json", "store", "check").out)
         assert answer["engine"].startswith("SQLite 3.")
-        assert (answer["version"], answer["findings"]) == (answer["newest"], [])
+        assert answer["findings"] == []
         refused = scenarioctl("--store", path, "store", "init", "--grant", "me")
         assert refused.code == 2
         assert "grant 'me' needs a store on a server" in refused.err
