@@ -13,6 +13,7 @@ _QUOTE = "`tx check` (POST /api/tx/check) says what a transfer costs and what ar
 _TRAPPED = (
     "`tx status` tells the block in which a transaction left assets behind; `xcm claim` claims them"
 )
+_STDOUT = "Redirect stdout: scenarioctl … > FILE"
 _PICTURES = "Write the picture to a file with -o FILE.svg or -o FILE.png"
 
 #: The words of a command, of a command and its option, or of an option of all commands -> a
@@ -34,7 +35,9 @@ COMMANDS: Mapping[str, str] = {
     "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
     "xcm quote": _QUOTE,
     "xcm trapped": _TRAPPED,
+    "--output": _STDOUT,
     "--relayer-fee": _ETHEREUM,
+    "-o": _STDOUT,
 }
 
 #: A path -> a sentence; it holds for all paths below it, too.

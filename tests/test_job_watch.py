@@ -118,19 +118,13 @@ def test_with_json_each_change_is_an_object(
     assert (asked.out, asked.code) == (f"{id}\n", 0)
 
 
-def test_what_cannot_be_watched_is_refused(scenarioctl: Run, jobs: Jobs, tmp_path: Path) -> None:
+def test_what_cannot_be_watched_is_refused(scenarioctl: Run, jobs: Jobs) -> None:
     store = ("--store", str(jobs.path))
     jobs.start()
 
     unknown = scenarioctl(*store, "job", "watch", "abcdefghi")
-    file = scenarioctl(*store, "job", "watch", "-o", str(tmp_path / "o"))
 
     assert (unknown.out, unknown.err, unknown.code) == ("", says("abcdefghi").printed, 3)
-    assert (file.out, file.err, file.code) == (
-        "",
-        says("job watch", path=tmp_path / "o").printed,
-        2,
-    )
 
 
 def row(id: str, **fields: Any) -> dict[str, Any]:

@@ -39,9 +39,12 @@ def test_forty_tasks_are_done_by_lines_that_the_help_shows(
     monkeypatch.setenv("HOME", str(tmp_path))
     faults: list[Any] = []
     for task in TASKS:
-        line = shlex.split(task["line"].format(bob=BOB, folder=tmp_path))
+        typed, _, file = task["line"].format(bob=BOB, folder=tmp_path).partition(" > ")
+        line = shlex.split(typed)
         shown = unseen(scenarioctl, line)
         ended = scenarioctl("--offline", *line)
+        if file:
+            Path(file).write_text(ended.out)
         expected = task.get("code", 0), task.get("out", ""), task.get("err", "")
         code, out, err = expected
         if (

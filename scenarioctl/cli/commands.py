@@ -195,14 +195,8 @@ class Command(_OfOperation):
         flags = ctx.find_root().obj
         if flags.get("verbose"):
             _log_to_stderr()
-        output = flags.get("output_file")
         with self._naming_options(as_json=wants_json((), flags)):
-            if output in (None, "-"):
-                return super().invoke(ctx)
-            from scenarioctl.cli.answer_file import written_whole
-
-            with written_whole(output, quiet=bool(flags.get("quiet"))):
-                return super().invoke(ctx)
+            return super().invoke(ctx)
 
     @contextmanager
     def _naming_options(self, *, as_json: bool) -> Iterator[None]:

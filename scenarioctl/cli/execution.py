@@ -278,23 +278,6 @@ def _flags() -> dict[str, Any]:
     return flags
 
 
-def refuse_output_file(option: str) -> None:
-    """Refuse `--output` beside an *option* that makes the command print until it is interrupted."""
-    path = _flags().get("output_file")
-    if path not in (None, "-"):
-        from scenarioctl.errors import InvalidRequest
-
-        raise InvalidRequest(
-            field="output",
-            value=path,
-            limit=200,
-            problem=(
-                f"cannot be combined with {option}, which prints until it is interrupted: "
-                "redirect stdout"
-            ),
-        )
-
-
 def confirms() -> bool:
     """Return whether a person is there to be asked before something is removed; scripts know what
     they do."""

@@ -18,7 +18,6 @@ from scenarioctl.cli.execution import (
     print_answer,
     print_table,
     read_text,
-    refuse_output_file,
     tell,
     warn,
 )
@@ -294,7 +293,6 @@ def logs(follow: bool, runs: bool, steps: bool, times: bool, **fields: Any) -> N
     fields["times"] = times or asked_for_json() or sys.stdout.isatty()
     print_log = LogPrinter()
     if follow:
-        refuse_output_file("--follow")
         _follow("result", print_log, **fields)
         return
     answer = perform(**fields).answer
@@ -315,7 +313,6 @@ def drafts(follow: bool, **fields: Any) -> None:
     """Print the drafts of a job, oldest first."""
     fields["since"] = read_local(fields["since"])
     if follow:
-        refuse_output_file("--follow")
         _follow("mempool", partial(print_drafts, line_by_line=True), **fields)
         return
     answer = perform(**fields).answer

@@ -16,7 +16,6 @@ from scenarioctl.cli.execution import (
     emit,
     perform,
     print_table,
-    refuse_output_file,
     warn,
 )
 from scenarioctl.cli.output import brief_time, printable, say, short_time, wants_styles
@@ -243,7 +242,6 @@ def watch(ids: tuple[str, ...], state: str) -> None:
     changes: id, state, last run, result, next run, drafts that could be signed now, failures in a
     row, reason. With --json each line is the job as JSON.
     """
-    refuse_output_file("job watch")
     draws = sys.stdout.isatty() and not asked_for_data()
     following = Following()
 

@@ -306,12 +306,6 @@ GLOBAL_OPTIONS = (
         shell_complete=COMPLETIONS["PATH"],
         help="Print only this field of the answer, like id or scenarios.0.id; * is each.",
     ),
-    OneOption(
-        ["--output", "-o", "output_file"],
-        metavar="FILE",
-        shell_complete=complete_files,
-        help="Write the answer to FILE, whole or not at all, instead of stdout.",
-    ),
     click.Option(
         ["--quiet", "-q"],
         is_flag=True,

@@ -1,18 +1,20 @@
 """`scenarioctl scenario preview` and `flow preview`; QR codes for wallets."""
 
+import os
 import sys
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.answer_file import write_whole
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.create import FLOW_LIMIT, syntax_of, syntax_option
 from scenarioctl.cli.execution import asked_for_data, emit, perform, read_text, tell, warn
 from scenarioctl.cli.options import argument, option
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.files import atomic_write, reason_of
 
 if TYPE_CHECKING:
     from segno import QRCode
@@ -51,9 +53,25 @@ def write_files(path: str, frames: Sequence[bytes]) -> list[str]:
         name = path if len(frames) == 1 else f"{path[:-4]}-{number}{path[-4:]}"
         picture = BytesIO()
         code.save(picture, kind="png", scale=SCALE, border=BORDER)
-        write_whole(name, picture.getvalue(), field="qr_file")
+        _write_whole(name, picture.getvalue(), field="qr_file")
         written.append(name)
     return written
+
+
+def _write_whole(path: str, data: bytes, *, field: str) -> None:
+    """Write a file whole or not at all; one that is there is replaced, and keeps its
+    permissions."""
+    try:
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            # A device or a pipe cannot be replaced; a folder says so itself.
+            target.write_bytes(data)
+            return
+        atomic_write(target, data, mode=0o666)
+    except (OSError, ValueError) as error:
+        raise InvalidRequest(
+            field=field, value=path, limit=200, problem=f"cannot be written: {reason_of(error)}"
+        ) from None
 
 
 def draw_codes(frames: Sequence[bytes], *, err: bool = False) -> None:
@@ -165,7 +183,7 @@ def show_preview(output: str | None, format: str | None, fields: dict[str, Any])
     if output is None or output == "-":
         emit(answer, lambda: click.echo(picture, nl=False))
         return
-    write_whole(output, picture, field="output")
+    _write_whole(output, picture, field="output")
     emit(answer, lambda: tell(f"Wrote {output}"))
 
 
