@@ -122,27 +122,3 @@ def test_a_file_that_is_no_metadata_is_refused(
     )
 
     assert (out, err.replace(str(tmp_path), "…"), code) == ("", says(said).printed, 2)
-
-
-def test_a_chain_whose_genesis_is_not_known_has_nowhere_to_keep_it(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    config = tmp_path / "c.toml"
-    config.write_text(
-        f'cache = "{tmp_path / "cache"}"\n[chains.rig]\nrole = "relay"\nsymbol = '
-        '"UNIT"\ndecimals = 12\nspec_name = "kusama"\n'
-    )
-
-    ended = scenarioctl(
-        "--config",
-        str(config),
-        "chain",
-        "refresh",
-        "rig",
-        "--from",
-        str(POLKADOT),
-        "--runtime",
-        "polkadot 1006000",
-    )
-
-    assert (ended.out, ended.err, ended.code) == ("", says("chains.rig.genesis").printed, 2)

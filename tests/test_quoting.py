@@ -558,6 +558,14 @@ REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, str], ...
         ),
     ),
     (
+        "a pool that holds nothing",
+        pool(subpool(HDX, reserve=0, hub=10**18)),
+        ("DOT", "HDX", TWO_DOT),
+        {},
+        "chain_refused",
+        "the Omnipool of Hydration holds no HDX (the native asset), so it has no price",
+    ),
+    (
         "a way that begins with a contract's token",
         pool({("AssetRegistry", "Assets", CONTRACT): registered("Erc20")}),
         ("222", "10", 10**18),

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.model.jobs import SentState
 from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.server import streams
 from tests.daemons import wait_until
@@ -99,16 +98,6 @@ def test_the_chain_is_asked_only_while_somebody_listens(desk: Desk) -> None:
     assert len(desk.node.asked) == asked
 
 
-def test_an_unknown_one_is_searched_for_rarely(desk: Desk) -> None:
-    with desk.follow() as stream:
-        _, data = event(stream)
-        asked = len(desk.node.asked)
-        time.sleep(0.3)
-
-        assert data["state"] == "unknown"
-        assert len(desk.node.asked) == asked
-
-
 def test_an_outage_keeps_the_stream_and_says_so(desk: Desk) -> None:
     desk.broadcast()
     with desk.follow() as stream:
@@ -149,15 +138,6 @@ def test_what_can_t_be_followed_is_an_error_and_no_stream(
 
     assert reply.status == status
     assert reply.json()["error"] == says(*words)
-
-
-def test_the_same_bytes_twice_are_a_conflict_with_the_state(desk: Desk) -> None:
-    desk.broadcast()
-
-    reply = desk.broadcast()
-
-    assert reply.status == 409
-    assert (reply.json()["state"], reply.json()["hash"]) == (SentState.SENT, HASH)
 
 
 def test_the_drafts_of_a_stream_are_marked(desk: Desk) -> None:

@@ -205,12 +205,8 @@ TWICE = (brings((USDT, SENT)), brings((USDT, SENT)), *_END)
         pytest.param(
             last_hop("astar", issued(NUMBER), sent=TWICE), id="a message that brings it twice"
         ),
-        pytest.param(
-            last_hop("astar", issued(NUMBER), sent=OTHER), id="a message that brings another"
-        ),
         pytest.param(last_hop("astar", issued(NUMBER), sent=TRADES), id="a message that does more"),
         pytest.param(replace(last_hop("astar", issued(NUMBER)), failure="no"), id="a failure"),
-        pytest.param(replace(last_hop("astar", issued(NUMBER)), message=None), id="no message"),
         pytest.param(last_hop("unique", issued(NUMBER)), id="another chain"),
     ],
 )
