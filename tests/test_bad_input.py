@@ -135,7 +135,7 @@ SOUND: dict[str, Callable[..., Line]] = {
 #: What a row of the data may hold -> the file that it is, and the command that reads it.
 READ: dict[str, tuple[str, Line]] = {
     "import": ("it.txt", ("scenario", "import", "it.txt")),
-    "flow": ("flow.toml", ("create", "--file", "flow.toml")),
+    "flow": ("flow.toml", ("create", "flow", "flow.toml")),
     "config": ("c.toml", ("--config", "c.toml", "chain", "list")),
     "abi": ("abi.json", ("contract", "info", "--abi", "abi.json")),
     "diagram": ("it.json", ("--offline", "scenario", "full", "{id}")),
@@ -358,7 +358,7 @@ BEYOND_DATA = [
     ),
     case(
         "a flow of a name too long",
-        ("create", "--file", "a" * 5000),
+        ("create", "flow", "a" * 5000),
         says("file", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
     ),
     case(

@@ -20,7 +20,7 @@ from tests.runtimes import bundled
 
 VECTORS = json.loads((DATA / "vectors" / "golden.json").read_text())["vectors"]
 HELLO, BYE = "0x00001468656c6c6f", "0x00000c627965"
-PAY = ("call", "polkadot", "Balances", "transfer_keep_alive", BOB, "10000000000")
+PAY = ("tx", "call", "polkadot", "Balances", "transfer_keep_alive", BOB, "10000000000")
 REGISTRY = Registry()
 
 
@@ -35,7 +35,7 @@ def test_a_batch_is_the_one_of_polkadot_js(
 ) -> None:
     file = tmp_path / "calls.txt"
     file.write_text("\n".join(vector["calls"][1:]) + "\n\n")
-    line = ("--offline", "batch", vector["chain"], "--kind", vector["batch"])
+    line = ("--offline", "tx", "batch", vector["chain"], "--kind", vector["batch"])
 
     plain = scenarioctl(*line, *vector["calls"])
     with_file = scenarioctl(*line, vector["calls"][0], f"@{file}")
@@ -46,13 +46,13 @@ def test_a_batch_is_the_one_of_polkadot_js(
 
 def test_a_batch_takes_extrinsics_too(scenarioctl: Run) -> None:
     extrinsics = [
-        scenarioctl("--offline", "call", "polkadot", "system", "remark", text).out.strip()
+        scenarioctl("--offline", "tx", "call", "polkadot", "system", "remark", text).out.strip()
         for text in ("hello", "bye")
     ]
 
-    joined = scenarioctl("--offline", "batch", "polkadot", *extrinsics)
+    joined = scenarioctl("--offline", "tx", "batch", "polkadot", *extrinsics)
 
-    assert joined.out == scenarioctl("--offline", "batch", "polkadot", HELLO, BYE).out
+    assert joined.out == scenarioctl("--offline", "tx", "batch", "polkadot", HELLO, BYE).out
 
 
 @pytest.mark.parametrize("chain", BUNDLED)
@@ -98,7 +98,7 @@ def test_a_batch_of_more_calls_than_the_runtime_takes_is_refused(
     file = tmp_path / "calls.txt"
     file.write_text(f"{HELLO}\n" * (limit + 1))
 
-    ended = scenarioctl("--offline", "batch", "polkadot", f"@{file}")
+    ended = scenarioctl("--offline", "tx", "batch", "polkadot", f"@{file}")
 
     assert (ended.code, ended.err) == (2, says(limit, limit + 1))
 
@@ -110,8 +110,10 @@ def test_a_signed_extrinsic_is_neither_an_argument_nor_part_of_a_batch(scenarioc
         if v["kind"] == "signed-extrinsic" and v["chain"] == "polkadot"
     ]
 
-    argument = scenarioctl("--offline", "call", "polkadot", "Utility", "as_derivative", "3", signed)
-    part = scenarioctl("--offline", "batch", "polkadot", signed)
+    argument = scenarioctl(
+        "--offline", "tx", "call", "polkadot", "Utility", "as_derivative", "3", signed
+    )
+    part = scenarioctl("--offline", "tx", "batch", "polkadot", signed)
 
     assert [argument.err, part.err] == [says("call", "signed"), says("calls[0]", "signed")]
     assert (argument.code, part.code) == (2, 2)

@@ -607,7 +607,7 @@ def create_flow(
     path = network.config.with_name("flow.toml")
     path.write_text(text, encoding="utf-8")
     words = (
-        *("create", "--file", str(path), "--check", "--sender", ALICE),
+        *("create", "flow", str(path), "--check", "--sender", ALICE),
         *(["--json"] if as_json else []),
     )
     return scenarioctl("--config", str(network.config), *words)

@@ -91,8 +91,8 @@ def test_what_only_a_check_opens_is_created_by_it_and_says_so(
     single = scenarioctl(
         *config, "create", "scenario", *words, "--destination-address", BOB, *CHECK
     )
-    several = scenarioctl(*config, "create", "--file", flow(tmp_path, HDX, HDX), *CHECK)
-    unchecked = scenarioctl(*config, "create", "--file", flow(tmp_path, HDX))
+    several = scenarioctl(*config, "create", "flow", flow(tmp_path, HDX, HDX), *CHECK)
+    unchecked = scenarioctl(*config, "create", "flow", flow(tmp_path, HDX))
 
     assert (single.code, several.code, unchecked.code) == (0, 0, 2)
     told = says("only a check opens this transfer", "no job can")
@@ -146,7 +146,7 @@ def test_a_swap_before_it_hides_nothing_that_is_wrong_with_a_transfer(
 ) -> None:
     """The sender holds what it takes, so that the transfer's own check says all of it."""
     config = ("--json", "--config", str(sends_wud.config))
-    scenario = json.loads(scenarioctl(*config, "create", "--file", flow(tmp_path, SWAP, WUD)).out)[
+    scenario = json.loads(scenarioctl(*config, "create", "flow", flow(tmp_path, SWAP, WUD)).out)[
         "id"
     ]
 

@@ -120,7 +120,7 @@ def test_a_flow_is_created_from_a_file(
     path.write_text(text)
     given = "-" if name == "-" else str(path)
 
-    scenario_id = ok(scenarioctl("create", "--file", given, *options, stdin=path)).strip()
+    scenario_id = ok(scenarioctl("create", "flow", given, *options, stdin=path)).strip()
 
     assert (
         ok(scenarioctl("info", scenario_id))
@@ -351,7 +351,7 @@ def test_a_swap_that_needs_a_quote_has_a_problem_only_where_no_chain_may_be_aske
     flow.write_text(
         '{"steps": [{"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2}]}'
     )
-    scenario_id = created(scenarioctl, "create", "--file", str(flow))
+    scenario_id = created(scenarioctl, "create", "flow", str(flow))
 
     shown = [
         json.loads(ok(scenarioctl(*flag, "scenario", "show", scenario_id, "--field", "problems")))
@@ -661,8 +661,8 @@ def test_the_examples_in_the_help_run(
         ("scenario preview ID --format ", ["png", "svg"]),
         ("scenario preview ID --theme d", ["dark"]),
         ("create flow --syntax ", ["toml", "json"]),
-        ("call hy", ["hydraDx"]),
-        ("batch polkadot --kind f", ["force-batch"]),
+        ("tx call hy", ["hydraDx"]),
+        ("tx batch polkadot --kind f", ["force-batch"]),
         ("tx assemble 0x --scheme ", ["sr25519", "ed25519", "ecdsa", "ethereum"]),
         ("tx payload 0x --crypto ", ["sr25519", "ed25519"]),
         ("tx payload 0x --metadata-hash ", ["auto", "off"]),

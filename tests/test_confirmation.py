@@ -446,12 +446,12 @@ def test_a_stored_swap_says_how_many_endpoints_quoted_it(two: Two, tmp_path: Pat
     list_assets(two)
     flow = tmp_path / "flow.toml"
     flow.write_text(SWAP_AND_REMARK)
-    created = two.run("create", "--file", str(flow))
+    created = two.run("create", "flow", str(flow))
     assert created.code == 0, created.err
     id = created.out.strip()
 
     full = json.loads(two.run("--json", "scenario", "full", id).out)["result"]
-    batch = json.loads(two.run("--json", "scenario", "batch", id).out)
+    batch = json.loads(two.run("--json", "scenario", "build", "--batch", id).out)
 
     assert (full["asked"], batch["asked"]) == (2, 2)
     assert ["asked" in each for each in full["transactions"]] == [True, False]

@@ -117,6 +117,7 @@ def with_packages(folder: Path, script: str) -> Path:
 
 def drafted(shell: Shell, receiver: Any) -> str:
     return shell.scenarioctl(
+        "tx",
         "call",
         NAME,
         "Balances",

@@ -141,7 +141,7 @@ def test_a_transfer_is_drafted_in_whole_tokens(scenarioctl: Run, tmp_path: Path)
     assert scenarioctl("job", "mempool", id, "--field", "mempool.*.amount").out == "15000000000\n"
     # For scripts; a terminal shows whole tokens.
     assert scenarioctl("job", "mempool", id).out.split("\t")[3] == "15000000000"
-    number, _, took, *rest = scenarioctl("job", "runs", id).out.rstrip("\n").split("\t")
+    number, _, took, *rest = scenarioctl("job", "logs", "--runs", id).out.rstrip("\n").split("\t")
     assert (number, took[-1], rest) == ("1", "s", ["executed", "1", ""])
 
 

@@ -151,9 +151,9 @@ def test_a_flow_confirms_by_a_key(
 ) -> None:
     flow = tmp_path / "flow.json"
     flow.write_text(json.dumps({"steps": [step]}))
-    refused = scenarioctl("create", "--file", str(flow))
+    refused = scenarioctl("create", "flow", str(flow))
     flow.write_text(json.dumps({"steps": [{**STEP, "yes": True}]}))
-    confirmed = scenarioctl("create", "--file", str(flow))
+    confirmed = scenarioctl("create", "flow", str(flow))
 
     assert (refused.code, refused.err) == (2, sentence.printed)
     assert confirmed.code == 0

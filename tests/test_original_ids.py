@@ -92,7 +92,7 @@ def test_drafts_of_a_run_have_the_number_that_the_mempool_has(served: Serving) -
 
 @pytest.mark.parametrize("name", ["rococo_contracts", "rococoContracts", "Contracts on Rococo"])
 def test_the_contracts_chain_of_rococo_is_closed(scenarioctl: Run, name: str) -> None:
-    ended = scenarioctl("--offline", "call", name, "System", "remark", "hello")
+    ended = scenarioctl("--offline", "tx", "call", name, "System", "remark", "hello")
 
     assert find_closed(name) is not None
     assert (ended.code, ended.out) == (2, "")

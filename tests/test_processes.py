@@ -244,7 +244,7 @@ def test_processes_create_read_and_delete_side_by_side(tmp_path: Path) -> None:
 def test_a_creating_process_that_is_interrupted_stores_nothing(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     process = subprocess.Popen(
-        [PROGRAM, "create", "--file", "-"],
+        [PROGRAM, "create", "flow", "-"],
         stdin=reader,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -39,14 +39,14 @@ def transfer(
 
 
 def create(run: Run, file: str) -> str:
-    ended = run("--offline", "--json", "create", "--file", file)
+    ended = run("--offline", "--json", "create", "flow", file)
     return str(json.loads(ended.out)["id"])
 
 
 def batch(run: Run, scenario: str, *line: str, config: str = "") -> dict[str, Any]:
     where = ("--config", config) if config else ("--offline",)
     answer: dict[str, Any] = json.loads(
-        run("--json", *where, "scenario", "batch", scenario, *line).out
+        run("--json", *where, "scenario", "build", "--batch", scenario, *line).out
     )
     return answer
 
@@ -124,7 +124,7 @@ def test_a_batch_is_checked_as_a_whole(scenarioctl: Run, tmp_path: Path, free: i
         config = str(network.config)
         file = flow(tmp_path, transfer("2"), transfer("1.5"))
         scenario = json.loads(
-            scenarioctl("--config", config, "--json", "create", "--file", file).out
+            scenarioctl("--config", config, "--json", "create", "flow", file).out
         )["id"]
 
         answer = batch(scenarioctl, scenario, "--check", "--sender", ALICE, config=config)
@@ -142,7 +142,7 @@ def test_steps_that_are_checked_one_by_one_say_so(scenarioctl: Run, tmp_path: Pa
         config = str(network.config)
         file = flow(tmp_path, transfer("2"), transfer("1.5"))
         scenario = json.loads(
-            scenarioctl("--config", config, "--json", "create", "--file", file).out
+            scenarioctl("--config", config, "--json", "create", "flow", file).out
         )["id"]
 
         ended = scenarioctl(
@@ -157,7 +157,7 @@ def test_what_is_said_of_several_transactions_is_counted(scenarioctl: Run, tmp_p
     sent = transfer("2", "hydraDx", "assetHub")
     scenario = create(scenarioctl, flow(tmp_path, sent, {**sent, "amount": "3"}))
 
-    ended = scenarioctl("--offline", "scenario", "batch", scenario)
+    ended = scenarioctl("--offline", "scenario", "build", "--batch", scenario)
 
     warnings = [line for line in ended.err.splitlines() if line.startswith("Warning: ")]
     assert warnings == [says("each of 2 transactions: ", "0.1 DOT")]

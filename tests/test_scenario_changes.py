@@ -287,7 +287,7 @@ def ok(ended: Ended) -> str:
 @pytest.fixture
 def rent(scenarioctl: Run, tmp_path: Path) -> str:
     (tmp_path / "rent.toml").write_text(RENT)
-    return ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "rent.toml"))).strip()
+    return ok(scenarioctl("--offline", "create", "flow", str(tmp_path / "rent.toml"))).strip()
 
 
 def shown(scenarioctl: Run, id: str) -> Any:
@@ -321,7 +321,7 @@ class TestLabels:
         assert (row[0], row[3]) == (rent, "monthly treasury")
         assert ok(scenarioctl("scenario", "list", "--tag", "month")) == ""
         assert shown(scenarioctl, rent)["tags"] == ["monthly", "treasury"]
-        flow = ok(scenarioctl("scenario", "flow", rent))
+        flow = ok(scenarioctl("scenario", "export", "--as", "flow", rent))
         assert flow.startswith('name = "Rent"\ntags = ["monthly", "treasury"]\n')
 
     @pytest.mark.parametrize(
@@ -378,10 +378,10 @@ class TestDuplicates:
         self, scenarioctl: Run, rent: str
     ) -> None:
         ok(scenarioctl("scenario", "tag", rent, "a"))
-        copy = ok(scenarioctl("scenario", "duplicate", rent)).strip()
-        named = json.loads(
-            ok(scenarioctl("scenario", "duplicate", rent, "--name", "Other", "--json"))
-        )["id"]
+        copy = ok(scenarioctl("scenario", "copy", rent)).strip()
+        named = json.loads(ok(scenarioctl("scenario", "copy", rent, "--name", "Other", "--json")))[
+            "id"
+        ]
 
         assert len({rent, copy, named}) == 3
         assert [shown(scenarioctl, id)["name"] for id in (copy, named)] == ["Rent (copy)", "Other"]
@@ -398,8 +398,8 @@ class TestDuplicates:
         self, scenarioctl: Run, tmp_path: Path
     ) -> None:
         (tmp_path / "w.toml").write_text(WAITING)
-        id = ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "w.toml"))).strip()
-        made = scenarioctl("scenario", "duplicate", id)
+        id = ok(scenarioctl("--offline", "create", "flow", str(tmp_path / "w.toml"))).strip()
+        made = scenarioctl("scenario", "copy", id)
         nodes = json.loads(ok(scenarioctl("scenario", "export", made.out.strip(), "--as", "json")))[
             "nodes"
         ]
@@ -452,21 +452,21 @@ class TestReplacing:
         self, scenarioctl: Run, rent: str, tmp_path: Path, form: str
     ) -> None:
         (tmp_path / "o.toml").write_text('name = "Other"\n[[steps]]\ntype = "delay"\nseconds = 5\n')
-        other = ok(scenarioctl("--offline", "create", "--file", str(tmp_path / "o.toml"))).strip()
+        other = ok(scenarioctl("--offline", "create", "flow", str(tmp_path / "o.toml"))).strip()
         line = {
-            "toml": ("flow", other),
-            "json": ("flow", other, "--syntax", "json"),
+            "toml": ("export", other, "--as", "flow"),
+            "json": ("export", other, "--as", "flow", "--syntax", "json"),
             "diagram": ("export", other, "--as", "json"),
             "share": ("export", other),
         }[form]
         text = ok(scenarioctl("scenario", *line))
 
         assert ok(self.edit(scenarioctl, tmp_path, rent, text)) == f"{rent}\n"
-        assert ok(scenarioctl("scenario", "flow", rent)) == ok(
-            scenarioctl("scenario", "flow", other)
+        assert ok(scenarioctl("scenario", "export", "--as", "flow", rent)) == ok(
+            scenarioctl("scenario", "export", "--as", "flow", other)
         )
         assert ok(scenarioctl("scenario", "export", rent, "--as", "flow")) == ok(
-            scenarioctl("scenario", "flow", rent)
+            scenarioctl("scenario", "export", "--as", "flow", rent)
         )
 
     def test_a_version_that_is_not_the_stored_one_is_refused(
@@ -483,7 +483,7 @@ class TestReplacing:
         )
 
         assert (ended.out, ended.code, ended.err) == ("", 4, says("changed", id=rent).printed)
-        assert "theirs" in ok(scenarioctl("scenario", "flow", rent))
+        assert "theirs" in ok(scenarioctl("scenario", "export", "--as", "flow", rent))
 
     @pytest.mark.parametrize(
         ("text", "said"),
@@ -513,7 +513,7 @@ class TestReplacing:
     ) -> None:
         text = RENT.replace('"1.5"', '"0.000001"\naccept_loss = true')
         (tmp_path / "w.toml").write_text(text)
-        created = scenarioctl("--offline", "create", "--file", str(tmp_path / "w.toml"))
+        created = scenarioctl("--offline", "create", "flow", str(tmp_path / "w.toml"))
         strict = self.edit(scenarioctl, tmp_path, rent, text, "--strict")
         edited = self.edit(scenarioctl, tmp_path, rent, text)
 
@@ -526,8 +526,10 @@ class TestReplacing:
     ) -> None:
         text = (DIAGRAMS / "unfinished.json").read_text()
         ended = self.edit(scenarioctl, tmp_path, rent, text)
-        refused = scenarioctl("scenario", "flow", rent)
-        diagram = json.loads(ok(scenarioctl("scenario", "flow", rent, "--or-diagram")))
+        refused = scenarioctl("scenario", "export", "--as", "flow", rent)
+        diagram = json.loads(
+            ok(scenarioctl("scenario", "export", "--as", "flow", rent, "--or-diagram"))
+        )
 
         assert (ended.code, ended.err.splitlines()[1]) == (0, says("problem", "scenario show"))
         assert (refused.code, refused.err) == (
@@ -580,11 +582,11 @@ class TestReplacing:
     ) -> None:
         steps = [{"type": "Remark", "chain": "polkadot", "text": "x" * 200_000} for _ in range(5)]
         ok(self.edit(scenarioctl, tmp_path, rent, json.dumps({"steps": steps})))
-        ok(scenarioctl("scenario", "flow", rent))
+        ok(scenarioctl("scenario", "export", "--as", "flow", rent))
         diagram = json.loads(ok(scenarioctl("scenario", "export", rent, "--as", "json")))
         diagram["nodes"][-1]["formData"]["actionData"]["source"]["target"] = "x" * 300_000
         ok(self.edit(scenarioctl, tmp_path, rent, json.dumps(diagram)))
-        refused = scenarioctl("scenario", "flow", rent)
+        refused = scenarioctl("scenario", "export", "--as", "flow", rent)
 
         assert (refused.code, refused.err) == (2, says("bytes", "--as json", id=rent).printed)
 
@@ -646,7 +648,7 @@ class TestEditing:
 
     @pytest.fixture
     def id(self, home: Path) -> str:
-        return self.play(home, "--offline", "create", "--file", str(home / "rent.toml"))[0].split()[
+        return self.play(home, "--offline", "create", "flow", str(home / "rent.toml"))[0].split()[
             -1
         ]
 
@@ -669,7 +671,7 @@ class TestEditing:
         return (home / f"seen-{number}").read_text()
 
     def flow(self, home: Path, id: str) -> str:
-        return self.play(home, "scenario", "flow", id)[0]
+        return self.play(home, "scenario", "export", "--as", "flow", id)[0]
 
     def test_what_is_saved_replaces_the_scenario(self, home: Path, id: str) -> None:
         shown, code = self.play(

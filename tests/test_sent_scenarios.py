@@ -51,7 +51,7 @@ def two(command: Command, tmp_path: Path) -> str:
     """Return a scenario with two transactions."""
     steps = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("first", "second")]
     (tmp_path / "flow.json").write_text(json.dumps({"steps": steps}))
-    return command("create", "--file", str(tmp_path / "flow.json")).out.strip()
+    return command("create", "flow", str(tmp_path / "flow.json")).out.strip()
 
 
 def payload(command: Command, *line: str) -> Ended:
@@ -161,7 +161,7 @@ def test_each_step_has_its_own(command: Command, two: str) -> None:
     assert "sent on" not in command("tx", "payload", two, "--sender", ALICE).err
     assert "sent on" in command("tx", "payload", two, "--step", "2", "--sender", ALICE).err
     assert "sent on" in command("tx", "payload", two, "--step", second, "--sender", ALICE).err
-    assert "sent on" in command("scenario", "batch", two).err
+    assert "sent on" in command("scenario", "build", "--batch", two).err
 
 
 def test_all_transactions_in_one_are_those_of_every_step(command: Command, two: str) -> None:

@@ -30,7 +30,7 @@ def _note_step(monkeypatch: pytest.MonkeyPatch) -> None:
 def scenario(scenarioctl: Run, tmp_path: Path) -> str:
     file = tmp_path / "flow.toml"
     file.write_text(FLOW)
-    created = scenarioctl("--offline", "create", "--file", str(file))
+    created = scenarioctl("--offline", "create", "flow", str(file))
     assert created.code == 0, created.err
     return created.out.strip()
 
@@ -45,7 +45,7 @@ def test_a_flow_file_has_the_new_step_and_its_keys(scenarioctl: Run, tmp_path: P
     ):
         file.write_text(f"[[steps]]\n{text}\n")
 
-        refused = scenarioctl("--offline", "create", "--file", str(file))
+        refused = scenarioctl("--offline", "create", "flow", str(file))
 
         assert refused.code == 2
         assert said in refused.err

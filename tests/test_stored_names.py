@@ -158,7 +158,10 @@ def test_commands_take_names_and_say_the_id(scenarioctl: Run) -> None:
     assert scenarioctl("info", "Rent", "--field", "id").out == f"{first}\n"
     assert json.loads(scenarioctl("info", second[:5], "--json").out)["id"] == second
     assert json.loads(scenarioctl("job", "start", "@last", "--json").out)["id"] == second
-    assert scenarioctl("scenario", "flow", "Rent", "--field", "id").out == f"{first}\n"
+    assert (
+        scenarioctl("scenario", "export", "--as", "flow", "Rent", "--field", "id").out
+        == f"{first}\n"
+    )
     ran = scenarioctl("--offline", "job", "run", "Rent", "--field", "id")
     assert (ran.out, ran.code) == (f"{first}\n", 0)
     account = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"

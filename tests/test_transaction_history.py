@@ -366,7 +366,7 @@ def test_the_command_lists_and_writes_the_table(world: World, scenarioctl: Run) 
     given = ("--config", str(world.config), "--store", str(world.folder / "s.db"))
 
     lines = scenarioctl(*given, "tx", "list")
-    history = scenarioctl(*given, "tx", "history", "--account", ALICE)
+    history = scenarioctl(*given, "tx", "list", "--account", ALICE)
     written = scenarioctl(*given, "tx", "list", "--csv")
 
     assert (lines.code, lines.out) == (0, history.out)

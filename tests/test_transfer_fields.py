@@ -55,7 +55,7 @@ def test_a_version_of_xcm_is_written_from_every_edge(
     )
     created = [
         scenarioctl("create", "scenario", *options(step)),
-        scenarioctl("create", "--file", str(flow)),
+        scenarioctl("create", "flow", str(flow)),
     ]
     answers = [
         built.out,

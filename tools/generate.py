@@ -145,7 +145,10 @@ def man_page(context: click.Context) -> str:
         variables = {each.variable: f"{each.help[0].upper()}{each.help[1:]}." for each in SETTINGS}
         for name, meaning in (ENVIRONMENT | variables).items():
             sections += [".TP", rf"\fB{name}\fP", escape(meaning)]
-        sections += [".SH OLD SPELLINGS", "They still work, and mean what stands behind them."]
+        sections += [
+            ".SH WORDS OF THE HTTP INTERFACE",
+            "They mean the command that stands behind them.",
+        ]
         for old, new in ALIASES.items():
             sections += [".TP", rf"\fB{escape(old)}\fP", escape(new)]
         sections += [

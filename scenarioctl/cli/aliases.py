@@ -1,21 +1,12 @@
-"""Spellings of commands that still work and are shown nowhere, and the words by which people look
-for a command."""
+"""Words of the HTTP interface for commands, which are shown nowhere, and the words by which people
+look for a command."""
 
-#: Old spelling of a command, without the program's name -> what it means now.
+#: Word of the interface, without the program's name -> the command that it means.
 ALIASES = {
-    "account": "address",
-    "batch": "tx batch",
     "broadcast": "tx send",
-    "call": "tx call",
     "create scenario": "create transfer",
     "info": "scenario info",
     "job mempool": "job drafts",
-    "job runs": "job logs --runs",
-    "scenario batch": "scenario build --batch",
-    "scenario duplicate": "scenario copy",
-    "scenario flow": "scenario export --as flow",
-    "tx broadcast": "tx send",
-    "tx history": "tx list",
 }
 
 #: What other programs, and people, call a command -> the last word of ours.

@@ -9,7 +9,6 @@ from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import perform, read_text
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.reports import plain_command, print_one
-from scenarioctl.errors import InvalidRequest
 
 #: A flow file is written by hand; one larger than this is something else.
 FLOW_LIMIT = 1024 * 1024
@@ -33,14 +32,7 @@ def syntax_of(path: str, given: str) -> str:
 
 
 class CreateGroup(Group):
-    """`create FILE` is `create flow FILE`, and so is `create --file FILE`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        known = self.list_commands(ctx)
-        first = next(
-            (each for each in args if each in known or each.startswith(("--file", "-f"))), ""
-        )
-        return super().parse_args(ctx, ["flow", *args] if first.startswith("-") else args)
+    """`create FILE` is `create flow FILE`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -61,16 +53,10 @@ def create() -> None:
 @create.command(
     operation="creation.create_flow", without=("flow",), example="scenarioctl create flow rent.toml"
 )
-@argument("path", metavar="FILE|-", default="")
-@click.option("--file", "-f", "file", default="", hidden=True)
+@argument("path", metavar="FILE|-")
 @syntax_option
-def flow(path: str, file: str, syntax: str, **fields: Any) -> None:
+def flow(path: str, syntax: str, **fields: Any) -> None:
     """Create a scenario of several steps from a flow file (.toml or .json); - reads stdin."""
-    if path and file and path != file:
-        raise InvalidRequest(
-            field="--file", value=file, problem=f"cannot be combined with {path}: omit one of them"
-        )
-    path = path or file
     text = read_text(path, field="file", limit=FLOW_LIMIT)
     print_one(perform(flow=text, syntax=syntax_of(path, syntax), **fields), "result", is_id=True)
 

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SpelledOption(click.Option):
-    """An option with old spellings, which are taken and shown nowhere."""
+    """An option with spellings of the HTTP interface, which are taken and shown nowhere."""
 
     def __init__(
         self, names: Sequence[str], *, unseen: Sequence[str] = (), **attributes: Any
@@ -267,8 +267,7 @@ def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
             **choice,
         )
     shown = spelled[name]
-    spellings = (f"--{name.replace('_', '-')}", *field.get("spellings", ()))
-    unseen = [each for each in dict.fromkeys(spellings) if each != shown]
+    unseen = field.get("spellings", ())
     metavar, complete = _METAVARS.get(unit, unit), COMPLETIONS.get(field.get("complete") or unit)
     if field.get("repeats"):
         default = () if field.get("list") else field["default"]

@@ -48,8 +48,8 @@ class Value:
     is_stored: bool = False
     #: It is an account: an address, or its name in the address book.
     is_account: bool = False
-    #: How a command line spells its option, if not like its name; other spellings, which are shown
-    #: nowhere.
+    #: How a command line spells its option, if not like its name; spellings of the HTTP interface,
+    #: which are shown nowhere.
     option: str = ""
     spellings: tuple[str, ...] = ()
     #: Few need it: the help of commands only names its option.
@@ -91,7 +91,7 @@ PalletName = Annotated[str, Value("PALLET")]
 ItemName = Annotated[str, Value("METHOD")]
 CallParameters = Annotated[tuple[Any, ...], Value("PARAM")]
 AssetName = Annotated[str | int, Value("ASSET")]
-SentAsset = Annotated[str | int, Value("ASSET", option="--asset")]
+SentAsset = Annotated[str | int, Value("ASSET", option="--asset", spellings=("--assetid",))]
 Address = Annotated[str, Value("ADDRESS", is_account=True)]
 Receiver = Annotated[
     str,
@@ -99,7 +99,7 @@ Receiver = Annotated[
         "ADDRESS",
         is_account=True,
         option="--to-address",
-        spellings=("--receiver", "--destination-address", "--destinationaddress"),
+        spellings=("--destination-address", "--destinationaddress"),
     ),
 ]
 #: Who acts for another account: the name of a multisig or of a proxied account in the address book.

@@ -21,9 +21,9 @@ class SwapFields:
     """What is sold, what for, how much and by which way."""
 
     #: Id, symbol or location of the asset sold.
-    assetin: Annotated[str | int, Value("ASSET", option="--sell", spellings=("--asset-in",))]
+    assetin: Annotated[str | int, Value("ASSET", option="--sell", spellings=("--assetin",))]
     #: Id, symbol or location of the asset received.
-    assetout: Annotated[str | int, Value("ASSET", option="--buy", spellings=("--asset-out",))]
+    assetout: Annotated[str | int, Value("ASSET", option="--buy", spellings=("--assetout",))]
     #: Whole tokens sold, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit.
     amount: Tokens
     #: How far below the quote the minimum lies, in per cent (default 1).

@@ -166,7 +166,7 @@ def webhook_and_web() -> None:
     Path("/opt/hook.json").write_text(json.dumps(flow))
     hook = do(
         *("env", f"SCENARIOCTL_TOKEN={headers['Authorization'].split()[1]}"),
-        *("scenarioctl", "--url", "http://127.0.0.1:8080", "create", "--file", "/opt/hook.json"),
+        *("scenarioctl", "--url", "http://127.0.0.1:8080", "create", "flow", "/opt/hook.json"),
     ).strip()
     with beside(lambda: ask("/job/run", {"id": hook})) as ended:
         time.sleep(0.5)
