@@ -134,16 +134,6 @@ def test_a_closed_chain_may_be_declared_as_ones_own() -> None:
     assert Registry({"pop": NEW}).find("pop").symbol == "ABC"
 
 
-def test_the_endpoints_of_a_chain_that_was_built_in_until_it_closed_are_passed_over() -> None:
-    registry = Registry(
-        {"pop": {"endpoints": ["ws://127.0.0.1:1/"]}, "passetHub": {"endpoints": []}}
-    )
-
-    assert [chain.name for chain in registry.all()] == [chain.name for chain in CHAINS]
-    with pytest.raises(InvalidRequest, match="closed in July 2026"):
-        registry.find("pop")
-
-
 def test_a_spelling_that_fits_two_chains_finds_neither() -> None:
     registry = Registry({"my_chain": NEW, "my-chain": NEW, "twin": NEW | {"title": "Polkadot"}})
 

@@ -205,21 +205,18 @@ class Run:
             if step is None or step.data is None:
                 raise ValueError(node)
             self.data.add(step.data, content, node=node)
-        for name, failed in saved.get("missing", {}).items():
+        for name, failed in saved["missing"].items():
             self.data.lose(name, failed)
         self._carried.restore(saved["carried"], dict(saved["data"]))
         self.events = {event["uuid"]: WebhookEvent(**event) for event in saved["events"]}
-        # An older version has saved no more than outcomes.
         self.steps = {
-            node: StepResult(outcome=StepOutcome(it))
-            for node, it in saved.get("outcomes", {}).items()
+            node: StepResult(**{**step, "outcome": StepOutcome(step["outcome"])})
+            for node, step in saved["steps"].items()
         }
-        for node, step in saved.get("steps", {}).items():
-            self.steps[node] = StepResult(**{**step, "outcome": StepOutcome(step["outcome"])})
-        self._began = saved.get("began", 0)
+        self._began = saved["began"]
         self.failure = saved["failure"]
         self._stopped, self._lost = dict(saved["stopped"]), dict(saved["lost"])
-        self._unmet, self._ended = dict(saved.get("unmet", {})), saved.get("ended", "")
+        self._unmet, self._ended = dict(saved["unmet"]), saved["ended"]
         self._drafted = saved["drafted"]
 
     @property

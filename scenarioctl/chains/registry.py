@@ -175,8 +175,6 @@ _LIST = "; 'scenarioctl chain list' shows them all"
 _OVERRIDES = ("endpoints", "explorer", "trusted", "assets")
 #: Runtimes accept teleports only from and to system parachains, whose ids are below.
 LOWEST_PUBLIC_PARA_ID = 2000
-#: Chains that were built in until they closed.
-_FORMERLY_BUILT_IN = ("pop", "passetHub")
 
 
 def find_incomplete(tables: Mapping[str, Any]) -> Mapping[str, str]:
@@ -186,7 +184,7 @@ def find_incomplete(tables: Mapping[str, Any]) -> Mapping[str, str]:
     Whether a value is right is not judged here: a wrong one is an error of the registry, in an
     incomplete table too.
     """
-    built_in = {*_FORMERLY_BUILT_IN, *(chain.name for chain in CHAINS)}
+    built_in = {chain.name for chain in CHAINS}
     own = {
         name: table
         for name, table in tables.items()
@@ -227,9 +225,6 @@ class Registry:
                     expected=f"[chains.{name}] with role, symbol, …",
                 )
             _check_keys(name, table)
-            if name in _FORMERLY_BUILT_IN and set(table) <= set(_OVERRIDES):
-                # The table of a chain that has closed must not stop every command.
-                continue
             if name in chains:
                 chains[name] = _override(chains[name], table)
             elif name in self.incomplete:

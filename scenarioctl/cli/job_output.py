@@ -82,12 +82,10 @@ class Printed:
         """Return *answer* with the rows that were not printed yet, and warnings of drafts that
         repeat lost ones."""
         rows = answer[self._name]
-        # Lines are known by their times, which a daemon of an older version may leave out.
-        times = answer.get("times", [""] * len(rows)) if self._name == "result" else None
+        # Lines are known by their times.
+        times = answer["times"] if self._name == "result" else None
         keys: list[object] = (
-            [row.get("uuid") or row["seq"] for row in rows]
-            if times is None
-            else [*zip(times, rows, strict=True)]
+            [row["uuid"] for row in rows] if times is None else [*zip(times, rows, strict=True)]
         )
         fresh = [at for at, key in enumerate(keys) if not (self.repeats and key in self._known)]
         if rows and not self.since:

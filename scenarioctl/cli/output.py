@@ -115,9 +115,8 @@ def brief_duration(seconds: float) -> str:
 
 
 def head_age(row: Mapping[str, Any]) -> str | None:
-    """Return the age of a best block, from *row*'s `age` and `head`; a daemon of an older version
-    doesn't tell it."""
-    if row.get("age") is None:
+    """Return the age of a best block, from *row*'s `age` and `head`; None if it isn't known."""
+    if row["age"] is None:
         return None
     return f"{brief_duration(max(0.0, row['age']))}{', late' * (row['head'] == 'late')}"
 

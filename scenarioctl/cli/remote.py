@@ -214,8 +214,7 @@ def _seconds_to_wait(request: Any) -> int:
 
 
 def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
-    """Return path with query, and body, of *request*, without fields at their default, which older
-    daemons may not know."""
+    """Return path with query, and body, of *request*, without fields at their default."""
     given = {
         each.name: getattr(request, each.name)
         for each in fields(request)
@@ -433,7 +432,7 @@ def _error(body: Mapping[str, Any], endpoint: Endpoint, status: int) -> Scenario
     """Return the daemon's error as the exception that a local run raises."""
     kind = _ERRORS.get(body["code"])
     if kind is None:
-        # From a newer daemon, or a proxy in front of it.
+        # From a proxy in front of the daemon.
         kind = InvalidRequest if status < 500 else DaemonUnreachable
     known = ("error", "code", "advice", endpoint.flag)
     details = {name: value for name, value in body.items() if name not in known}

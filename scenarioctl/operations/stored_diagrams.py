@@ -176,7 +176,7 @@ async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
         await app.store.put_scenario(replace(scenario, id=id))
     except Conflict:
         stored = await app.store.get_scenario(id)
-        # In any order of keys: an older version stored them sorted.
+        # In any order of keys.
         if await app.aside(_same_diagram, stored, scenario):
             return False
         raise Conflict(

@@ -93,7 +93,7 @@ class TransactionState(TypedDict):
     asked: Literal[1, 2] | None
     #: When it was sent; null if it wasn't sent from here.
     sent: "Timestamp | None"
-    #: What it does, in a sentence; empty if it wasn't sent from here, or by an older version.
+    #: What it does, in a sentence; empty if it wasn't sent from here.
     says: str
     #: The scenario that it was made of; empty if it was made of none, or that isn't known.
     scenario: str

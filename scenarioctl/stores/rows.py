@@ -48,16 +48,8 @@ def cut_line(line: str) -> str:
     return data[: LONGEST_LINE - len("…".encode())].decode("utf-8", "ignore") + "…"
 
 
-#: Fields that older versions don't know: they read a schedule without them, and leave a job with
-#: them alone.
-_NEWER = ("batch",)
-
-
 def write_schedule(schedule: Schedule) -> str:
-    written = asdict(schedule)
-    return json.dumps(
-        {name: value for name, value in written.items() if value or name not in _NEWER}
-    )
+    return json.dumps(asdict(schedule))
 
 
 def write_steps(steps: StepResults) -> str:
