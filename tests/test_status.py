@@ -71,12 +71,12 @@ async def test_each_worker_has_a_row(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         offset = round(-0.4 * SECOND)
         await app.store.renew_lease(owner, lease=600 * SECOND, version="1.2.3", offset=offset)
-        await app.store.renew_lease("of an older version", lease=600 * SECOND)
+        await app.store.renew_lease("somebody else", lease=600 * SECOND)
         id = await remark(app)
         await start_job(app, StartJob(id=id))
         await app.store.begin_leg(id, leg=1, owner=owner)
 
-        older, row = sorted((await told(app))["workers"], key=lambda row: str(row["version"]))
+        other, row = sorted((await told(app))["workers"], key=lambda row: str(row["version"]))
         checked = (await check_store(app, CheckStore())).answer
         assert {**row, "last_seen": ""} == {
             "host": os.uname().nodename,
@@ -88,7 +88,7 @@ async def test_each_worker_has_a_row(tmp_path: Path) -> None:
             "running": 1,
             "jobs": [id],
         }
-        assert (older["process"], older["version"], older["clock_offset"]) == (None, "", None)
+        assert (other["process"], other["version"], other["clock_offset"]) == (None, "", None)
         assert [each["version"] for each in checked["workers"]] in (["1.2.3", ""], ["", "1.2.3"])
         assert checked["findings"] == [
             says("0.4 s behind", "NTP", host=os.uname().nodename, process=os.getpid())

@@ -1442,8 +1442,6 @@ def test_what_cannot_be_known_of_an_owner_is_left_to_its_lease() -> None:
     assert not is_gone(f"another:{boot}:{namespace}:{process}")
     assert not is_gone(f"{host}:another:{namespace}:{process}")
     assert not is_gone(f"{host}:{boot}:1:{process}")
-    # As an earlier version wrote it.
-    assert not is_gone(f"{boot}:{namespace}:{process}")
     assert not is_gone("somebody else")
     assert not is_gone("")
 

@@ -103,9 +103,6 @@ def swap(**fields: Any) -> None:
     A minimum more than 50 % below the quote has to be confirmed with --yes; offline, one below a
     millionth of the tokens sold.
     """
-    if not fields["yes"] and fields["min_received"] is None and fields["min_amount_out"] is None:
-        # There is nothing to confirm, and an older daemon doesn't know the field.
-        fields["yes"] = None
     print_one(perform(**fields), "swap.scenarioid", is_id=True)
 
 
