@@ -879,22 +879,6 @@ class TestSqlite:
             open_store(path)
         assert str(caught.value) == says(f"version {version}", "version 1", path=path)
 
-    def test_a_store_that_another_process_locks_is_a_conflict(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(database_file, "BUSY_SECONDS", 0.05)
-        store = SqliteStore(path)
-        run(store.put_scenario(SECOND))
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-
-        assert message(StoreBusy, store.put_scenario(FIRST)) == says("store", "0.05", path=path)
-        assert run(store.get_scenario(SECOND.id)) == SECOND
-        other.execute("ROLLBACK")
-        other.close()
-        run(store.put_scenario(FIRST))
-        run(store.close())
-
     def test_a_store_that_is_locked_while_it_is_created_is_a_conflict(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -906,19 +890,6 @@ class TestSqlite:
             open_store(path)
         assert str(caught.value) == says("store", "0.05", path=path)
         other.close()
-
-    def test_a_full_disk_is_said_and_changes_nothing(self, store: SqliteStore, path: Path) -> None:
-        run(store.put_scenario(FIRST))
-        _, writer = connections_of(store)
-        pages = writer.execute("PRAGMA page_count").fetchone()[0]
-        writer.execute(f"PRAGMA max_page_count = {pages + 1}")
-
-        assert message(
-            StoreFailed, store.put_scenario(replace(SECOND, blob=bytes(100_000)))
-        ) == says("store", path=path)
-        assert run(store.count_scenarios()) == 1
-        run(store.put_scenario(SECOND))
-        assert run(store.get_scenario(SECOND.id)) == SECOND
 
     def test_a_read_only_store_is_said(self, store: SqliteStore, path: Path) -> None:
         # The tests may run as root, whom no file mode stops.
