@@ -103,4 +103,4 @@ def test_a_run_that_waits_says_for_what_and_goes_on_once_it_comes(own: tuple[Pag
 
     post(daemon, f"/webhook/{uuid}", {"paid": 5})
     page.wait_for("workload executed")
-    assert len(summaries(page)) == 1
+    page.wait(lambda: len(summaries(page)) == 1)
