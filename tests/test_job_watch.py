@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -138,24 +137,6 @@ def row(id: str, **fields: Any) -> dict[str, Any]:
         "reason": "",
     }
     return {"id": id, "state": "running", **plain, **fields}
-
-
-def test_a_terminal_shows_a_table_that_is_redrawn_until_ctrl_c(tmp_path: Path, jobs: Jobs) -> None:
-    id = jobs.start()
-    watching = Terminal(tmp_path, "--store", str(jobs.path), "job", "watch", NO_COLOR="1")
-    begun = watching.read_until(id)
-    assert (
-        "1 job: 1 running, 0 paused, 0 stopped; 0 in progress, 0 failed last, 0 drafts to sign"
-        in begun
-    )
-    finish(pause_job(jobs.app, PauseJob(id=id)))
-    assert "paused on request" in watching.read_until("paused on request")
-    watching.process.send_signal(signal.SIGINT)
-    rest = watching.read()
-
-    assert watching.end() == 0
-    # The cursor is shown again.
-    assert "\x1b[?25h" in rest
 
 
 def test_a_status_on_a_terminal_says_since_when_a_job_is_paused(tmp_path: Path, jobs: Jobs) -> None:

@@ -2,29 +2,23 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import (
-    asked_for_data,
     asked_for_json,
     emit,
     perform,
     print_table,
     warn,
 )
-from scenarioctl.cli.output import brief_time, printable, say, short_time, wants_styles
+from scenarioctl.cli.output import brief_time, printable, say, short_time
 from scenarioctl.errors import DaemonUnreachable, NotReady, StoreBusy
 from scenarioctl.model.jobs import EXECUTED, PAUSED, SLEEPING
-
-if TYPE_CHECKING:
-    from rich.live import Live
-    from rich.table import Table
 
 T = TypeVar("T")
 
@@ -220,10 +214,6 @@ _PAUSE = 1.0
 _SHARE = 20.0
 #: Jobs that one request asks for.
 _PAGE = 1000
-_COLUMNS = ("id", "state", "last run", "result", "next run", "drafts", "failures", "reason")
-#: Lines of the screen that have no job: the counts, the names of the columns, how many jobs have no
-#: room, the cursor.
-_AROUND = 4
 
 
 @click.command(
@@ -236,11 +226,10 @@ _AROUND = 4
 def watch(ids: tuple[str, ...], state: str) -> None:
     """Show all jobs, or those with these ids, as they change, until Ctrl-C.
 
-    On a terminal a table is redrawn; elsewhere each job has a line, and another one whenever it
-    changes: id, state, last run, result, next run, drafts that could be signed now, failures in a
-    row, reason. With --json each line is the job as JSON.
+    Each job has a line, and another one whenever it changes: id, state, last run, result, next
+    run, drafts that could be signed now, failures in a row, reason. With --json each line is the
+    job as JSON.
     """
-    draws = sys.stdout.isatty() and not asked_for_data()
     following = Following()
 
     def look() -> tuple[list[Row] | None, float]:
@@ -251,14 +240,12 @@ def watch(ids: tuple[str, ...], state: str) -> None:
         return rows, now + max(_PAUSE, _SHARE * (now - began))
 
     try:
-        # Refused before the screen is touched.
-        rows, again = look()
-        with _screen() if draws else _lines() as show:
-            while True:
-                if rows is not None:
-                    show(rows)
-                    time.sleep(max(0.0, again - time.monotonic()))
-                rows, again = look()
+        before: dict[str, Row] = {}
+        while True:
+            rows, again = look()
+            if rows is not None:
+                before = _print_changes(rows, before)
+                time.sleep(max(0.0, again - time.monotonic()))
     except KeyboardInterrupt:
         # The way to end it.
         return
@@ -276,80 +263,19 @@ def _read_all(ids: tuple[str, ...], state: str) -> list[Row]:
             return list(rows.values())
 
 
-@contextmanager
-def _lines() -> Iterator[Any]:
-    """Show jobs that have changed, a line each."""
-    before: dict[str, Row] = {}
-
-    def show(rows: Sequence[Row]) -> None:
-        nonlocal before
-        now = {row["id"]: row for row in rows}
-        for id in before.keys() - now.keys():
-            _print_line({"id": id, "state": "gone"})
-        for id, row in now.items():
-            if row != before.get(id):
-                _print_line(row)
-        before = now
-
-    yield show
+def _print_changes(rows: Sequence[Row], before: Mapping[str, Row]) -> dict[str, Row]:
+    """Print the jobs that differ from those *before*, a line each, and return all by their ids."""
+    now = {row["id"]: row for row in rows}
+    for id in before.keys() - now.keys():
+        _print_line({"id": id, "state": "gone"})
+    for id, row in now.items():
+        if row != before.get(id):
+            _print_line(row)
+    return now
 
 
 def _print_line(row: Row) -> None:
     emit(row, lambda: click.echo("\t".join(_cells(row))))
-
-
-@contextmanager
-def _screen() -> Iterator[Any]:
-    """Show all jobs in a table that is redrawn in place."""
-    from rich.console import Console
-    from rich.live import Live
-
-    screen = Console()
-    with Live(
-        console=screen, auto_refresh=False, redirect_stdout=False, redirect_stderr=True
-    ) as live:
-        drawn: tuple[Sequence[Row], int, int] | None = None
-
-        def show(rows: Sequence[Row]) -> None:
-            nonlocal drawn
-            if drawn != (drawn := (rows, *screen.size)):
-                _draw(live, rows, room=max(1, screen.height - _AROUND))
-
-        yield show
-
-
-def _draw(live: "Live", rows: Sequence[Row], *, room: int) -> None:
-    from rich.console import Group
-    from rich.text import Text
-
-    shown = list(rows)
-    if len(rows) > room:
-        # What happened last.
-        shown = sorted(rows, key=_last_event, reverse=True)[:room]
-    parts: list[Any] = [Text(_summary(rows)), _table(shown)]
-    if len(rows) > room:
-        parts.append(
-            Text(f"{len(rows) - room} more: name some, choose a --state, or enlarge the window")
-        )
-    live.update(Group(*parts), refresh=True)
-
-
-def _table(rows: Sequence[Row]) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
-
-    styled = wants_styles()
-    table = Table(box=None, header_style="bold" if styled else "", pad_edge=False)
-    for column in _COLUMNS:
-        # One line for each job, however long the reason is.
-        table.add_column(
-            column, no_wrap=True, overflow="ellipsis", ratio=1 if column == "reason" else None
-        )
-    for row in rows:
-        is_bad = row["state"] == "paused" or row["outcome"] == "failed"
-        style = "red" if styled and is_bad else ""
-        table.add_row(*(Text(cell, style=style) for cell in _cells(row)))
-    return table
 
 
 def _cells(row: Row) -> list[str]:
@@ -363,20 +289,3 @@ def _cells(row: Row) -> list[str]:
         *(row["drafts"], row["failures"], row["reason"]),
     )
     return [printable("-" if cell in (None, "") else cell) for cell in cells]
-
-
-def _last_event(row: Row) -> tuple[bool, str]:
-    return bool(row["executing"]), max(row[name] or "" for name in ("changed", "last", "finished"))
-
-
-def _summary(rows: Sequence[Row]) -> str:
-    states = [row["state"] for row in rows]
-    counts = [f"{states.count(state)} {state}" for state in ("running", "paused", "stopped")]
-    busy = sum(bool(row["executing"]) for row in rows)
-    failed = sum(row["outcome"] == "failed" for row in rows)
-    drafts = sum(row["drafts"] for row in rows)
-    jobs = "1 job" if len(rows) == 1 else f"{len(rows)} jobs"
-    return (
-        f"{jobs}: {', '.join(counts)}; {busy} in progress, {failed} failed last, {drafts} "
-        "drafts to sign"
-    )
