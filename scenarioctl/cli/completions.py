@@ -261,7 +261,7 @@ def find_ids(path: Path, beginning: str, *, jobs: bool = False) -> list[tuple[st
 
     None if the store can't be read now.
 
-    The file is never created, migrated or waited for.  Not by way of the store, whose import alone
+    The file is never created or waited for.  Not by way of the store, whose import alone
     takes as long as all the rest.
     """
     # Without a beginning, no condition: it would keep SQLite from reading in the order of the index
