@@ -1085,6 +1085,7 @@ _SWAPPED = [
             None,
             id="in HDX",
         ),
+        pytest.param([*_SWAPPED, *_deposits(5, 15000000)], None, None, id="not withdrawn"),
         pytest.param(
             [*_withdraws(5, 7), *_deposits(5, 8)], None, None, id="more given than withdrawn"
         ),

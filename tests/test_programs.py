@@ -135,8 +135,15 @@ def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, st
                 "ClaimAsset: with XcmPallet.send, if Polkadot lets accounts send messages."
             ),
         ),
+        (
+            {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},
+            (
+                "Only the chain 2/GlobalConsensus(Kusama) itself can claim it, with a message "
+                "that contains ClaimAsset."
+            ),
+        ),
     ],
-    ids=["the sender", "a chain", "an account of another chain"],
+    ids=["the sender", "a chain", "an account of another chain", "another network"],
 )
 def test_a_trap_where_a_message_ends_is_refused(
     network: FakeNetwork, check: Check, origin: Any, claim: str
