@@ -1,4 +1,4 @@
-"""Extrinsics: the bare form, signing payloads, eras, reading what was signed."""
+"""Extrinsics: what no vector has of payloads, extensions and eras, and what is no extrinsic."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""The metadata reader: every real file to its last byte, every part of V16, and damage of all
-kinds."""
+"""The metadata reader: every real file to its last byte, and damage of all kinds."""
 
 import hashlib
 import json
