@@ -521,28 +521,6 @@ class TestSettings:
         assert settings["notify_secret"] == "(set)"
         assert "hidden" not in shown.out
 
-    def test_doctor_tells_of_those_that_fail(self, tmp_path: Path, scenarioctl: Run) -> None:
-        def check() -> dict[str, Any]:
-            found = json.loads(
-                scenarioctl("--offline", "--json", "--store", str(path), "doctor").out
-            )
-            return next((each for each in found["checks"] if each["name"] == "notifications"), {})
-
-        path = tmp_path / "s.db"
-        assert check() == {}
-
-        async def story() -> None:
-            app = application(tmp_path)
-            async with app, working(app) as worker:
-                await started(app, "http://127.0.0.1:1/hidden")
-                await until(lambda: worker.counts.notifications_failed >= 1)
-
-        asyncio.run(story())
-        failing = check()
-        assert failing["ok"] is None
-        assert failing["text"] == says("0 queued", "1 not delivered", "127.0.0.1:1")
-        assert failing["advice"] == says("scenarioctl notify test")
-
 
 class TestTest:
     async def test_it_is_sent_to_all_targets_of_the_settings(self, tmp_path: Path) -> None:

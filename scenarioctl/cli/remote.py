@@ -10,7 +10,6 @@ import re
 import socket
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -30,8 +29,6 @@ CONNECTING = 10.0
 READING = 300.0
 #: Limit of an answer in bytes, far above that of a whole log or a page of drafts.
 ANSWER_LIMIT = 256 * 1024 * 1024
-#: Bytes that are read of a page of a daemon about itself.
-_PAGE_LIMIT = 1024 * 1024
 
 _EXPECTED = "one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
 _USER = re.compile(r"[^/?#]*//[^/?#]*@")
@@ -174,37 +171,6 @@ def ask(
     finally:
         connection.close()
     return _read(daemon, endpoint, response, text)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DaemonPage:
-    """What a daemon answered on one of its pages about itself."""
-
-    status: int
-    body: bytes
-    #: Seconds since 1970 by its clock; None if it didn't tell.
-    date: float | None
-
-
-def fetch_page(settings: "Settings", path: str) -> DaemonPage:
-    """Return the page at *path* of the daemon at `url`, whatever its status; DaemonUnreachable if
-    it does not answer."""
-    daemon = parse_url(settings.url)
-    headers = _headers(settings, daemon, None)
-    connection = _connect(settings, daemon)
-    try:
-        connection.request("GET", daemon.prefix + path, headers=headers)
-        with connection.getresponse() as response:
-            body = response.read(_PAGE_LIMIT)
-    except (http.client.HTTPException, OSError) as error:
-        raise DaemonUnreachable(f"{daemon.url} does not answer {path} ({_reason(error)})") from None
-    finally:
-        connection.close()
-    try:
-        date = parsedate_to_datetime(response.headers.get("Date", "")).timestamp()
-    except ValueError:
-        return DaemonPage(status=response.status, body=body, date=None)
-    return DaemonPage(status=response.status, body=body, date=date)
 
 
 def _seconds_to_wait(request: Any) -> int:
