@@ -14,6 +14,7 @@ _TRAPPED = (
     "`tx status` tells the block in which a transaction left assets behind; `xcm claim` claims them"
 )
 _STDOUT = "Redirect stdout: scenarioctl … > FILE"
+_CODES = "Write the codes to files with --qr-file FILE.png; the daemon's page shows them, too"
 _PICTURES = "Write the picture to a file with -o FILE.svg or -o FILE.png"
 
 #: The words of a command, of a command and its option, or of an option of all commands -> a
@@ -33,6 +34,7 @@ COMMANDS: Mapping[str, str] = {
     "staking": _CALLS,
     "store migrate": "A store keeps its schema version: create a new one with store init",
     "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
+    "tx payload --qr": _CODES,
     "xcm quote": _QUOTE,
     "xcm trapped": _TRAPPED,
     "--output": _STDOUT,

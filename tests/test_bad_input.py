@@ -390,7 +390,7 @@ BEYOND_DATA = [
         "a QR code of a transaction that nobody scans",
         (
             *payload(SCANNED_BY_NOBODY, block="64", block_hash="0x" + "1" * 64),
-            *("--qr", "--quiet"),
+            *("--qr-file", "a.png", "--quiet"),
         ),
         says("tx", "QR", "66155", "65"),
         "too_large",

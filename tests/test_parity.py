@@ -54,7 +54,6 @@ ONLY_ON_THE_LINE = {
     ("previews.preview_scenario", "output"): "where the picture is written",
     ("scenarios.delete_scenario", "yes"): "answers the question that the terminal asks",
     ("previews.preview_flow", "output"): "where the picture is written",
-    ("decoded_transactions.transaction_payload", "qr"): "a drawing of vault_payload",
     ("decoded_transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",
 }
 

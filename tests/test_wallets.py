@@ -1,7 +1,6 @@
 """What is to be signed, as wallets take it: beside polkadot.js's own (`tools/golden/wallets.mjs`),
 and read back from QR codes."""
 
-import io
 import json
 from hashlib import blake2b
 from pathlib import Path
@@ -14,9 +13,7 @@ from PIL import Image
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Registry
-from scenarioctl.cli.pictures import draw_code, draw_codes
-from scenarioctl.errors import InvalidRequest, TooLarge
-from scenarioctl.render.raster import make_codes
+from scenarioctl.errors import TooLarge
 from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.mortality import IMMORTAL, encode_era
@@ -29,7 +26,7 @@ from scenarioctl.transactions.signing.payload import (
     vault_payload,
 )
 from tests.conftest import BOB, BOB_HEX, Run
-from tests.messages import Says, raises, says
+from tests.messages import raises, says
 from tests.qr_reader import read_code
 from tests.runtimes import metadata_table, unhex
 from tests.test_golden import VECTORS, assert_is, asset_id_of
@@ -65,17 +62,6 @@ def options_of(vector: dict[str, Any]) -> SigningOptions:
 
 def table_of(vector: dict[str, Any]) -> RuntimeTable:
     return metadata_table(vector["metadata"])
-
-
-def picture_of(drawing: str, *, paints_black: bool) -> Image.Image:
-    """Return what half blocks on a terminal show."""
-    lines = drawing.splitlines()
-    picture = Image.new("L", (len(lines[0]), 2 * len(lines)), 0)
-    for y, line in enumerate(lines):
-        for x, letter in enumerate(line):
-            for half, painted in enumerate((letter in "▀█", letter in "▄█")):
-                picture.putpixel((x, 2 * y + half), 0 if painted is paints_black else 255)
-    return picture.resize((4 * picture.width, 4 * picture.height), Image.Resampling.NEAREST)
 
 
 @pytest.mark.parametrize("vector", vectors("wallet"))
@@ -150,61 +136,6 @@ def test_the_kind_of_key_is_told_to_vault(scenarioctl: Run) -> None:
     assert ed25519 == sr25519.replace("0x530102", "0x530002", 1)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 40, 250, 1023, 1029])
-def test_a_drawing_is_read_back_byte_for_byte(size: int) -> None:
-    data = bytes((7 * place + size) % 256 for place in range(size))
-    (code,) = make_codes([data])
-
-    assert (
-        read_code(picture_of("\n".join(draw_code(code, colored=False)), paints_black=False)) == data
-    )
-
-
-def test_a_drawing_in_colours_is_black_on_white() -> None:
-    (code,) = make_codes([b"\0\0\1\0\0data"])
-    before, after = "\x1b[38;5;16;48;5;231m", "\x1b[0m"
-
-    lines = draw_code(code, colored=True)
-
-    assert all(line.startswith(before) and line.endswith(after) for line in lines)
-    drawing = "\n".join(line.removeprefix(before).removesuffix(after) for line in lines)
-    assert read_code(picture_of(drawing, paints_black=True)) == b"\0\0\1\0\0data"
-
-
-class Screen(io.StringIO):
-    """A terminal of a given encoding."""
-
-    def __init__(self, encoding: str) -> None:
-        super().__init__()
-        self._encoding = encoding
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return self._encoding
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(
-    ("encoding", "columns", "sentence"),
-    [
-        ("utf-8", "36", says("37", "36", "--qr-file")),
-        ("iso-8859-1", "200", says("encoding", "iso-8859-1")),
-    ],
-)
-def test_a_screen_that_cannot_show_a_code_is_not_drawn_on(
-    monkeypatch: pytest.MonkeyPatch, encoding: str, columns: str, sentence: Says
-) -> None:
-    screen = Screen(encoding)
-    monkeypatch.setattr("sys.stdout", screen)
-    monkeypatch.setenv("COLUMNS", columns)
-
-    with raises(InvalidRequest, sentence):
-        draw_codes([bytes(40)])
-    assert screen.getvalue() == ""
-
-
 def test_a_qr_code_in_a_file(scenarioctl: Run, tmp_path: Path) -> None:
     path = tmp_path / "tx.png"
     plain = scenarioctl(*PAYLOAD)
@@ -233,21 +164,3 @@ def test_a_long_payload_takes_several_files(scenarioctl: Run, tmp_path: Path) ->
     assert ended.err.endswith(f"\nWrote {paths[0]}\nWrote {paths[1]}\n")
     assert [frame[:5] for frame in frames] == [b"\0\0\2\0\0", b"\0\0\2\0\1"]
     assert b"".join(frame[5:] for frame in frames) == unhex(json.loads(ended.out)["vault_payload"])
-
-
-def test_a_qr_code_in_a_pipe_is_the_answer(scenarioctl: Run) -> None:
-    vault = unhex(scenarioctl(*PAYLOAD, "--field", "vault_payload").out.strip())
-
-    ended = scenarioctl(*PAYLOAD, "--qr")
-
-    assert (ended.err, ended.code) == (says("What it does", "hello"), 0)
-    assert read_code(picture_of(ended.out, paints_black=False)) == b"\0\0\1\0\0" + vault
-
-
-def test_several_qr_codes_are_numbered(scenarioctl: Run) -> None:
-    ended = scenarioctl(*TWO_FRAMES, "--qr")
-
-    empty, first, second = ended.out.replace("2 of 2\n", "1 of 2\n").split("1 of 2\n")
-    assert empty == ""
-    assert read_code(picture_of(first, paints_black=False))[:5] == b"\0\0\2\0\0"
-    assert read_code(picture_of(second, paints_black=False))[:5] == b"\0\0\2\0\1"

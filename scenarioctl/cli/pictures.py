@@ -5,7 +5,7 @@ import sys
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,14 +16,8 @@ from scenarioctl.cli.options import argument, option
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.files import atomic_write, reason_of
 
-if TYPE_CHECKING:
-    from segno import QRCode
-
 #: Pixels of a module in a file.
 SCALE = 8
-#: By whether the upper and the lower module are painted.
-_HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
-_BLACK_ON_WHITE, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"
 
 
 def check_file(path: str) -> None:
@@ -72,64 +66,6 @@ def _write_whole(path: str, data: bytes, *, field: str) -> None:
         raise InvalidRequest(
             field=field, value=path, limit=200, problem=f"cannot be written: {reason_of(error)}"
         ) from None
-
-
-def draw_codes(frames: Sequence[bytes], *, err: bool = False) -> None:
-    """Draw a QR code for each of *frames*, two modules to a letter, on stdout or stderr."""
-    from scenarioctl.render.raster import make_codes
-
-    stream = sys.stderr if err else sys.stdout
-    terminal = stream.isatty()
-    drawings = [draw_code(code, colored=terminal) for code in make_codes(frames)]
-    _check_screen(drawings, stream, terminal)
-    for number, drawing in enumerate(drawings, 1):
-        if len(drawings) > 1:
-            click.echo(f"{number} of {len(drawings)}", err=err)
-        click.echo("\n".join(drawing), err=err, color=terminal)
-
-
-def draw_code(code: "QRCode", *, colored: bool) -> list[str]:
-    """Return the lines of a drawing: black on white, or where colors cannot be set for the dark
-    screens most have."""
-    from scenarioctl.render.raster import BORDER
-
-    rows = [[module & 1 for module in row] for row in code.matrix_iter(border=BORDER)]
-    if len(rows) % 2:
-        rows.append([0] * len(rows[0]))
-    lines = [
-        "".join(
-            _HALVES[bool(upper) is colored, bool(lower) is colored]
-            for upper, lower in zip(*pair, strict=True)
-        )
-        for pair in zip(rows[::2], rows[1::2], strict=True)
-    ]
-    return [f"{_BLACK_ON_WHITE}{line}{_RESET}" for line in lines] if colored else lines
-
-
-def _check_screen(drawings: list[list[str]], stream: object, terminal: bool) -> None:
-    from shutil import get_terminal_size
-
-    try:
-        "▀▄█".encode(getattr(stream, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        raise InvalidRequest(
-            field="qr",
-            problem=(
-                f"cannot be drawn: the terminal's encoding {getattr(stream, 'encoding', '')} "
-                "has no block characters; use --qr-file, or UTF-8"
-            ),
-        ) from None
-    width = max(
-        len(line.removeprefix(_BLACK_ON_WHITE).removesuffix(_RESET)) for line in drawings[0]
-    )
-    columns = get_terminal_size().columns
-    if terminal and width > columns:
-        raise InvalidRequest(
-            field="qr",
-            problem=(
-                f"needs {width} columns, but the terminal has {columns}: widen it, or use --qr-file"
-            ),
-        )
 
 
 _ENDINGS = {".png": "png", ".svg": "svg"}

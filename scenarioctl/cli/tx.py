@@ -73,15 +73,12 @@ def decode(**fields: Any) -> None:
     "  scenarioctl tx payload 3kf9Qz7aB --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
 @argument("tx", metavar="[HEX|-|SCENARIO]", default="")
-@click.option(
-    "--qr", is_flag=True, help="Draw the QR code for Polkadot Vault instead of printing the answer."
-)
 @option(
     "--qr-file",
     metavar="FILE.png",
     help="Write the QR code for Polkadot Vault. A long payload needs several files.",
 )
-def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
+def payload(tx: str, qr_file: str | None, **fields: Any) -> None:
     """Make the payload that SENDER signs for an unsigned transaction.
 
     Pass HEX (an unsigned extrinsic or call data) with --chain, the id of a stored SCENARIO, or a
@@ -100,24 +97,19 @@ def payload(tx: str, qr: bool, qr_file: str | None, **fields: Any) -> None:
         # Hex needs its chain, so that this can only be an id.
         tx, fields["scenario"] = "", tx
     result = perform(tx=tx, **fields)
-    structured = asked_for_data()
     frames: Sequence[bytes] = ()
-    if qr or qr_file is not None:
+    if qr_file is not None:
         from scenarioctl.transactions.signing.payload import vault_frames
 
         # What is too long for codes is refused before anything is shown.
         frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))
-    show_meaning(result.answer, printed=not structured and not qr)
-    if frames:
-        from scenarioctl.cli.pictures import draw_codes, write_files
+    show_meaning(result.answer, printed=not asked_for_data())
+    if qr_file is not None:
+        from scenarioctl.cli.pictures import write_files
 
-        for path in write_files(qr_file, frames) if qr_file is not None else ():
+        for path in write_files(qr_file, frames):
             tell(f"Wrote {path}")
-        if qr:
-            # What a script asked for stays alone on stdout.
-            draw_codes(frames, err=structured)
-    if structured or not qr:
-        print_answer(result, draw=lambda: draw_json(result.answer))
+    print_answer(result, draw=lambda: draw_json(result.answer))
 
 
 @tx.command(
