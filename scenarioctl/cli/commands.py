@@ -34,11 +34,6 @@ def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
     return os.environ.get("SCENARIOCTL_JSON", "").strip().lower() in {"1", "true", "yes", "on"}
 
 
-def _is_person_there() -> bool:
-    """Tell whether somebody reads and types: a pipe on either side is a script's."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
-
-
 def take_global_options(context: click.Context) -> None:
     """Keep the global flags given to *context*'s command; one after the command wins over one
     before it."""
@@ -163,24 +158,8 @@ class Command(_OfOperation):
         # For an error, which may be one of the line.
         flags = ctx.find_root().ensure_object(dict)
         flags["operation"] = self.operation
-        as_json = wants_json(args, flags)
-        if not ctx.resilient_parsing and not as_json:
-            args = self._completed(ctx, args)
-        with self._naming_options(as_json=as_json):
+        with self._naming_options(as_json=wants_json(args, flags)):
             return super().parse_args(ctx, args)
-
-    def _completed(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return *args* with what is missing, which a person at a terminal is asked for."""
-
-        if (
-            not _is_person_there()
-            or not any(map(is_needed, self.params))
-            or {"-h", "--help"} & set(args)
-        ):
-            return args
-        from scenarioctl.cli.asking import ask_for_missing
-
-        return ask_for_missing(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)
