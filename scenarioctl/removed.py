@@ -47,6 +47,7 @@ PATHS: Mapping[str, str] = {
     "/api/dca": _CALLS,
     "/api/registry": _FACTS,
     "/api/staking": _CALLS,
+    "/api/status/events": "Ask GET /api/status again and again",
     "/api/xcm/quote": _QUOTE,
     "/api/xcm/trapped": _TRAPPED,
 }

@@ -137,7 +137,7 @@ def test_an_outage_is_told_twice_and_fails_no_run(
             REMARK,
         )
         often = [keep(running, REMARK) for _ in range(3)]
-        with following(running, "/job/events"), following(running, "/api/status/events"):
+        with following(running, "/job/events"):
             for each in often:
                 assert running.ask("/job/start", {"id": each, "every": "1s"})[0] == 200
             assert running.ask("/job/start", {"id": id, "every": "1h", "pause_after": 1})[0] == 200

@@ -1,4 +1,4 @@
-"""`scenarioctl status` and `/api/status/events`: what needs a person, the chains, the worker and
+"""`scenarioctl status`: what needs a person, the chains, the worker and
 the jobs."""
 
 import json

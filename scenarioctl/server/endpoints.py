@@ -278,15 +278,6 @@ PAGES = (
         server="worker",
     ),
     _page(
-        "/api/status/events",
-        "status_events",
-        "Follow what needs you, and how the chains and jobs are (server-sent events)",
-        content_type="text/event-stream",
-        answer=StreamEvent,
-        scope="read",
-        server="api",
-    ),
-    _page(
         "/api/tx/events",
         "transaction_events",
         "Follow a sent transaction into its block and to other chains (server-sent events)",

@@ -28,14 +28,13 @@ from scenarioctl.server.endpoints import PAGES, Endpoint
 from scenarioctl.server.handlers import Route, ServerContext
 from scenarioctl.server.metrics import CONTENT_TYPE
 from scenarioctl.server.responses import JSON, encode
-from scenarioctl.server.streams import EventStream, StatusStream, Stream, TransactionStream
+from scenarioctl.server.streams import EventStream, Stream, TransactionStream
 
 log = logging.getLogger("scenarioctl.http")
 
 #: Pages that are streams of events.
 _STREAMS: dict[str, type[Stream]] = {
     "events": EventStream,
-    "status_events": StatusStream,
     "transaction_events": TransactionStream,
 }
 #: Seconds since the last heartbeat of a worker after which it counts as stuck.

@@ -1,6 +1,6 @@
-// The home: what needs somebody, the chains, the jobs, the newest scenarios.  All of it comes by one stream of events.
+// The home: what needs somebody, the chains, the jobs, the newest scenarios.  All of it comes with one answer.
 
-import { follow, post } from "./api.js";
+import { get, post } from "./api.js";
 import { ageWords, chainPart } from "./chain_state.js";
 import { fill, h, problemOf, say } from "./dom.js";
 import { amount, chainName, durationWords, nameChains, timeWords, when } from "./format.js";
@@ -8,7 +8,8 @@ import { nameOf, scenarioLink, scenarioRow, scenarioTable } from "./scenario_row
 import { waiting } from "./signed.js";
 import { s } from "./svg.js";
 
-// The daemon tells something every few seconds; silence for longer means that what is shown may be old.
+// How often the daemon is asked; silence for longer means that what is shown may be old.
+const PAUSE = 6_000;
 const SILENCE = 25_000;
 
 export function homeView(signal) {
@@ -32,31 +33,27 @@ export function homeView(signal) {
   };
   drawSigned();
 
-  function tell(kind, data) {
+  function tell(data) {
     heard = Date.now();
     stale.hidden = true;
     view.classList.remove("stale");
     fill(trouble);
-    if (kind === "chains") {
-      ({ chains } = data);
-      nameChains(chains);
-      drawSigned();
-    }
-    if (kind === "status") {
-      status = data;
-      view.removeAttribute("aria-busy");
-      document.title = `${status.needs.count ? `(${status.needs.count}) ` : ""}Home – scenarioctl`;
-      const isEmpty = !status.scenarios;
-      jobs.section.hidden = scenarios.heading.hidden = isEmpty;
-      needs.section.hidden = isEmpty && !status.needs.count;
-      // Without any needs, a line says so.
-      needs.heading.hidden = !status.needs.count;
-      needs.heading.textContent = status.needs.count === 1 ? "1 thing needs you" : `${status.needs.count} things need you`;
-      draw(needs, [status.needs, chains.map(({ title }) => title)], () => needsOf(status.needs));
-      draw(jobs, { jobs: status.jobs, total: status.jobs_total }, jobsOf);
-      draw(scenarios, isEmpty ? null : { rows: status.recent, total: status.scenarios }, isEmpty ? choices : scenariosOf);
-    }
-    if (status) draw(top, [status.version, status.offline, status.worker, status.workers, chains], () => stripOf(status, chains));
+    status = data;
+    ({ chains } = data);
+    nameChains(chains);
+    drawSigned();
+    view.removeAttribute("aria-busy");
+    document.title = `${status.needs.count ? `(${status.needs.count}) ` : ""}Home – scenarioctl`;
+    const isEmpty = !status.scenarios;
+    jobs.section.hidden = scenarios.heading.hidden = isEmpty;
+    needs.section.hidden = isEmpty && !status.needs.count;
+    // Without any needs, a line says so.
+    needs.heading.hidden = !status.needs.count;
+    needs.heading.textContent = status.needs.count === 1 ? "1 thing needs you" : `${status.needs.count} things need you`;
+    draw(needs, [status.needs, chains.map(({ title }) => title)], () => needsOf(status.needs));
+    draw(jobs, { jobs: status.jobs, total: status.jobs_total }, jobsOf);
+    draw(scenarios, isEmpty ? null : { rows: status.recent, total: status.scenarios }, isEmpty ? choices : scenariosOf);
+    draw(top, [status.version, status.offline, status.worker, status.workers, chains], () => stripOf(status, chains));
   }
 
   const clock = setInterval(() => {
@@ -68,7 +65,16 @@ export function homeView(signal) {
     stale.textContent = `No news since ${new Date(heard).toLocaleTimeString("en", { hourCycle: "h23" })} (${durationWords(silent / 1000)} ago). What you see may be old.`;
   }, 1000);
   signal.addEventListener("abort", () => clearInterval(clock));
-  follow("/api/status/events", {}, tell, signal).catch((error) => { if (!signal.aborted) fill(trouble, problemOf(error)); });
+  async function ask() {
+    try {
+      tell(await get("/api/status", {}, signal));
+    } catch (error) {
+      // Later, the age of what is shown tells it.
+      if (!signal.aborted && !status) fill(trouble, problemOf(error));
+    }
+    if (!signal.aborted) setTimeout(ask, PAUSE);
+  }
+  ask();
   return view;
 }
 
