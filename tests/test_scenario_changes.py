@@ -15,13 +15,13 @@ from scenarioctl.actions.flow_files import draw_flow, read_flow, write_flow
 from scenarioctl.actions.redrawing import keep_nodes
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
-from scenarioctl.formats.documents import write_toml
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.scenario_changes import (
     RenameScenario,
     ReplaceScenario,
     rename_scenario,
     replace_scenario,
+    write_toml,
 )
 from tests.conftest import BOB, DATA, Ended, Run
 from tests.drawing import make_app
@@ -322,7 +322,7 @@ class TestLabels:
         assert ok(scenarioctl("scenario", "list", "--tag", "month")) == ""
         assert shown(scenarioctl, rent)["tags"] == ["monthly", "treasury"]
         flow = ok(scenarioctl("scenario", "export", "--as", "flow", rent))
-        assert flow.startswith('name = "Rent"\ntags = ["monthly", "treasury"]\n')
+        assert flow.startswith('name = "Rent"\ntags = [\n  "monthly",\n  "treasury",\n]\n')
 
     @pytest.mark.parametrize(
         ("line", "said"),
@@ -617,7 +617,7 @@ class TestReplacing:
 def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}"))
     line = ("--offline", "flow", "preview", str(tmp_path / "f.toml"))
-    answer = json.loads(ok(scenarioctl(*line, "--json", "--format", "text")))
+    answer = json.loads(ok(scenarioctl(*line, "--json", "--format", "svg")))
 
     assert answer["info"] == "polkadot > xTransfer > assetHub > Remark"
     assert "1.5 DOT" in b64decode(answer["img"]).decode()

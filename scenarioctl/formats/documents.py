@@ -1,5 +1,5 @@
-"""Read and write JSON within limits and without losing digits, flow files as TOML, and diagrams as
-others and stores keep them.
+"""Read and write JSON within limits and without losing digits, and diagrams as others and stores
+keep them.
 
 The web editor's share format is standard base64 of a zlib stream of the diagram's JSON, and the
 original API keeps a file of those: `{"urls": [{"shortUrl": id, "longUrl": share string}, …]}`.  A
@@ -10,12 +10,11 @@ import binascii
 import json
 import re
 import zlib
-from collections.abc import Mapping
 from decimal import Decimal
 from string import whitespace
 from typing import Any, NamedTuple
 
-from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, name_of, shorten
+from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, shorten
 from scenarioctl.model.diagram import MAX_DEPTH, check_depth
 
 #: The largest document, in bytes of UTF-8.
@@ -220,77 +219,6 @@ _DECODER = json.JSONDecoder(
 
 def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
-
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
-_SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-
-
-def write_toml(document: Mapping[str, Any]) -> str:
-    """Return *document* as TOML: its values, then each of its lists of objects as tables.
-
-    InvalidRequest names a value that TOML doesn't have.
-    """
-    tables = {key: value for key, value in document.items() if _is_tables(value)}
-    parts = [_lines({key: value for key, value in document.items() if key not in tables}, "")]
-    parts += [
-        f"[[{_key(key)}]]\n{_lines(entry, f'{key}[{number}].')}"
-        for key, entries in tables.items()
-        for number, entry in enumerate(entries)
-    ]
-    return "\n".join(filter(None, parts))
-
-
-def _is_tables(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(entry, Mapping) for entry in value)
-    )
-
-
-def _lines(table: Mapping[str, Any], place: str) -> str:
-    return "".join(
-        f"{_key(key)} = {_value(value, place + key, lines=True)}\n" for key, value in table.items()
-    )
-
-
-def _value(value: Any, place: str, *, lines: bool = False) -> str:
-    """Return *value* in one line, or text with line breaks in *lines* of its own."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        return _lines_of(value) if lines and "\n" in value else _quoted(value)
-    if isinstance(value, list):
-        items = [_value(entry, f"{place}[{number}]") for number, entry in enumerate(value)]
-        return f"[{', '.join(items)}]"
-    if isinstance(value, Mapping):
-        entries = (
-            f"{_key(key)} = {_value(entry, f'{place}.{key}')}" for key, entry in value.items()
-        )
-        return f"{{ {', '.join(entries)} }}" if value else "{}"
-    raise InvalidRequest(field=place, problem=f"is {name_of(value)}, which TOML cannot express")
-
-
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _quoted(key)
-
-
-def _quoted(text: str) -> str:
-    return f'"{"".join(map(_letter, text))}"'
-
-
-def _lines_of(text: str) -> str:
-    written = "".join(letter if letter in "\n\t" else _letter(letter) for letter in text)
-    return f'"""\n{written}"""'
-
-
-def _letter(letter: str) -> str:
-    if letter in _SHORT:
-        return _SHORT[letter]
-    return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
 
 
 def pack(document: object) -> bytes:

@@ -221,12 +221,7 @@ async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[Writt
 
     def write() -> str:
         flow = write_flow(app, diagram)
-        if request.syntax == "json":
-            text = _indented(flow)
-        else:
-            from scenarioctl.formats.documents import write_toml
-
-            text = write_toml(flow)
+        text = _indented(flow) if request.syntax == "json" else write_toml(flow)
         if len(text.encode()) > MAX_BYTES:
             raise TooLarge(f"it would have more than {MAX_BYTES} bytes, the limit for a flow file")
         return text
@@ -250,6 +245,22 @@ async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[Writt
         )
     return Result(
         answer={"id": request.id, "revision": stored.revision, "form": "flow", "text": text}
+    )
+
+
+def write_toml(flow: Document) -> str:
+    """Return *flow* as TOML; InvalidRequest if it has a value that TOML doesn't."""
+    import tomli_w
+
+    # The library writes line breaks of Windows in a text of several lines as plain ones.
+    in_lines = b"\\r\\n" not in write_json(flow)
+    try:
+        text = tomli_w.dumps(flow, multiline_strings=in_lines, indent=2)
+    except TypeError:
+        raise InvalidRequest("it has an empty value, which TOML cannot express") from None
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else f"\\U{ord(letter):08X}"
+        for letter in text
     )
 
 
