@@ -277,10 +277,10 @@ def test_what_is_unfinished_is_marked(app: Application) -> None:
     assert "top up" in texts_of(svg)
 
 
-def test_the_edges_of_a_circle_are_marked_and_no_others(app: Application) -> None:
+def test_the_edges_that_lead_back_are_marked_and_no_others(app: Application) -> None:
     picture = picture_of(app, GRAPHS["circle"])
 
-    assert [arrow.unfinished for arrow in picture.arrows] == [False, True, True, False, True]
+    assert [arrow.unfinished for arrow in picture.arrows] == [False, False, True, False, True]
 
 
 def test_what_waits_for_a_webhook_is_no_fault(app: Application) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scenarioctl.actions import find_step
 from scenarioctl.actions.story import Card, Look, Story, one_line, tell_step
-from scenarioctl.model.diagram import Diagram, Node, Problem, sort_by_edges
+from scenarioctl.model.diagram import Diagram, Node, Problem
 from scenarioctl.render.text_metrics import clean
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Arrow(NamedTuple):
     source: int
     target: int
     label: str = ""
-    #: Leads to a missing node, or is part of a cycle.
+    #: Leads to a missing node, or back to an earlier step.
     unfinished: bool = False
 
 
@@ -120,18 +120,17 @@ def read_picture(
                 unfinished=source >= real or target >= real,
             )
         )
-    circle = _circles(len(cards), [(arrow.source, arrow.target) for arrow in arrows])
+    order = (*(node.position for node in diagram.in_safe_order()), *range(real, len(cards)))
+    turn = {number: place for place, number in enumerate(order)}
     return Picture(
         summary=summary,
         cards=tuple(cards),
         arrows=tuple(
-            arrow._replace(unfinished=True)
-            if arrow.source in circle and circle[arrow.source] == circle.get(arrow.target)
-            else arrow
+            arrow._replace(unfinished=True) if turn[arrow.source] >= turn[arrow.target] else arrow
             # Equal ones are one line.
             for arrow in dict.fromkeys(arrows)
         ),
-        order=(*(node.position for node in diagram.in_safe_order()), *range(real, len(cards))),
+        order=order,
         left_out=max(0, total - len(diagram.nodes)),
     )
 
@@ -222,39 +221,3 @@ def _arrow_label(source: Node, target: Node, stories: Sequence[Story]) -> str:
     if before.is_shared and entering:
         return entering
     return leaving or ("" if before.data is None else before.data.label)
-
-
-def _circles(count: int, pairs: list[tuple[int, int]]) -> dict[int, int]:
-    """Return a number for each card in a cycle, the same for all of a strongly connected component
-    (Kosaraju)."""
-    if len(sort_by_edges(count, pairs)) == count:
-        return {}
-    ahead: list[list[int]] = [[] for _ in range(count)]
-    behind: list[list[int]] = [[] for _ in range(count)]
-    for source, target in pairs:
-        ahead[source].append(target)
-        behind[target].append(source)
-    # Backward from the cards that the forward walk left last.
-    left: list[int] = []
-    seen = bytearray(count)
-    for start in range(count):
-        stack = [] if seen[start] else [(start, iter(ahead[start]))]
-        seen[start] = 1
-        while stack:
-            card, rest = stack[-1]
-            following = next((other for other in rest if not seen[other]), None)
-            if following is None:
-                left.append(card)
-                stack.pop()
-            else:
-                seen[following] = 1
-                stack.append((following, iter(ahead[following])))
-    found: dict[int, int] = {}
-    for start in reversed(left):
-        reached = [] if start in found else [start]
-        while reached:
-            card = reached.pop()
-            if card not in found:
-                found[card] = start
-                reached.extend(behind[card])
-    return found

@@ -14,11 +14,10 @@ from scenarioctl.actions.story import Card
 from scenarioctl.files import read_document
 from scenarioctl.render.layout import (
     Box,
-    EdgePiece,
     Layout,
     Point,
     Size,
-    Spacing,
+    Way,
     lay_out,
     number_text,
 )
@@ -94,8 +93,6 @@ _MOST_DASHED = 200
 _FLOW_WIDTH = 108.0
 _FLOW_ROOM = 36.0
 
-SPACING = Spacing(column=70, row=28, band=58, lane=12, corridor=26, leave=24, arrive=30)
-
 
 def write_svg(
     picture: Picture,
@@ -120,7 +117,7 @@ def find_layout(picture: Picture) -> Layout:
     width = _card_width(picture)
     sizes = [Size(width=width, height=_height(card)) for card in picture.cards]
     edges = [(arrow.source, arrow.target) for arrow in picture.arrows]
-    return lay_out(sizes, edges, SPACING, [_label_room(arrow) for arrow in picture.arrows])
+    return lay_out(sizes, edges, [_label_room(arrow) for arrow in picture.arrows])
 
 
 def canvas_size(picture: Picture, layout: Layout) -> tuple[float, float]:
@@ -187,7 +184,7 @@ class _SvgWriter:
         #: Where edges leave each card.
         self.ports: list[set[Point]] = [set() for _ in picture.cards]
         for arrow, way in zip(picture.arrows, layout.ways, strict=True):
-            self.ports[arrow.source].add(way[0].points[0])
+            self.ports[arrow.source].add(way.points[0])
 
     def document(self, width: int) -> Iterator[str]:
         theme = self.theme
@@ -228,12 +225,12 @@ class _SvgWriter:
             )
         yield "</svg>\n"
 
-    def _edge(self, arrow: Arrow, way: Sequence[EdgePiece]) -> Iterator[str]:
+    def _edge(self, arrow: Arrow, way: Way) -> Iterator[str]:
         theme = self.theme
         color = theme.problem if arrow.unfinished else theme.line
         dash = ' stroke-dasharray="5 5"' if arrow.unfinished and self.dashes else ""
         source, target = (self.picture.cards[number].id for number in (arrow.source, arrow.target))
-        tip, back = way[-1].points[-1], way[-1].points[-2]
+        tip, back = way.points[-1], way.points[-2]
         towards = direction(back, tip) if back != tip else (1.0, 0.0)
         yield (
             f'<g class="edge{" unfinished" if arrow.unfinished else ""}" '
@@ -245,7 +242,7 @@ class _SvgWriter:
             f'stroke-linejoin="round"/></g>\n'
         )
 
-    def _label(self, arrow: Arrow, way: Sequence[EdgePiece]) -> Iterator[str]:
+    def _label(self, arrow: Arrow, way: Way) -> Iterator[str]:
         if not arrow.label:
             return
         (x, y), room = label_place(way)
@@ -465,24 +462,15 @@ def arrowhead(tip: Point, towards: Point) -> str:
     )
 
 
-def edge_path(way: Sequence[EdgePiece], towards: Point) -> str:
+def edge_path(way: Way, towards: Point) -> str:
     """Return an edge's line, which ends in its arrowhead and not at its tip."""
-    parts = [f"M{_at(way[0].points[0])}"]
-    for number, leg in enumerate(way):
-        points = list(leg.points)
-        if number == len(way) - 1:
-            x, y = points[-1]
-            points[-1] = (x - 7 * towards[0], y - 7 * towards[1])
-        if leg.curved:
-            if points[0][1] == points[1][1] == points[2][1] == points[3][1]:
-                parts.append(f"H{number_text(points[3][0])}")
-            else:
-                parts.append("C" + " ".join(_at(point) for point in points[1:]))
-            continue
-        for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-            parts.append(_rounded(before, corner, after))
-        parts.append(f"L{_at(points[-1])}")
-    return "".join(parts)
+    points = list(way.points)
+    x, y = points[-1]
+    points[-1] = (x - 7 * towards[0], y - 7 * towards[1])
+    if way.curved:
+        return f"M{_at(points[0])}C" + " ".join(map(_at, points[1:]))
+    corners = map(_rounded, points, points[1:], points[2:])
+    return f"M{_at(points[0])}{''.join(corners)}L{_at(points[-1])}"
 
 
 def _rounded(before: Point, corner: Point, after: Point) -> str:
@@ -497,12 +485,11 @@ def _at(point: Point) -> str:
     return f"{number_text(point[0])} {number_text(point[1])}"
 
 
-def label_place(way: Sequence[EdgePiece]) -> tuple[Point, float]:
+def label_place(way: Way) -> tuple[Point, float]:
     """Return where an edge's label stands, and how much room is there."""
-    leg = way[0]
-    if leg.curved:
-        (x0, y0), (x1, y1) = leg.points[0], leg.points[-1]
-        return ((x0 + x1) / 2, (y0 + y1) / 2), x1 - x0
-    segments = list(zip(leg.points, leg.points[1:], strict=False))
+    if way.curved:
+        segments = [(way.points[0], way.points[-1])]
+    else:
+        segments = list(zip(way.points, way.points[1:], strict=False))
     (x0, y0), (x1, y1) = max(segments, key=lambda ends: abs(ends[0][0] - ends[1][0]))
     return ((x0 + x1) / 2, (y0 + y1) / 2), abs(x1 - x0)
