@@ -1,20 +1,11 @@
-"""How a chain answers: whether its best block is as new as it should be, and how it answered in the
-last 24 hours."""
+"""Whether the best block of a chain is as new as it should be."""
 
-import time
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.storage_keys import read_timestamp
 from scenarioctl.runtime.table import RuntimeTable
 
-Answered: TypeAlias = Literal["answered", "slow", "away"]
-
-#: Seconds of a part of the history, and parts that are kept: 24 hours.
-PART, PARTS = 1800, 48
-#: Seconds after which an answer is slow.
-SLOW = 2.0
 #: A head is late if it is older than so many blocks, and than so many seconds.
 _LATE_BLOCKS, _LATE_SECONDS = 5, 60.0
 #: Seconds by which clocks may differ: a head that is further ahead tells nothing of its age.
@@ -56,40 +47,3 @@ def judge_head(age: float | None, block: float) -> Literal["fresh", "late", "unk
     if age is None or age < -_SKEW:
         return "unknown"
     return "late" if age > max(_LATE_BLOCKS * block, _LATE_SECONDS) else "fresh"
-
-
-class History:
-    """How a chain answered in the last 24 hours, each time when it was asked; in memory only."""
-
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        """*clock* returns seconds since 1970."""
-        self._clock = clock
-        #: Number of the part since 1970 -> how often each answer came.
-        self._parts: dict[int, dict[Answered, int]] = {}
-
-    def note(self, answered: Answered) -> None:
-        part = int(self._clock() // PART)
-        counts = self._parts.setdefault(part, {})
-        counts[answered] = counts.get(answered, 0) + 1
-        for old in [each for each in self._parts if each <= part - PARTS]:
-            del self._parts[old]
-
-    def note_answer(self, seconds: float) -> None:
-        """Note that an answer came after so many *seconds*."""
-        self.note("slow" if seconds > SLOW else "answered")
-
-    def read(self) -> tuple[float | None, list[Answered | None]]:
-        """Return when the first part begins, None if there is none, and of each part since then how
-        the chain answered.
-
-        A part in which it was both there and away is `slow`; one in which nobody asked is None.
-        """
-        now = int(self._clock() // PART)
-        first = min((part for part in self._parts if part > now - PARTS), default=None)
-        if first is None:
-            return None, []
-        return first * PART, [self._judge(part) for part in range(first, now + 1)]
-
-    def _judge(self, part: int) -> Answered | None:
-        found = self._parts.get(part, {}).keys()
-        return next(iter(found)) if len(found) == 1 else "slow" if found else None

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from scenarioctl.chains.availability import History
 from scenarioctl.chains.connection import SMALL, NodeConnection, Request
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.rpc_errors import NodeTimeout
@@ -58,10 +57,6 @@ class NodeClient:
         return connection.endpoint if connection else ""
 
     @property
-    def history(self) -> History:
-        return self._pool.history
-
-    @property
     def block_seconds(self) -> float:
         """How long a block of the chain takes, in seconds."""
         return self._pool.block_seconds
@@ -74,10 +69,7 @@ class NodeClient:
     async def call_many(self, requests: Sequence[Request]) -> list[Any]:
         """Return the results of several reading calls, in one round trip."""
         async with self._exchange():
-            began = time.monotonic()
-            answers = await self._ask(requests)
-            self.history.note_answer(time.monotonic() - began)
-            return answers
+            return await self._ask(requests)
 
     async def submit(self, method: str, *params: Any) -> Any:
         """Return the result of a call that changes something: never sent twice, even if the answer

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import ceil
 from pathlib import Path
 
-from scenarioctl.chains.availability import History, block_seconds
+from scenarioctl.chains.availability import block_seconds
 from scenarioctl.chains.connection import TIMEOUTS, NodeConnection, Timeouts, connect
 from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.rpc_errors import PoolClosed
@@ -109,7 +109,6 @@ class Pool:
         self.cache = cache
         self.tables = Tables(known)
         self._known = known
-        self.history = History()
         self.backoff = backoff or Backoff()
         self.patience = patience
         self.timeouts = timeouts or TIMEOUTS
@@ -213,7 +212,6 @@ class Pool:
             raise
         except ChainUnreachable as error:
             self.backoff.failed(str(error))
-            self.history.note("away")
             raise
         except BaseException:
             self.backoff.gave_up()

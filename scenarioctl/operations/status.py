@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
-from scenarioctl.chains.availability import Answered, judge_head, read_block_time
+from scenarioctl.chains.availability import judge_head, read_block_time
 from scenarioctl.errors import NotFound, ScenarioctlError
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
@@ -64,11 +64,6 @@ class ChainState(TypedDict):
     head: Literal["fresh", "late", "unknown"]
     #: Scheme and host of the endpoint that answers; empty if none does.
     endpoint: str
-    #: How it answered in each half hour of the last 24 hours, oldest first; null for one in which
-    #: nobody asked.
-    history: list[Answered | None]
-    #: When the first of them began: not before this process did; null without any.
-    history_since: "Timestamp | None"
     #: Why it is unreachable; else empty.
     reason: str
 
@@ -335,7 +330,6 @@ async def ask_chain(app: Application, chain: "Chain") -> ChainState:
         reason = f"{chain.title} did not answer in {_PATIENCE:g} seconds"
     except ScenarioctlError as error:
         reason = str(error)
-    client.history.note("away")
     return describe_chain(chain, "unreachable", reason=reason, client=client)
 
 
@@ -346,9 +340,7 @@ def describe_chain(
     reason: str = "",
     client: "Client | None" = None,
 ) -> ChainState:
-    """Return a row without a best block; of a chain that was asked, with the history of its
-    *client*."""
-    since, history = client.history.read() if client is not None else (None, [])
+    """Return a row without a best block; *client* is that of a chain that was asked."""
     return {
         "name": chain.name,
         "title": chain.title,
@@ -359,7 +351,5 @@ def describe_chain(
         "block_seconds": client.block_seconds if client is not None else None,
         "head": "unknown",
         "endpoint": "",
-        "history": history,
-        "history_since": None if since is None else timestamp(int(since) * SECOND),
         "reason": reason,
     }

@@ -1,14 +1,7 @@
-// A chain in the strip of the home: its best block with its age, and on demand how it has answered, and where.
+// A chain in the strip of the home: its best block with its age, and on demand which endpoint answers.
 
 import { h } from "./dom.js";
 import { durationWords, grouped, timeWords } from "./format.js";
-import { s } from "./svg.js";
-
-const WORDS = { answered: "answered", slow: "slow or away at times", away: "away", null: "not asked" };
-// Half hours that are drawn.
-const PARTS = 48;
-const WIDTH = 4;
-const HEIGHT = 16;
 
 // Blocks are seconds old, so that minutes are too coarse.
 export function ageWords(iso) {
@@ -28,8 +21,7 @@ export function chainPart(chain) {
     endpoint && h("p", {}, "Answers: ", h("code", {}, endpoint)),
     reason && h("p", {}, reason),
     state === "connected" && chain.head === "unknown" && h("p", {}, "Its best block doesn't tell a time, or this machine's clock is wrong."),
-    chain.head === "late" && h("p", {}, `A new block is expected every ${durationWords(seconds)}.`),
-    chain.history.length > 0 && historyOf(chain)].filter(Boolean);
+    chain.head === "late" && h("p", {}, `A new block is expected every ${durationWords(seconds)}.`)].filter(Boolean);
   const line = [h("b", {}, title), " ", wordsOf(chain)];
   return h("li", { class: toneOf(chain) }, more.length ? h("details", { "data-key": `chain ${name}` }, h("summary", { "data-key": `about ${name}` }, line), more) : line);
 }
@@ -39,15 +31,4 @@ function wordsOf({ state, head, block, block_time: time }) {
   if (state !== "connected") return state === "offline" ? "offline" : "being asked…";
   const age = time && h("span", { "data-since": time, title: `${time.slice(0, 10)} ${time.slice(11, 19)} UTC` }, ageWords(time));
   return head === "late" ? ["no new block since ", grouped(block), ", ", age] : [`block ${grouped(block)}`, age && [", ", age]];
-}
-
-// A bar for each half hour, the newest to the right.
-function historyOf({ title, history }) {
-  const parts = [...Array(Math.max(0, PARTS - history.length)).fill(null), ...history];
-  const told = ["answered", "slow", "away", null].map((each) => [parts.filter((part) => part === each).length, WORDS[each]]);
-  const words = told.filter(([number]) => number).map(([number, word]) => `${number} ${word}`).join(", ");
-  const bars = parts.map((part, place) => s("rect", { class: part ?? "unasked", x: place * WIDTH, y: 0, width: WIDTH - 1, height: HEIGHT }));
-  return [
-    h("p", {}, `The half hours of the last 24 hours: ${words}.`),
-    s("svg", { class: "hours", role: "img", "aria-label": `${title}: ${words}`, width: PARTS * WIDTH, height: HEIGHT }, ...bars)];
 }
