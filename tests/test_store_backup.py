@@ -72,62 +72,6 @@ def test_a_backup_replaces_no_file_and_takes_over_no_log(scenarioctl: Run, path:
     assert not copy.exists()
 
 
-def test_keep_removes_older_backups_of_that_name_and_nothing_else(
-    scenarioctl: Run, path: Path
-) -> None:
-    fill(path)
-    folder = path.with_name("backups")
-    folder.mkdir()
-    pattern = str(folder / "own-{date}.db")
-    assert scenarioctl("store", "backup", str(folder / "other.db")).code == 0
-    dates = ("2019-01-01T000000Z", "2020-01-01T000000Z", "2021-01-01T000000Z", "2999-01-01T000000Z")
-    for name in [f"own-{date}.db" for date in dates] + [
-        "own-.db",
-        "own-2018-01-01.db",
-        "the-own-2018-01-01T000000Z.db",
-    ]:
-        shutil.copyfile(folder / "other.db", folder / name)
-    (folder / "own-2018-01-01T000000Z.db").write_text("not made by scenarioctl " * 9)
-    before = {each.name for each in folder.iterdir()}
-
-    done = scenarioctl("store", "backup", pattern, "--keep", "3", "--json")
-    again = scenarioctl("store", "backup", str(folder / "new-{date}.db"), "--keep", "1")
-
-    made = Path(json.loads(done.out)["file"])
-    assert (done.code, again.code) == (0, 0)
-    # The newest three by their names, of which one is of a clock that was ahead.
-    assert json.loads(done.out)["removed"] == [str(folder / f"own-{date}.db") for date in dates[:2]]
-    left = {each.name for each in folder.iterdir()} - {Path(again.out.strip()).name}
-    assert left == before - {f"own-{date}.db" for date in dates[:2]} | {made.name}
-    assert again.err == says("Verified")
-
-
-@pytest.mark.parametrize(
-    ("file", "keep", "words"),
-    [
-        ("own.db", "3", ("keep", "{date}")),
-        ("{date}/own.db", "3", ("keep", "{date}")),
-        ("own-{date}.db", "0", ("keep", "0")),
-        ("own-{date}.db", "all", ("keep", "all")),
-    ],
-)
-def test_keep_needs_a_number_and_a_date(
-    scenarioctl: Run,
-    path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    file: str,
-    keep: str,
-    words: tuple[str, ...],
-) -> None:
-    fill(path)
-    monkeypatch.chdir(path.parent)
-
-    ended = scenarioctl("store", "backup", file, "--keep", keep)
-
-    assert (ended.code, ended.err) == (2, says(*words))
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
 def ids(scenarioctl: Run, store: Path) -> list[str]:
     listed = scenarioctl(
         "--store", str(store), "scenario", "list", "--sort", "id", "--field", "scenarios.*.id"

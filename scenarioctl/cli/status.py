@@ -179,42 +179,20 @@ def init(grant: str | None) -> None:
         tell("The tables are there already.")
 
 
-@store.command(
-    example="scenarioctl store backup scenarios.backup.db\n"
-    "  scenarioctl store backup 'scenarios-{date}.db' --keep 14"
-)
+@store.command(example="scenarioctl store backup scenarios.backup.db")
 @argument("file", metavar="FILE")
-@option(
-    "--keep",
-    metavar="N",
-    help="Keep only the N newest backups of this name. FILE must contain {date}.",
-)
-def backup(file: str, keep: str | None) -> None:
+def backup(file: str) -> None:
     """Copy the store to a new file, while daemons and commands use it.
 
-    FILE has everything as it is at one moment, and is verified before it appears. In its name,
-    {date} becomes the time in UTC. For a store on a PostgreSQL server, use pg_dump.
+    FILE has everything as it is at one moment, and is verified before it appears. For a store on a
+    PostgreSQL server, use pg_dump.
     """
-    import time
-
-    from scenarioctl.model.amounts import read_number
     from scenarioctl.stores import back_up_store
 
-    most = (
-        0
-        if keep is None
-        else read_number(
-            keep, field="keep", kind="a number of files", expected="1 or more", least=1
-        )
-    )
     location = read_settings().store
-    done = back_up_store(location, file, keep=most, now=time.time_ns())
-    answer = {"store": location, "file": str(done.file), "bytes": done.bytes}
-    removed = {"removed": [str(each) for each in done.removed]} if keep else {}
-    emit({**answer, **removed}, lambda: click.echo(printable(done.file)))
+    size = back_up_store(location, file)
+    emit({"store": location, "file": file, "bytes": size}, lambda: click.echo(printable(file)))
     tell("Verified: the copy is complete.")
-    for each in done.removed:
-        tell(f"Removed {each}.")
 
 
 @store.command(example="scenarioctl store restore scenarios.backup.db")

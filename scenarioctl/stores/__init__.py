@@ -31,7 +31,7 @@ from scenarioctl.model.jobs import (
 )
 
 if TYPE_CHECKING:
-    from scenarioctl.stores.sqlite.backup import Backup, Restored
+    from scenarioctl.stores.sqlite.backup import Restored
     from scenarioctl.stores.sqlite.database_file import DatabaseFile
     from scenarioctl.stores.store import Store
 
@@ -170,23 +170,17 @@ async def create_store(location: str, *, grant: str = "") -> bool:
     return is_new
 
 
-def back_up_store(location: str, target: str, *, keep: int = 0, now: int = 0) -> "Backup":
-    """Copy the store at *location*, a file, to the new file *target* while others use it, as
-    `back_up` says."""
+def back_up_store(location: str, target: str) -> int:
+    """Copy the store at *location*, a file, to the new file *target* while others use it, and
+    return its bytes, as `back_up` says."""
     source = _embedded_file(
         location, "Back it up with: pg_dump --format custom --file FILE DATABASE"
     )
     require_file(location)
     path = _backup_path(target)
-    from scenarioctl.stores.sqlite.backup import DATE, back_up
+    from scenarioctl.stores.sqlite.backup import back_up
 
-    if keep and path.name.count(DATE) != 1:
-        raise InvalidRequest(
-            field="keep",
-            problem=f"needs {DATE} once in the name of the file",
-            expected=f"one like scenarios-{DATE}.db",
-        )
-    return back_up(source, path, keep=keep, now=now)
+    return back_up(source, path)
 
 
 async def restore_store(location: str, source: str, *, now: int) -> "Restored":

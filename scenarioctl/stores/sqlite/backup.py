@@ -1,7 +1,6 @@
 """A copy of the file of a store as it is at one moment, while others use it; and the way back."""
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -12,7 +11,6 @@ from pathlib import Path
 from scenarioctl.errors import Conflict, InvalidRequest, StoreBusy, StoreFailed, shorten
 from scenarioctl.files import keep_access, reason_of, replacing
 from scenarioctl.stores.sqlite.database_file import (
-    APPLICATION_ID,
     BUSY_SECONDS,
     DatabaseFile,
     is_busy,
@@ -26,18 +24,6 @@ _OF_TARGET = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN
 _BESIDE = ("-wal", "-shm")
 #: Seconds to wait for a process that is just ending.
 _PATIENCE = 1.0
-#: What the time of a backup replaces in its name, and how that time looks.
-DATE = "{date}"
-_DATED = r"\d{4}-\d\d-\d\dT\d{6}Z"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Backup:
-    """What a backup made, and which older ones it removed."""
-
-    file: Path
-    bytes: int
-    removed: tuple[Path, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,16 +37,12 @@ class Restored:
     stopped: tuple[str, ...]
 
 
-def back_up(source: DatabaseFile, target: Path, *, keep: int, now: int) -> Backup:
-    """Copy the store *source* to the new file *target* and verify the copy; then remove backups but
-    the *keep* newest (0: none).
+def back_up(source: DatabaseFile, file: Path) -> int:
+    """Copy the store *source* to the new *file*, verify the copy, and return its bytes.
 
-    In the name of *target*, `{date}` is replaced by the time *now*, in nanoseconds since 1970;
-    backups are files of this name with any time. *target* appears complete or not at all.  The
-    tables keep their version.  Conflict if *target* exists, InvalidRequest if it can't be written,
+    *file* appears complete or not at all.  The tables keep their version.  Conflict if *file* exists, InvalidRequest if it can't be written,
     StoreFailed if the store is damaged.
     """
-    file = target.with_name(target.name.replace(DATE, _name_moment(now)))
     # SQLite would apply a log that was left there to the copy.
     for path in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):
         if os.path.lexists(path):
@@ -73,39 +55,7 @@ def back_up(source: DatabaseFile, target: Path, *, keep: int, now: int) -> Backu
     with _writing(source, file, "file"), replacing(file, mode=0o600) as (copy, _):
         # Made before SQLite does: only its owner may read it.
         _copy(source, copy)
-        size = copy.stat().st_size
-    return Backup(file=file, bytes=size, removed=_remove_older(target, file, keep) if keep else ())
-
-
-def _remove_older(pattern: Path, newest: Path, keep: int) -> tuple[Path, ...]:
-    named = re.compile(_DATED.join(map(re.escape, pattern.name.split(DATE))))
-    found = [
-        each for each in newest.parent.iterdir() if named.fullmatch(each.name) and _is_backup(each)
-    ]
-    # Whatever the clock says, the new one stays.
-    older = sorted(set(found) - {newest})
-    removed = tuple(older[: max(0, len(older) - keep + 1)])
-    for each in removed:
-        try:
-            each.unlink()
-        except OSError as error:
-            raise InvalidRequest(
-                field="keep",
-                problem=(
-                    f": the new backup is complete, but {each} cannot be removed: "
-                    f"{reason_of(error)}"
-                ),
-            ) from None
-    return removed
-
-
-def _is_backup(path: Path) -> bool:
-    """Return whether *path* is the file of a store, by its header."""
-    try:
-        with path.open("rb") as file:
-            return not path.is_symlink() and file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
-    except OSError:
-        return False
+        return copy.stat().st_size
 
 
 async def restore(source: DatabaseFile, store: Path, *, now: int) -> Restored:
