@@ -51,8 +51,6 @@ _TAGS = {
 }
 #: Event stream -> its tag.
 _STREAMS = {"events": "Jobs", "transaction_events": "Transactions"}
-#: Describes a field whose value another field has.
-ANOTHER_NAME = "Another spelling of"
 #: Errors of every path, before the handler runs.
 _COMMON_ERRORS = (
     "bad_request",
@@ -256,7 +254,7 @@ def _add_aliases(schema: Schema, aliases: Mapping[str, str]) -> None:
     for name in {each: None for each in aliases.values() if each in properties}:
         others = [alias for alias, each in aliases.items() if each == name]
         properties |= {
-            other: {**properties[name], "description": f"{ANOTHER_NAME} {name}."}
+            other: {**properties[name], "description": f"Another spelling of {name}."}
             for other in others
         }
         if name in required:
