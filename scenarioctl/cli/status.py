@@ -279,7 +279,6 @@ def _draw_store(answer: Mapping[str, Any]) -> None:
         "store": answer["store"],
         "engine": answer["engine"],
         "version of the tables": answer["version"],
-        "extensions": ", ".join(answer["extensions"]),
         "clock skew": "" if skew is None else f"{skew:.3f} s",
         "dead rows": answer["dead_rows"],
         "stalled runs": answer["stalled_runs"],
