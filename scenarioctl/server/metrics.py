@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 #: Upper bounds of histogram buckets, in seconds.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
-_OFFSET = "Seconds by which the clock of this machine is ahead of the store's, at least."
 #: Endpoint label of requests that match no endpoint.
 NOWHERE = "none"
 
@@ -78,8 +77,6 @@ class Metrics:
         for key in sorted(self._timed):
             seconds.add_metric(key, self._timed[key].buckets(), self._timed[key].total)
         yield seconds
-        yield gauge("requests_under_way", "Requests in progress.", self.under_way)
-        yield gauge("event_streams", "Open event streams.", self.streams)
         yield gauge("info", "The running version.", {self._version: 1}, label="version")
         yield from self._read
 
@@ -123,9 +120,6 @@ class Working(Protocol):
     @property
     def counts(self) -> "Counts": ...
 
-    @property
-    def clock_offset(self) -> float | None: ...
-
 
 def figures_of(
     app: Application, worker: Working | None
@@ -142,8 +136,6 @@ def figures_of(
 
 def _worker_figures(worker: Working) -> Iterable[Metric]:
     counts = worker.counts
-    if worker.clock_offset is not None:
-        yield gauge("worker_clock_offset_seconds", _OFFSET, worker.clock_offset)
     yield gauge("runs_under_way", "Runs in progress, without those that wait.", worker.running)
     outcomes = {
         "executed": counts.executed,
@@ -164,7 +156,6 @@ def _worker_figures(worker: Working) -> Iterable[Metric]:
     }
     help = "Attempts to deliver notifications, by outcome, and notifications that were given up."
     yield counter("notifications", help, deliveries, label="outcome")
-    yield counter("worker_store_errors", "Store errors in the worker.", counts.store_errors)
 
 
 #: Seconds that a scrape waits for the store: for newer figures, and for the first ones.
@@ -283,7 +274,6 @@ def _usage_figures(usage: "Usage") -> list[Metric]:
             usage.seconds.buckets(),
             usage.seconds.total,
         ),
-        counter("store_writes", "Writes of this process to the store.", usage.writes),
         counter(
             "store_errors",
             "Reads and writes of this process that failed because of the store.",
@@ -295,11 +285,6 @@ def _usage_figures(usage: "Usage") -> list[Metric]:
         help = "Connections of this process to the store's server, by state."
         readings += [
             gauge("store_pool_connections", help, open, label="state"),
-            gauge(
-                "store_pool_connections_max",
-                "Connections that this process may open: the setting store_pool.",
-                pool.limit,
-            ),
             gauge(
                 "store_pool_waiting",
                 "Requests and runs of this process that wait for a connection.",

@@ -67,7 +67,6 @@ class PoolUsage:
 
     used: int
     idle: int
-    limit: int
     #: Requests and runs that wait for a connection now.
     waiting: int
     #: Seconds that all of them together have waited.
@@ -78,8 +77,6 @@ class PoolUsage:
 class Usage:
     """What this process has done with a store since it opened it."""
 
-    #: Writes that it asked for.
-    writes: int
     #: Of the reads and writes that the store answered: without the wait for a connection of the
     #: pool.
     seconds: Histogram

@@ -56,7 +56,6 @@ class Counts:
     #: Runs that were begun before, by a worker that did not end them.
     taken_over: int = 0
     bugs: int = 0
-    store_errors: int = 0
     flagged: int = 0
     notifications_delivered: int = 0
     #: Attempts that failed.
@@ -94,19 +93,16 @@ async def guard(action: Callable[[], Awaitable[None]], trouble: str) -> None:
 
 @dataclass(kw_only=True)
 class Attempts:
-    """Attempts at the store: each that fails is counted and logged as *trouble*, and delays the
-    next one."""
+    """Attempts at the store: each that fails is logged as *trouble*, and delays the next one."""
 
     trouble: str
     pace: Pace
-    counts: Counts
     level: int = logging.ERROR
     #: Failures in a row.
     failures: int = 0
 
     def failed(self, error: BaseException | str) -> float:
         """Return the seconds until the next attempt."""
-        self.counts.store_errors += 1
         self.failures += 1
         delay = delay_after(self.failures, first=self.pace.retry, longest=self.pace.patience)
         log.log(self.level, "%s; retrying in %.1f s: %s", self.trouble, delay, error)

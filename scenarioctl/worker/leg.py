@@ -373,7 +373,7 @@ class RunningLeg:
     async def _until_stored(self, write: Callable[[], Awaitable[T]]) -> T:
         """Return what *write* returns, which is retried until the store takes it."""
         trouble = f"a run of job {self.leg.job.id} can't be stored"
-        attempts = Attempts(trouble=trouble, pace=self._pace, counts=self._counts)
+        attempts = Attempts(trouble=trouble, pace=self._pace)
         while True:
             try:
                 return await write()

@@ -70,9 +70,7 @@ class ProcrastinateBell:
         self._pace = legs.pace
         self._capacity = capacity
         self._begun = 0
-        self._attempts = Attempts(
-            trouble="jobs can't be fetched", pace=legs.pace, counts=legs.counts
-        )
+        self._attempts = Attempts(trouble="jobs can't be fetched", pace=legs.pace)
         self._stopping = False
         self._pool: AsyncConnectionPool[Any] | None = None
         #: procrastinate's worker, which may still wait for its tasks at the stop.
@@ -176,7 +174,6 @@ class ProcrastinateBell:
         attempts = Attempts(
             trouble=f"job {job} can't begin",
             pace=legs.pace,
-            counts=legs.counts,
             level=logging.WARNING,
         )
         while not self._stopping:

@@ -81,7 +81,7 @@ class EmbeddedBell:
         self._last_beat = time.monotonic()
         self._wake = asyncio.Event()
         self._not_before = 0
-        self._attempts = Attempts(trouble="no job can be begun", pace=legs.pace, counts=legs.counts)
+        self._attempts = Attempts(trouble="no job can be begun", pace=legs.pace)
         #: The store is being asked: another process may lock it, which is no fault of the loop.
         self._at_store = False
 
@@ -215,13 +215,6 @@ class Worker:
     def running(self) -> int:
         """Return how many legs are in progress."""
         return len(self.legs)
-
-    @property
-    def clock_offset(self) -> float | None:
-        """Return by how many seconds this machine's clock is ahead of the store's, at least; None
-        until that is known."""
-        offset = self.legs.clock_offset
-        return None if offset is None else offset / SECOND
 
     @property
     def last_beat(self) -> float:

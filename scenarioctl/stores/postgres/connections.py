@@ -374,7 +374,6 @@ class Connections:
         return PoolUsage(
             used=said.get("pool_size", 0) - idle,
             idle=idle,
-            limit=self.settings.pool,
             waiting=said.get("requests_waiting", 0),
             wait_seconds=said.get("requests_wait_ms", 0) / 1000,
         )

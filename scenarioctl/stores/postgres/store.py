@@ -341,7 +341,6 @@ class PostgresStore(Store):
         self._scenario_writer = BatchWriter(self._add_scenarios, key=lambda scenario: scenario.id)
         self._listener = ChangeListener(self.connections) if settings.pool else None
         self._job_counts = JobCounts()
-        self._writes = 0
         self._failures = Failures(self.connections.explainer.name)
         #: When and why the last write failed; None if it succeeded.
         self._failed: tuple[float, str] | None = None
@@ -360,7 +359,6 @@ class PostgresStore(Store):
         *alone*: it is one statement, which needs no transaction.  *tell*: processes that follow
         jobs want to know.
         """
-        self._writes += 1
         try:
             answer = await self._repeat(action, alone=alone, tell=tell)
         except ScenarioctlError as error:
@@ -454,7 +452,6 @@ class PostgresStore(Store):
 
     def usage(self) -> Usage:
         return Usage(
-            writes=self._writes,
             seconds=self.connections.seconds,
             errors=self._failures.count,
             pool=self.connections.usage(),

@@ -316,7 +316,6 @@ class SqliteStore(Store):
         else:
             self._database = self._file.open_empty()
         self._writer: Writer | None = None
-        self._writes = 0
         self._seconds = Histogram(SECONDS)
         self._failures = Failures(self._file.name)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
@@ -395,7 +394,6 @@ class SqliteStore(Store):
         if self._writer is None:
             assert self._files is not None  # noqa: S101 - opened above
             self._writer = Writer(self._file, self._files)
-        self._writes += 1
         begun = time.monotonic()
         try:
             answer = await self._writer.write(action)
@@ -461,7 +459,7 @@ class SqliteStore(Store):
         )
 
     def usage(self) -> Usage:
-        return Usage(writes=self._writes, seconds=self._seconds, errors=self._failures.count)
+        return Usage(seconds=self._seconds, errors=self._failures.count)
 
     async def inspect(self, clock: Callable[[], int]) -> Inspection:  # noqa: ARG002
         return await self._read(_inspect)
