@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +127,7 @@ async def press(port: int, request: bytes, seconds: float) -> Load:
         gone = loop.create_future()
         ends.append(gone)
         await loop.create_connection(
-            lambda gone=gone: _Connection(request, taken, started + seconds, gone),  # type: ignore[misc]
+            partial(_Connection, request, taken, started + seconds, gone),
             "127.0.0.1",
             port,
         )

@@ -33,7 +33,9 @@ SCRIPTS = {
 }
 #: Three transactions, as a worker has them.
 _DISPATCH = """
-SELECT procrastinate_defer_jobs_v1(ARRAY[ROW('bare', 'nothing', 0, NULL, NULL, '{"id": "a"}'::jsonb, NULL)]::procrastinate_job_to_defer_v1[]);
+SELECT procrastinate_defer_jobs_v1(ARRAY[
+    ROW('bare', 'nothing', 0, NULL, NULL, '{"id": "a"}'::jsonb, NULL)
+]::procrastinate_job_to_defer_v1[]);
 SELECT id FROM procrastinate_fetch_job_v2(ARRAY['bare'], NULL) \\gset
 SELECT procrastinate_finish_job_v1(:id, 'succeeded', true);
 """

@@ -43,7 +43,9 @@ _AT_ONCE = 1000
 #: The first job has been started as users do.  The others are rows like its own, for which nobody
 #: has rung.
 _COPY = """
-    INSERT INTO scenarioctl.jobs SELECT (jsonb_populate_record(j, jsonb_build_object('id', 'job-' || number, 'rung', 0))).*
+    INSERT INTO scenarioctl.jobs SELECT (
+        jsonb_populate_record(j, jsonb_build_object('id', 'job-' || number, 'rung', 0))
+    ).*
     FROM scenarioctl.jobs AS j, generate_series(1, {last}) AS number WHERE j.id = 'job-0'
 """
 

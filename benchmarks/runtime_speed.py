@@ -138,7 +138,8 @@ COLD_XCM = f"""
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import load_bundled
 table = load_bundled("assetHub")
-table.encode_call(Call(pallet="PolkadotXcm", method={TYPE_AND_THEN.method!r}, args={TYPE_AND_THEN.args!r}))
+method, args = {TYPE_AND_THEN.method!r}, {TYPE_AND_THEN.args!r}
+table.encode_call(Call(pallet="PolkadotXcm", method=method, args=args))
 """
 
 

@@ -38,7 +38,8 @@ if wanted["lease"]:
     from scenarioctl.worker.chores import Pace
 
     lease = wanted["lease"]
-    worker.Pace = partial(Pace, lease=lease, renew=lease / 3, owners=lease / 4, poll=0.2, retry=0.05)
+    pace = {"lease": lease, "renew": lease / 3, "owners": lease / 4}
+    worker.Pace = partial(Pace, **pace, poll=0.2, retry=0.05)
 
 from scenarioctl.__main__ import main
 

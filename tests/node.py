@@ -6,7 +6,7 @@ the connection is closed.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import WSMsgType, web
@@ -91,7 +91,7 @@ class Node(Server):
             return {**head, "error": {"code": -32601, "message": "Method not found"}}
         answer: Any = self.answers[method]
         try:
-            result = answer(*request.get("params", ())) if isinstance(answer, Callable) else answer  # type: ignore[arg-type]
+            result = answer(*request.get("params", ())) if callable(answer) else answer
         except Refusal as refusal:
             return {**head, "error": refusal.body}
         return {**head, "result": result}

@@ -619,7 +619,10 @@ def test_a_little_of_the_native_asset_pays_for_an_asset_that_pays_no_fees_there(
 
 @pytest.mark.parametrize(
     ("accepted", "held", "words"),
-    [([HERE], 10**12, ("AAVE", "DOT beside it could not pay")), ([HERE, POLKADOT], 10**7, ("0.003 DOT", "0.001 DOT"))],
+    [
+        ([HERE], 10**12, ("AAVE", "DOT beside it could not pay")),
+        ([HERE, POLKADOT], 10**7, ("0.003 DOT", "0.001 DOT")),
+    ],
     ids=["pays no fees either", "too little of it"],
 )  # fmt: skip
 def test_nothing_is_checked_that_the_native_asset_could_not_pay_for(
@@ -673,7 +676,12 @@ def test_the_status_of_a_transaction_says_that_its_message_crosses_the_bridge() 
 
 @pytest.mark.parametrize(
     ("place", "extra"),
-    [(1003, ()), (1002, ({"Transact": {"origin_kind": "Xcm", "fallback_max_weight": None, "call": {"encoded": b""}}},))],
+    [
+        (1003, ()),
+        (1002, ({"Transact": {
+            "origin_kind": "Xcm", "fallback_max_weight": None, "call": {"encoded": b""},
+        }},)),
+    ],
     ids=["not a Bridge Hub", "more than a router writes"],
 )  # fmt: skip
 def test_only_what_a_router_writes_to_a_bridge_hub_is_followed_beyond_it(

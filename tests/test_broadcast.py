@@ -498,10 +498,12 @@ REFUSALS = [
         "Could not lookup information required to validate the transaction",
         "the runtime cannot look up what it needs to validate it"),
     said(1012, "Transaction is temporarily banned", None,
-        "it was recently found invalid, and the node does not look at it again for about half an hour"),
+        "it was recently found invalid, and the node does not look at it again for about half an "
+        "hour"),
     said(1014, "Priority is too low: (12 vs 13)",
         "The transaction has too low priority to replace another transaction already in the pool.",
-        "the pool holds another transaction with this sender and nonce, and this one has no higher tip: raise the tip by more than 10 %, or wait"),
+        "the pool holds another transaction with this sender and nonce, and this one has no "
+        "higher tip: raise the tip by more than 10 %, or wait"),
     said(1016, "Immediately Dropped",
         "The transaction couldn't enter the pool because of the limit",
         "the pool is full and dropped it at once: send it again later, or with a tip"),

@@ -61,12 +61,14 @@ from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
 
 async def main():
-    app = Application(load_settings({"offline": True, "private_targets": ["127.0.0.1"]}), served=True)
+    settings = load_settings({"offline": True, "private_targets": ["127.0.0.1"]})
+    app = Application(settings, served=True)
     location, lease = sys.argv[1], float(sys.argv[2])
     app.resources.store = open_store(location, **({"pool": 4} if "://" in location else {}))
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    worker = Worker(app, pace=Pace(lease=lease, renew=lease / 6, owners=lease / 8, poll=0.2, retry=0.05))
+    pace = Pace(lease=lease, renew=lease / 6, owners=lease / 8, poll=0.2, retry=0.05)
+    worker = Worker(app, pace=pace)
     print("ready", flush=True)
     await worker.run(stop)
     await app.close()

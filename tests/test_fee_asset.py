@@ -340,7 +340,10 @@ def test_a_pool_that_does_not_answer_proves_nothing(network: FakeNetwork, scenar
 
 @pytest.mark.parametrize(
     ("chain", "known", "words"),
-    [("polkadot", True, ("fee_asset", "polkadot", "omit it")), ("assetHub", False, ("fee_asset", "no known location"))],
+    [
+        ("polkadot", True, ("fee_asset", "polkadot", "omit it")),
+        ("assetHub", False, ("fee_asset", "no known location")),
+    ],
 )  # fmt: skip
 def test_what_no_transaction_can_name_is_refused(
     chain: str, known: bool, words: tuple[str, ...]

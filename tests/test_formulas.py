@@ -283,7 +283,10 @@ def test_a_swap_of_what_can_be_sent_is_refused(stage: Stage) -> None:
     assert str(refused.value) == says("steps[0].amount", "25 %", "transfer")
 
 
-def test_a_share_of_who_acts_needs_no_sender(network: FakeNetwork, tmp_path: Path) -> None:  # noqa: F811
+def test_a_share_of_who_acts_needs_no_sender(
+    network: FakeNetwork,  # noqa: F811
+    tmp_path: Path,
+) -> None:
     chain = network.chains["polkadot"]
     chain.store("System", "Account", BOB_KEY, value=account(11 * DOT))
     row = {"delegate": ALICE_KEY, "proxy_type": "Any", "delay": 0}

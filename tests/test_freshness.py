@@ -66,11 +66,14 @@ export const prodRelayPolkadot = {
 };
 """
 CHAIN_INFO = """{
-    "polkadot": {"chainStatus": "ACTIVE", "providers": {"a": "wss://a.example"}, "substrateInfo": {"relaySlug": null,
-        "paraId": null, "genesisHash": "0x91b1", "addressPrefix": 0, "symbol": "DOT", "decimals": 10}},
-    "paseoTest": {"chainStatus": "ACTIVE", "providers": {"a": "light://a"}, "substrateInfo": {"relaySlug": null,
-        "paraId": null, "genesisHash": "0x77af", "addressPrefix": 0, "symbol": "PAS", "decimals": 10}},
-    "moonbeam": {"chainStatus": "INACTIVE", "providers": {}, "substrateInfo": {"relaySlug": "polkadot", "paraId": 2004,
+    "polkadot": {"chainStatus": "ACTIVE", "providers": {"a": "wss://a.example"},
+        "substrateInfo": {"relaySlug": null, "paraId": null, "genesisHash": "0x91b1",
+        "addressPrefix": 0, "symbol": "DOT", "decimals": 10}},
+    "paseoTest": {"chainStatus": "ACTIVE", "providers": {"a": "light://a"},
+        "substrateInfo": {"relaySlug": null, "paraId": null, "genesisHash": "0x77af",
+        "addressPrefix": 0, "symbol": "PAS", "decimals": 10}},
+    "moonbeam": {"chainStatus": "INACTIVE", "providers": {},
+        "substrateInfo": {"relaySlug": "polkadot", "paraId": 2004,
         "genesisHash": "0xfe58", "addressPrefix": 1284, "symbol": "GLMR", "decimals": 18}},
     "ethereum": {"chainStatus": "ACTIVE", "providers": {}, "substrateInfo": null}
 }"""

@@ -544,7 +544,8 @@ class TestTest:
 
         failed, port = asyncio.run(story())
         assert str(failed) == says("1 of 2", "404", port=port)
-        errors = [bool(each["error"]) for each in failed.details["deliveries"]]  # type: ignore[attr-defined]
+        deliveries: Any = failed.details["deliveries"]
+        errors = [bool(each["error"]) for each in deliveries]
         assert errors == [True, False]
 
     def test_no_target(self, scenarioctl: Run) -> None:

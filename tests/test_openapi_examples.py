@@ -56,7 +56,8 @@ def stored(served: Serving) -> Serving:
     served.post("/job/stop", {"id": ID})
     for id in (ID, *named):
         served.post("/api/scenario/delete", {"id": id})
-    assert served.post("/saveUrl", {"url": served.share, "id": ID}).status == 200  # type: ignore[attr-defined]
+    share = served.share  # type: ignore[attr-defined]
+    assert served.post("/saveUrl", {"url": share, "id": ID}).status == 200
     return served
 
 

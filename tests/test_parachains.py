@@ -419,7 +419,8 @@ def check(
     def clients(chain: Chain) -> Told:
         return Told(chain, para_id=para_id, head=head, block=block)
 
-    finish(check_para_ids(clients, (wanted.source, wanted.destination), known))  # type: ignore[arg-type]
+    places = (wanted.source, wanted.destination)
+    finish(check_para_ids(clients, places, known))  # type: ignore[arg-type]
 
 
 def test_a_chain_is_the_one_that_its_relay_chain_knows() -> None:

@@ -227,7 +227,10 @@ class TestOtherBodies:
             type = "http"
             url = "https://example.org/"
             method = "POST"
-            body = { amount = "{{ n }}", note = "n is {{ n }}", list = ["{{ t }}", 1.5], plain = '"' }
+            body.amount = "{{ n }}"
+            body.note = "n is {{ n }}"
+            body.list = ["{{ t }}", 1.5]
+            body.plain = '"'
         """
         app = Application(load_settings({"offline": True}))
         document = draw_flow(app, read_flow(flow)).document

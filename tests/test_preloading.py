@@ -24,7 +24,8 @@ from scenarioctl.server.daemon import preload, settle
 
 preload(sys.argv[1])
 settle()
-print(json.dumps({"modules": list(sys.modules), "frozen": gc.get_freeze_count(), "young": gc.get_threshold()[0]}))
+frozen, young = gc.get_freeze_count(), gc.get_threshold()[0]
+print(json.dumps({"modules": list(sys.modules), "frozen": frozen, "young": young}))
 """
 
 
@@ -49,7 +50,8 @@ from scenarioctl.transactions.transfer.transfer_warnings import expected_fees
 from scenarioctl.transactions.transfer.route_rows import routes_from, sources
 
 fees = expected_fees("KSM", "relay>asset_hub 1/Here")
-print(json.dumps([len(list(read_rows("assetHub"))), len(routes_from("assetHub")), len(sources()), len(fees)]))
+rows, routes = list(read_rows("assetHub")), routes_from("assetHub")
+print(json.dumps([len(rows), len(routes), len(sources()), len(fees)]))
 """
 
 

@@ -69,7 +69,8 @@ async def test_a_leg_whose_bell_is_lost_is_rung_for_again(
 async def test_a_bell_that_a_silent_worker_has_is_rung_by_another(place: Place) -> None:
     silent = """
         WITH silent AS (
-            INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 minute') RETURNING id
+            INSERT INTO procrastinate_workers (last_heartbeat)
+            VALUES (now() - interval '1 minute') RETURNING id
         ) UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT id FROM silent)
     """
 

@@ -224,7 +224,8 @@ def test_encode_also_takes_what_people_write(name: str, lenient: Any, value: Any
         ("Junction", {"Account": {"id": b"abcd", "network": 2}}, says('Account.network', '2')),
         ("Vec<Junction>", ["Here", {"X2": [1, 2]}], ("[1].X2[1]: 2 is neither true nor "
 "false, expected bool")),
-        ("Tree", {"value": 1, "children": [{"value": -1, "children": []}]}, says('children[0].value', '-1', 'u8')),
+        ("Tree", {"value": 1, "children": [{"value": -1, "children": []}]},
+            says('children[0].value', '-1', 'u8')),
         ("char", "\ud800", says('\\ud800', 'character')),
     ],
 )  # fmt: skip
@@ -343,8 +344,11 @@ def test_random_bytes_are_a_value_that_encodes_to_them_or_are_refused(
 
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0), st.integers(1, 14), st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.binary(max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3) | st.sampled_from(["Some", "inner", "field_0"]), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats()
+        | st.text(max_size=9) | st.binary(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.text(max_size=3) | st.sampled_from(["Some", "inner", "field_0"]), inner, max_size=3
+    ),
     max_leaves=8,
 ))  # fmt: skip
 def test_any_python_value_is_encoded_or_refused(seed: int, count: int, value: Any) -> None:

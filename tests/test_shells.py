@@ -28,10 +28,12 @@ SCRIPTS = {
         printf '%s\\n' "${{COMPREPLY[@]%%  *(*}}"
     """,
     "zsh": """
-        # The completion system needs a terminal; these stand in for the builtins that would draw there.
+        # The completion system needs a terminal; these stand in for the builtins that would draw
+        # there.
         compdef() {{ : }}
         compset() {{ words[CURRENT]=${{words[CURRENT]#$2}} }}
-        compadd() {{ while [[ $1 == -* ]]; do [[ $1 == -V ]] && shift; [[ $1 == -a ]] && break; shift; done
+        compadd() {{ while [[ $1 == -* ]]; do [[ $1 == -V ]] && shift
+                    [[ $1 == -a ]] && break; shift; done
                     print -l -- ${{(P)2}} }}
         _describe() {{ print -l -- ${{${{(P)3}}%%:*}} }}
         _path_files() {{ print -l -- ${{words[CURRENT]}}*(N) }}

@@ -80,7 +80,8 @@ path, first = sys.argv[1], int(sys.argv[2])
 async def put(store, numbers):
     for number in numbers:
         scenario = StoredScenario(
-            id=f"scenario-{number}", blob=b"%d" % number * 50, summary="x", chains=("polkadot",), created=1, updated=1
+            id=f"scenario-{number}", blob=b"%d" % number * 50, summary="x",
+                chains=("polkadot",), created=1, updated=1
         )
         await store.put_scenario(scenario)
         print("put", number, flush=True)
@@ -94,12 +95,14 @@ async def work(store, owner):
                 continue
             number = one.job.runs + 1
             draft = MempoolDraft(
-                chain="polkadot", amount="1", tx_type="xTransfer", date=number, tx=f"0x{number}", spec_version=1
+                chain="polkadot", amount="1", tx_type="xTransfer", date=number,
+                    tx=f"0x{number}", spec_version=1
             )
             kept = await store.finish_run(
                 FinishedRun(
-                    job=one.job.id, epoch=one.job.epoch, owner=owner, planned=number, started=1, finished=1, due=number,
-                    next_planned=number + 1, lines=(f"begin {number}", f"end {number}"), drafts=(draft,)
+                    job=one.job.id, epoch=one.job.epoch, owner=owner, planned=number,
+                    started=1, finished=1, due=number, next_planned=number + 1,
+                    lines=(f"begin {number}", f"end {number}"), drafts=(draft,)
                 ),
                 retention=Retention(log_lines=0, mempool_entries=0),
             )
@@ -115,10 +118,12 @@ async def main():
                 StoredScenario(id=name, blob=b"", summary="", chains=(), created=1, updated=1)
             )
             await store.start_job(
-                Job(id=name, state=JobState.RUNNING, schedule=Schedule(), changed=1, due=1, planned=1)
+                Job(id=name, state=JobState.RUNNING, schedule=Schedule(), changed=1, due=1,
+                    planned=1)
             )
     numbers = iter(range(first, first + 10**9))
-    await asyncio.gather(*(put(store, numbers) for _ in range(8)), *(work(store, f"w{n}") for n in range(4)))
+    workers = [work(store, f"w{n}") for n in range(4)]
+    await asyncio.gather(*(put(store, numbers) for _ in range(8)), *workers)
 
 asyncio.run(main())
 """

@@ -107,7 +107,8 @@ async def main():
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
     scenarios = [replace(FIRST, id=f"s{n}", blob=bytes(40_000)) for n in range(20)]
-    answers = await asyncio.gather(*(store.put_scenario(one) for one in scenarios), return_exceptions=True)
+    puts = [store.put_scenario(one) for one in scenarios]
+    answers = await asyncio.gather(*puts, return_exceptions=True)
     refused = {one.id for one, answer in zip(scenarios, answers) if answer is not None}
     print(len(refused) > 0, {(type(one).__name__, str(one)) for one in answers if one is not None})
     kept = {item.id for item in (await store.list_scenarios()).items}

@@ -129,7 +129,8 @@ def test_the_file_of_a_table_is_json_one_entry_to_a_line(polkadot: RuntimeTable)
         (lambda data: data[:-1], says('damaged', 'checksum')),
         (lambda data: data[: len(data) // 2], says('damaged', 'checksum')),
         (lambda data: data.replace(b"Balances", b"balances", 1), says('damaged', 'checksum')),
-        (lambda data: _checked(data.replace(b'"format":1', b'"format":2')), says('runtime', 'format')),
+        (lambda data: _checked(data.replace(b'"format":1', b'"format":2')),
+            says('runtime', 'format')),
     ],
 )  # fmt: skip
 def test_a_damaged_file_is_refused(damage: Any, sentence: Says) -> None:

@@ -140,7 +140,8 @@ class _OfOperation(click.Command):
         self._params = own
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Offer what the help shows; a spelling of the HTTP interface only where nothing else begins so."""
+        """Offer what the help shows; a spelling of the HTTP interface only where nothing else
+        begins so."""
         offered = super().shell_complete(ctx, incomplete)
         unseen = {name for each in self.params for name in getattr(each, "unseen", ())}
         return [each for each in offered if each.value not in unseen] or offered

@@ -1,5 +1,5 @@
-"""Notifications: the requests that deliver them, signed as https://www.standardwebhooks.com describes
-it, and whether they arrive."""
+"""Notifications: the requests that deliver them, signed as https://www.standardwebhooks.com
+describes it, and whether they arrive."""
 
 import asyncio
 import base64

@@ -1,5 +1,5 @@
-"""What a payout will do: its lines in transactions that their chains take, by the limits and by what
-each weighs; and whether its accounts can receive and pay what the lines say."""
+"""What a payout will do: its lines in transactions that their chains take, by the limits and by
+what each weighs; and whether its accounts can receive and pay what the lines say."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence

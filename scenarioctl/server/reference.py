@@ -55,7 +55,8 @@ def _endpoint(method: str, path: str, described: Mapping[str, Any]) -> Iterator[
     for name, field in (fields | schema.get("properties", {})).items():
         is_needed = name in schema.get("required", ()) or field.get("required")
         needed = " (required)" if is_needed else ""
-        yield f"<li><code>{escape(name)}</code>{needed}: {_prose(field.get('description', ''))}</li>"
+        told = _prose(field.get("description", ""))
+        yield f"<li><code>{escape(name)}</code>{needed}: {told}</li>"
     yield f"</ul><pre>{escape(_curl(method, path, described, body))}</pre>"
     for content in described["responses"]["200"]["content"].values():
         if "example" in content:

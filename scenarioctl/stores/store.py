@@ -142,8 +142,8 @@ class Store(ABC):
         """Return up to *limit* scenarios that follow the cursor *after*.
 
         *chain* selects the scenarios that use it, *tag* those that have it.  *search* selects those
-        whose name, summary or id has it, in either case.  Scenarios that are stored or deleted between two
-        pages make the second page neither repeat nor skip any other.
+        whose name, summary or id has it, in either case.  Scenarios that are stored or deleted
+        between two pages make the second page neither repeat nor skip any other.
         """
         check_listing(limit=limit, after=after, search=search, sort=sort)
         check_text(chain, field="chain")

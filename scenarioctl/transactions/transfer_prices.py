@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 #: How many times what a destination takes for executing the message goes along, or is set aside.
 TIMES = 2
-#: In percent of a fee that is converted, what is kept beside it: its price changes with every block.
+#: In percent of a fee that is converted, what is kept beside it: its price changes with every
+#: block.
 MORE_IF_CONVERTED = 10
 
 #: The deposit that Hydration takes, in percent of HDX's existential deposit: its

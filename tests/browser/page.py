@@ -331,7 +331,8 @@ class Page:
         be reached, whenever the page asks for a balance or a quote: the page shows that, and the
         tests of it look there.
         """
-        entries = [entry for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
+        logged = self.browser.get_log("browser")  # type: ignore[no-untyped-call]
+        entries = [entry for entry in logged if entry["level"] == "SEVERE"]
         return [
             entry["message"]
             for entry in entries

@@ -51,7 +51,8 @@ def rows(page: Page) -> list[str]:
     """Return the rows of the table that says what was signed, and what was shown."""
     page.wait_for("Talisman signed something else than this page showed. Nothing was sent.")
     return [str(text) for text in page.browser.execute_script(
-        "return [...document.querySelectorAll('[role=alert] tbody tr')].map(row => [...row.cells].map(cell => cell.textContent).join('\\t'))"
+        "return [...document.querySelectorAll('[role=alert] tbody tr')]"
+        ".map(row => [...row.cells].map(cell => cell.textContent).join('\\t'))"
     )]  # fmt: skip
 
 

@@ -86,12 +86,16 @@ def test_the_last_run_is_on_the_cards(page: Page, daemon: Daemon) -> None:
 
 def test_nothing_that_runs_or_loads_gets_in(page: Page, daemon: Daemon) -> None:
     attack = """
-        <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" onload="window.hit=1" width="10" height="10">
+        <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+            onload="window.hit=1" width="10" height="10">
           <script>window.hit=1</script><style>*{display:none}</style>
-          <foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><img src="x" onerror="window.hit=1"/></body></foreignObject>
-          <image href="http://127.0.0.1:1/x"/><use href="#a"/><a href="javascript:window.hit=1"><text>x</text></a>
+          <foreignObject><body xmlns="http://www.w3.org/1999/xhtml">
+            <img src="x" onerror="window.hit=1"/></body></foreignObject>
+          <image href="http://127.0.0.1:1/x"/><use href="#a"/>
+          <a href="javascript:window.hit=1"><text>x</text></a>
           <animate onbegin="window.hit=1" attributeName="x" dur="1s"/>
-          <g class="node" data-node="a" style="color:red" onclick="window.hit=1"><rect id="b" fill="red"/><text>kept</text></g>
+          <g class="node" data-node="a" style="color:red" onclick="window.hit=1">
+            <rect id="b" fill="red"/><text>kept</text></g>
         </svg>"""
     open_picture(page, a_transfer(daemon))
 

@@ -40,7 +40,10 @@ for (const wallet of WALLETS) window.injectedWeb3[wallet.id] = {
     if (wallet.silent) await new Promise(() => {});
     return {
       accounts: { get: async () => wallet.accounts },
-      signer: { signPayload: (payload) => new Promise((settle, fail) => window.asked.push({ payload, settle, fail })) },
+      signer: {
+        signPayload: (payload) =>
+          new Promise((settle, fail) => window.asked.push({ payload, settle, fail })),
+      },
     };
   },
 };

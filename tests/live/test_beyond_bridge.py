@@ -1,7 +1,8 @@
-"""A transfer over the bridge that a runtime of each network executes: only the bridge itself can't be tried.
+"""A transfer over the bridge that a runtime of each network executes: only the bridge itself can't
+be tried.
 
-The Asset Hub beyond the bridge isn't connected to the others. The program has it built in, with a genesis of its own. So the
-chain under test stands in for it wherever the check asks it something.
+The Asset Hub beyond the bridge isn't connected to the others. The program has it built in, with a
+genesis of its own. So the chain under test stands in for it wherever the check asks it something.
 """
 
 import tomllib

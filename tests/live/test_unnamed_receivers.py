@@ -1,4 +1,5 @@
-"""A place on a third chain as the receiver: a runtime makes an account of it that the transaction doesn't name."""
+"""A place on a third chain as the receiver: a runtime makes an account of it that the
+transaction doesn't name."""
 
 import pytest
 

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +126,15 @@ def runs_jobs() -> str:
     return job
 
 
+def serves_again(before: int) -> bool:
+    return process() not in (0, before) and ask("/healthz")[0] == 200
+
+
 def comes_back(job: str) -> None:
     for number in (signal.SIGKILL, signal.SIGSTOP):
         before, kept, since = process(), drafts(job), time.monotonic()
         os.kill(before, number)
-        wait_until(lambda before=before: process() not in (0, before) and ask("/healthz")[0] == 200)  # type: ignore[misc]
+        wait_until(partial(serves_again, before))
         told(f"{number.name}: it serves again after {time.monotonic() - since:.1f} s")
         wait_until(lambda kept=kept: len(drafts(job)) > len(kept))  # type: ignore[misc]
         now = drafts(job)

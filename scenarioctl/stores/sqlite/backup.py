@@ -40,8 +40,8 @@ class Restored:
 def back_up(source: DatabaseFile, file: Path) -> int:
     """Copy the store *source* to the new *file*, verify the copy, and return its bytes.
 
-    *file* appears complete or not at all.  The tables keep their version.  Conflict if *file* exists, InvalidRequest if it can't be written,
-    StoreFailed if the store is damaged.
+    *file* appears complete or not at all.  The tables keep their version.  Conflict if *file*
+    exists, InvalidRequest if it can't be written, StoreFailed if the store is damaged.
     """
     # SQLite would apply a log that was left there to the copy.
     for path in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):

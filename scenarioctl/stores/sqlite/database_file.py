@@ -18,7 +18,8 @@ APPLICATION_ID = 0x5363656E
 
 
 def hold_lock(store: Path) -> int:
-    """Return the lock file of a worker of *store*, locked until it is closed or the process ends."""
+    """Return the lock file of a worker of *store*, locked until it is closed or the process
+    ends."""
     file = os.open(_worker_file(store), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     # Whoever asks `is_locked` has it for a moment.
     fcntl.flock(file, fcntl.LOCK_SH)

@@ -1,5 +1,5 @@
-"""The payload that a sender signs: the call, and what each signed extension of the runtime adds; and
-the forms that wallets take: polkadot.js's SignerPayloadJSON, Polkadot Vault's QR codes.
+"""The payload that a sender signs: the call, and what each signed extension of the runtime adds;
+and the forms that wallets take: polkadot.js's SignerPayloadJSON, Polkadot Vault's QR codes.
 
 Vault's form, from novasamatech/parity-signer, docs/src/development/UOS.md: 0x53, the kind of key,
 02 for a transaction (mortal or not), the public key, the call behind its compact length, the
