@@ -69,7 +69,7 @@ def test_a_store_that_cannot_be_read_offers_nothing_and_stays_as_it_is(tmp_path:
     assert (tmp_path / "text").read_text() == "this is not a database"
 
 
-# Chains, assets, pallets
+# Chains, assets
 
 
 def test_chains_of_the_configuration_are_offered(tmp_path: Path) -> None:
@@ -90,21 +90,7 @@ def test_chains_of_the_configuration_are_offered(tmp_path: Path) -> None:
         ("create swap --chain hydraDx --assetout hd", ["HDX"]),
         ("create scenario --asset D", []),
         ("create scenario --from nowhere --asset D", []),
-        ("query polkadot Bal", ["Balances"]),
-        ("query polkadot Core", ["CoretimeAssignmentProvider", "Coretime", "Core"]),
-        ("query polkadot Balances Existential", ["ExistentialDeposit"]),
-        ("query hydration System Acc", ["Account"]),
-        ("query polkadot Core ver", ["version"]),
-        ("query polkadot Nothing ver", []),
-        ("create query --chain polkadot System Num", ["Number"]),
-        ("tx call polkadot Bal", ["Balances"]),
-        ("tx call polkadot Babe", ["Babe"]),
-        ("tx call polkadot Core", ["Coretime"]),
-        ("tx call polkadot Balances transfer_k", ["transfer_keep_alive"]),
-        ("chain pallets polkadot Bal", ["Balances"]),
-        ("chain pallets polkadot Balances.Exis", ["Balances.ExistentialDeposit"]),
         ("asset show hydraDx HD", ["HDX"]),
-        ("job start ID --timezone Europe/Ber", ["Europe/Berlin"]),
     ],
 )
 def test_values_are_offered_by_the_words_before_them(line: str, offered: list[str]) -> None:
@@ -112,9 +98,6 @@ def test_values_are_offered_by_the_words_before_them(line: str, offered: list[st
 
     assert [each for each in found if each in offered] == offered
     assert offered or not found
-
-
-# Fields
 
 
 # The scripts

@@ -68,7 +68,6 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
             {"assetHub", "assetHub_kusama", "assetHub_paseo"},
         ),
         ("scenarioctl contract info --abi flip", {"flipper.json"}),
-        ("scenarioctl registry update --from flip", {"flipper.json"}),
     ],
     ids=[
         "commands",
@@ -77,7 +76,6 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
         "chains",
         "chains of an option",
         "files",
-        "files and pages",
     ],
 )
 def test_the_shell_completes(tmp_path: Path, shell: str, line: str, offered: set[str]) -> None:

@@ -1,5 +1,4 @@
-"""What a shell offers for a value that is being typed: ids, chains, assets, pallets, fields, time
-zones.
+"""What a shell offers for a value that is being typed: ids, chains, assets and fields.
 
 A shell waits for it, so nothing is asked over a network, and what can't be read offers nothing.
 """
@@ -17,13 +16,12 @@ from scenarioctl.errors import ScenarioctlError
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Registry
-    from scenarioctl.runtime.table import RuntimeTable
 
 
 #: Value and description.
 Offer = tuple[str, str]
 
-#: Parameters that name the chain of an asset or a pallet, the one that counts most first.
+#: Parameters that name the chain of an asset, the one that counts most first.
 _CHAIN_PARAMETERS = ("source_chain", "sourchain", "chain")
 
 
@@ -73,7 +71,7 @@ def _store_file(context: click.Context) -> Path | None:
     """Return the file of the store; None if it would have to be asked over a network."""
     from scenarioctl.config import is_server
 
-    settings = settings_of(context)
+    settings = _settings_of(context)
     return None if settings.url or is_server(settings.store) else Path(settings.store)
 
 
@@ -86,12 +84,12 @@ def _ids(context: click.Context, incomplete: str, *, jobs: bool) -> list[Offer]:
 
 
 def chains(context: click.Context, _: str) -> Iterator[Offer]:
-    for each in registry_of(context).all():
+    for each in _registry_of(context).all():
         yield each.name, f"{each.role}, {each.symbol}"
 
 
 def relays(context: click.Context, _: str) -> Iterator[Offer]:
-    for each in registry_of(context).all():
+    for each in _registry_of(context).all():
         if each.role == "relay":
             yield each.name, each.symbol
 
@@ -100,7 +98,7 @@ def assets(context: click.Context, incomplete: str) -> list[Offer]:
     """Offer ids and symbols on the chain that is typed already; of look-alikes, only the ids."""
     from scenarioctl.chains.assets import Assets
 
-    registry, name = registry_of(context), typed_chain(context)
+    registry, name = _registry_of(context), _typed_chain(context)
     table = Assets(registry).all(registry.find(name)) if name else ()
     by_symbol = [
         (each.symbol, f"{each.id}, {each.name}" if each.name else each.id)
@@ -111,87 +109,12 @@ def assets(context: click.Context, incomplete: str) -> list[Offer]:
     return [*by_symbol, *ids]
 
 
-def pallets(context: click.Context, _: str) -> list[Offer]:
-    table = _typed_runtime(context)
-    return [] if table is None else _pallets(table)
-
-
-def items(context: click.Context, incomplete: str) -> list[Offer]:
-    """Offer pallets and runtime APIs, and behind a dot what they have."""
-    pallet, dot, _ = incomplete.partition(".")
-    table = _typed_runtime(context)
-    if table is None:
-        return []
-    if not dot:
-        return _pallets(table)
-    own = (
-        _readable(table, pallet)
-        if pallet in table.apis
-        else [*_calls(table, pallet), *_readable(table, pallet)]
-    )
-    return [(f"{pallet}.{name}", kind) for name, kind in own]
-
-
-def call_pallets(context: click.Context, _: str) -> list[Offer]:
-    """Offer the pallets that have calls."""
-    table = _typed_runtime(context)
-    return (
-        [] if table is None else [(name, "pallet") for name in table.pallets if table.methods(name)]
-    )
-
-
-def readable_methods(context: click.Context, _: str) -> list[Offer]:
-    """Offer what can be read of the pallet or runtime API that is typed already."""
-    table, pallet = _typed_runtime(context), _typed_pallet(context)
-    return [] if table is None or not pallet else _readable(table, pallet)
-
-
-def calls(context: click.Context, _: str) -> list[Offer]:
-    """Offer the calls of the pallet that is typed already."""
-    table, pallet = _typed_runtime(context), _typed_pallet(context)
-    return [] if table is None or not pallet else _calls(table, pallet)
-
-
-def _pallets(table: "RuntimeTable") -> list[Offer]:
-    return [
-        *((name, "pallet") for name in table.pallets),
-        *((name, "runtime API") for name in table.apis),
-    ]
-
-
-def _calls(table: "RuntimeTable", pallet: str) -> list[Offer]:
-    return [(name, "call") for name in table.methods(pallet)]
-
-
-def _readable(table: "RuntimeTable", pallet: str) -> list[Offer]:
-    if pallet in table.apis:
-        return [(name, "runtime API") for name in table.api_methods(pallet)]
-    return [
-        *((name, "storage") for name in table.storage_entries(pallet)),
-        *((name, "constant") for name in table.constants(pallet)),
-    ]
-
-
-def time_zones(_context: click.Context, _: str) -> list[Offer]:
-    from importlib.util import find_spec
-
-    found = find_spec("tzdata")
-    try:
-        # zoneinfo's own list is made by opening each of the 600 files.
-        names = Path((found and found.origin) or "").with_name("zones").read_text().split()
-    except (ValueError, OSError):
-        from zoneinfo import available_timezones
-
-        names = sorted(available_timezones())
-    return [(name, "") for name in names]
-
-
 def fields(context: click.Context, _: str) -> list[Offer]:
     """Offer the paths into the answer of the command that is typed."""
     return [(path, "") for path in getattr(context.command, "answer_paths", ())]
 
 
-def settings_of(context: click.Context) -> Any:
+def _settings_of(context: click.Context) -> Any:
     from scenarioctl.config import load_settings
 
     flags: dict[str, Any] = {}
@@ -206,37 +129,16 @@ def settings_of(context: click.Context) -> Any:
     return load_settings({name: flags.get(name) for name in ("config", "store", "url")})
 
 
-def registry_of(context: click.Context) -> "Registry":
+def _registry_of(context: click.Context) -> "Registry":
     from scenarioctl.chains.registry import Registry
 
-    return Registry(settings_of(context).chains)
+    return Registry(_settings_of(context).chains)
 
 
-def typed_chain(context: click.Context) -> str:
+def _typed_chain(context: click.Context) -> str:
     return next(
         (context.params[each] for each in _CHAIN_PARAMETERS if context.params.get(each)), ""
     )
-
-
-def _typed_pallet(context: click.Context) -> str:
-    return context.params.get("pallet_name") or context.params.get("pallet") or ""
-
-
-def _typed_runtime(context: click.Context) -> "RuntimeTable | None":
-    """Return a runtime table of the chain that is typed, not always the newest: names of pallets
-    hardly change."""
-    name = typed_chain(context)
-    if not name:
-        return None
-    from scenarioctl.runtime.table import load_bundled
-
-    found = registry_of(context).find(name)
-    table = load_bundled(found.name)
-    if table is None and found.genesis:
-        from scenarioctl.runtime.table_cache import load_cached
-
-        table = load_cached(found.genesis, settings_of(context).cache / "runtimes" / found.name)
-    return table
 
 
 #: As `stores/scenarios.py` has it.

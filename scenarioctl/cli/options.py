@@ -156,12 +156,6 @@ COMPLETIONS: Mapping[str, Complete] = {
     "JOB": finding("job_ids"),
     "ADDRESS": finding("addresses"),
     "ASSET": finding("assets"),
-    "PALLET": finding("pallets"),
-    "PALLET[.ITEM]": finding("items"),
-    "METHOD": finding("readable_methods"),
-    "CALL PALLET": finding("call_pallets"),
-    "CALL": finding("calls"),
-    "ZONE": finding("time_zones"),
     "PATH": finding("fields"),
 }
 #: Unit -> what stands for a value of it on a command line, which also reads files and stdin.

@@ -29,8 +29,8 @@ class BuildCall(CheckableFields):
 
     chain: ChainName
     #: In any case, with or without `_` and `-`.
-    pallet: Annotated[str, Value("PALLET", complete="CALL PALLET")]
-    method: Annotated[str, Value("METHOD", complete="CALL")]
+    pallet: Annotated[str, Value("PALLET")]
+    method: Annotated[str, Value("METHOD")]
     #: Its arguments as text or JSON, in their order or by name; a call inside it as 0x hex of its
     #: call data or of a bare extrinsic.
     args: Annotated[Any, Value("ARG")] = ()
