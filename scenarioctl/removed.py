@@ -13,6 +13,10 @@ _QUOTE = "`tx check` (POST /api/tx/check) says what a transfer costs and what ar
 _TRAPPED = (
     "`tx status` tells the block in which a transaction left assets behind; `xcm claim` claims them"
 )
+_COMPLETIONS = (
+    "Write what `completion show SHELL` prints into a file that the shell reads; docs/install.md "
+    "shows where"
+)
 _STDOUT = "Redirect stdout: scenarioctl … > FILE"
 _CODES = "Write the codes to files with --qr-file FILE.png; the daemon's page shows them, too"
 _PICTURES = "Write the picture to a file with -o FILE.svg or -o FILE.png"
@@ -20,6 +24,7 @@ _PICTURES = "Write the picture to a file with -o FILE.svg or -o FILE.png"
 #: The words of a command, of a command and its option, or of an option of all commands -> a
 #: sentence; it holds for all commands below it, too.
 COMMANDS: Mapping[str, str] = {
+    "completion install": _COMPLETIONS,
     "create payout --reread": "Create a payout of the file for each month",
     "create payout --replace": "Create another payout, of the lines that are left to pay",
     "dca": _CALLS,

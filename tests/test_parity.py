@@ -23,7 +23,6 @@ LOCAL = {
     "chain check": "how this machine reaches the nodes; a client reaches them in its own way",
     "chain refresh": "fills this machine's cache; a client has its own",
     "completion show": "teaches the shells of this machine",
-    "completion install": "teaches the shells of this machine",
     "config show": "settings of this machine",
     "config path": "settings of this machine",
     "config init": "settings of this machine",

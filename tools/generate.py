@@ -14,7 +14,7 @@ import click
 from click_man.core import generate_man_page
 
 from scenarioctl import __version__
-from scenarioctl.cli.about import SHELLS, completion_script, user_path
+from scenarioctl.cli.about import SHELLS, completion_script
 from scenarioctl.cli.aliases import ALIASES
 from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
@@ -38,6 +38,9 @@ ENVIRONMENT = {
     "NO_COLOR": "1: no colors.",
     "SCENARIOCTL_DEBUG": "1: show the traceback of a bug.",
 }
+
+#: What each shell looks for.
+FILES = {"bash": "scenarioctl", "zsh": "_scenarioctl", "fish": "scenarioctl.fish"}
 
 #: What is no man page: a page of its own.
 NO_GUIDES = {"routes.md"}
@@ -75,7 +78,7 @@ def generate() -> Iterator[tuple[Path, str]]:
     """Yield each generated file and its text."""
     yield TABLE, operation_table({each.operation for each in ENDPOINTS})
     for shell in SHELLS:
-        yield ROOT / "completions" / user_path(shell).name, completion_script(shell)
+        yield ROOT / "completions" / FILES[shell], completion_script(shell)
     for context in list(walk()):
         name = context.command_path.replace(" ", "-")
         yield ROOT / "man" / "man1" / f"{name}.1", man_page(context)

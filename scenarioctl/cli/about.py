@@ -1,18 +1,16 @@
 """`scenarioctl version`, `help` and `completion`: the program itself."""
 
-import os
 import platform
 import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from scenarioctl import __version__
 from scenarioctl.cli.commands import Command, Group
-from scenarioctl.cli.execution import emit, tell
+from scenarioctl.cli.execution import emit
 from scenarioctl.cli.guides import guides, read_guide
 from scenarioctl.cli.options import argument, finding
 from scenarioctl.cli.output import page
@@ -198,79 +196,13 @@ def completion() -> None:
     """Complete commands in bash, zsh and fish."""
 
 
-@completion.command(hidden=True, example="scenarioctl completion show bash")
+@completion.command(example="scenarioctl completion show bash")
 @argument("shell", metavar="SHELL")
 def show(shell: str) -> None:
     """Print the completion script of a shell: bash, zsh or fish."""
-    script = _script(shell)
-    emit({"shell": shell, "script": script}, lambda: click.echo(script, nl=False))
-
-
-@completion.command(example="scenarioctl completion install bash")
-@argument("shell", metavar="[SHELL]", default="")
-def install(shell: str) -> None:
-    """Install the completion script of a shell for yourself, and print its path.
-
-    SHELL is bash, zsh or fish; by default the one in $SHELL. New shells use it.
-    """
-    from scenarioctl.files import atomic_write, reason_of
-
-    shell = shell or Path(os.environ.get("SHELL", "")).name
-    script, path = _script(shell), user_path(shell)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, script.encode(), mode=0o644)
-    except OSError as error:
-        raise InvalidRequest(
-            field="completion", value=str(path), problem=f"cannot be written: {reason_of(error)}"
-        ) from None
-    emit({"shell": shell, "path": str(path)}, lambda: click.echo(str(path)))
-    if shell == "zsh":
-        tell(f"Add this to ~/.zshrc, above compinit: fpath=({path.parent} $fpath)")
-    if shell == "bash" and not any(Path(each).exists() for each in _LOADERS):
-        _load_in_bashrc(path)
-
-
-#: What loads the completions of a user in bash, if the package bash-completion is installed.
-_LOADERS = (
-    "/usr/share/bash-completion/bash_completion",
-    "/usr/local/share/bash-completion/bash_completion",
-    "/opt/homebrew/share/bash-completion/bash_completion",
-)
-
-
-def _load_in_bashrc(path: Path) -> None:
-    """Have ~/.bashrc load the script at *path*, once."""
-    import shlex
-
-    from scenarioctl.files import reason_of
-
-    startup, line = Path.home() / ".bashrc", f". {shlex.quote(str(path))}"
-    try:
-        if not startup.exists() or line not in startup.read_text(errors="replace").splitlines():
-            with startup.open("a") as file:
-                file.write(f"{line}\n")
-            tell(f"Added to {startup}, since the package bash-completion isn't installed: {line}")
-    except OSError as error:
-        tell(f"Add this to {startup}, which cannot be written ({reason_of(error)}): {line}")
-
-
-def user_path(shell: str) -> Path:
-    """Return where *shell* finds the completion scripts of this user; zsh needs to be told."""
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    if shell == "bash":
-        own = os.environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion"
-        return Path(own) / "completions" / "scenarioctl"
-    if shell == "zsh":
-        return data / "zsh" / "site-functions" / "_scenarioctl"
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return config / "fish" / "completions" / "scenarioctl.fish"
-
-
-def _script(shell: str) -> str:
-
     if shell not in SHELLS:
         raise InvalidRequest(
             field="shell", value=shell, problem="has no completion", known=tuple(SHELLS)
         )
-    return completion_script(shell)
+    script = completion_script(shell)
+    emit({"shell": shell, "script": script}, lambda: click.echo(script, nl=False))
