@@ -47,37 +47,6 @@ def test_a_bare_group_is_an_error_if_json_is_expected(scenarioctl: Run, words: s
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("SCENARIOCTL_OFLINE", "did you mean SCENARIOCTL_OFFLINE?"),
-        ("SCENARIOCTL_STORES", "did you mean SCENARIOCTL_STORE?"),
-        ("SCENARIOCTL_NETWORK", "scenarioctl config show lists the settings"),
-    ],
-)
-def test_a_mistyped_variable_is_a_warning(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, name: str, hint: str
-) -> None:
-    monkeypatch.setenv(name, "secret")
-
-    ended = scenarioctl("chain", "list", "--json")
-
-    assert (ended.code, ended.err) == (0, says(name, hint))
-
-
-def test_no_variable_that_means_something_is_a_warning(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "config.toml").touch()
-    monkeypatch.setenv("SCENARIOCTL_CONFIG", str(tmp_path / "config.toml"))
-    monkeypatch.setenv("SCENARIOCTL_DEBUG", "1")
-    monkeypatch.setenv("SCENARIOCTL_OFFLINE", "1")
-    monkeypatch.setenv("SCENARIOCTL_LISTEN", "127.0.0.1:8080")
-    monkeypatch.setenv("SCENARIOCTL_UNKNOWN", "")
-
-    assert scenarioctl("chain", "list").err == ""
-
-
-@pytest.mark.parametrize(
     ("line", "code"),
     [
         ("scenario list", 0),

@@ -1,9 +1,8 @@
 """Running an operation: settings and application of this command, its event loop, and its answer on
 stdout."""
 
-import os
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -15,7 +14,7 @@ import click
 from scenarioctl.cli.commands import wants_json
 from scenarioctl.cli.options import read_operation
 from scenarioctl.cli.output import draw_table, dump_json, find_values, printable, say
-from scenarioctl.errors import InvalidRequest, NotFound, TooLarge, closest
+from scenarioctl.errors import InvalidRequest, NotFound, TooLarge
 from scenarioctl.files import read_file, reason_of
 
 if TYPE_CHECKING:
@@ -379,31 +378,3 @@ def _with_id(answer: Mapping[str, Any], id_at: str | None) -> Mapping[str, Any]:
     if not named and id_at is not None:
         named = reduce(getitem, id_at.split("."), answer)
     return {**answer, "id": id_of(named)} if named else answer
-
-
-PREFIX = "SCENARIOCTL_"
-#: Variables that are no setting: where config.toml is, and whether a bug shows its traceback.
-_OTHERS = ("SCENARIOCTL_CONFIG", "SCENARIOCTL_DEBUG", "SCENARIOCTL_PAGER")
-
-
-def unknown_variables(environment: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """Yield a sentence for each variable in *environment* that has a value and means nothing to the
-    program."""
-    found = [name for name, value in environment.items() if name.startswith(PREFIX) and value]
-    if not found:
-        return
-    from scenarioctl.config import SETTINGS
-
-    # Compared without the prefix, which would make any two alike.
-    known = [
-        name.removeprefix(PREFIX) for name in (*(each.variable for each in SETTINGS), *_OTHERS)
-    ]
-    for name in sorted({name.removeprefix(PREFIX) for name in found}.difference(known)):
-        close = closest(name, known, cutoff=0.7)
-        hint = (
-            f"did you mean {PREFIX}{close[0]}?"
-            if close
-            else "scenarioctl config show lists the settings"
-        )
-        # Its value is not shown: it may be a mistyped token.
-        yield f"unknown environment variable {PREFIX}{name[:60]}; {hint}"

@@ -122,10 +122,6 @@ def cli() -> None:
 
     scenarioctl builds transactions and never signs them: it holds no keys.
     """
-    from scenarioctl.cli.execution import unknown_variables, warn
-
-    for sentence in unknown_variables():
-        warn(sentence)
 
 
 def main() -> NoReturn:
