@@ -1,4 +1,4 @@
-"""What the options of every command do to its output: fields, files, notes, warnings, JSON, pager,
+"""What the options of every command do to its output: fields, files, notes, warnings, JSON,
 times."""
 
 import calendar
@@ -225,7 +225,7 @@ def test_nothing_is_deleted_unasked(scenarioctl: Run, options: tuple[str, ...]) 
 class Terminal:
     """The program on a terminal that shows all three streams."""
 
-    def __init__(self, home: Path, *line: str, lines: int = 24, **more: str) -> None:
+    def __init__(self, home: Path, *line: str, **more: str) -> None:
         self.screen, theirs = pty.openpty()
         environment = {
             "HOME": str(home),
@@ -238,7 +238,7 @@ class Terminal:
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            env={**environment, "COLUMNS": "100", "LINES": str(lines), **more},
+            env={**environment, "COLUMNS": "100", **more},
             start_new_session=True,
         )
         os.close(theirs)
@@ -338,20 +338,6 @@ def test_hex_is_never_broken_into_lines(tmp_path: Path, scenarioctl: Run) -> Non
 
     assert tx in shown.read()
     assert shown.end() == 0
-
-
-def test_a_list_that_is_higher_than_the_screen_goes_to_the_pager(tmp_path: Path) -> None:
-    pager = tmp_path / "pager"
-    pager.write_text('#!/bin/sh\necho "PAGED with LESS=$LESS"\ncat\n')
-    pager.chmod(0o755)
-
-    high = Terminal(tmp_path, "chain", "list", lines=5, PAGER=str(pager))
-    low = Terminal(tmp_path, "chain", "list", lines=50, PAGER=str(pager))
-    none = Terminal(tmp_path, "chain", "list", lines=5, PAGER=str(pager), SCENARIOCTL_PAGER="")
-
-    assert high.read().startswith("PAGED with LESS=FRX\n")
-    assert "PAGED" not in low.read() + none.read()
-    assert [each.end() for each in (high, low, none)] == [0, 0, 0]
 
 
 # Help

@@ -34,7 +34,6 @@ DATE = "2026-11-20"
 #: The variables that are no setting. Each setting has one too.
 ENVIRONMENT = {
     "SCENARIOCTL_CONFIG": "The configuration file, like --config.",
-    "SCENARIOCTL_PAGER": "The pager for long lists, instead of PAGER; empty: none.",
     "NO_COLOR": "1: no colors.",
     "SCENARIOCTL_DEBUG": "1: show the traceback of a bug.",
 }

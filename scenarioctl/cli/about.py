@@ -1,8 +1,6 @@
 """`scenarioctl version`, `help` and `completion`: the program itself."""
 
 import platform
-import shutil
-import sys
 from collections.abc import Sequence
 
 import click
@@ -13,7 +11,6 @@ from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import emit
 from scenarioctl.cli.guides import guides, read_guide
 from scenarioctl.cli.options import argument, finding
-from scenarioctl.cli.output import page
 from scenarioctl.errors import InvalidRequest, closest, question, shorten
 
 
@@ -63,8 +60,7 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
             "Guides (scenarioctl help GUIDE):\n" + click.wrap_text(", ".join(known), 78, "  ", "  ")
         )
     text = "\n\n".join(texts)
-    height = shutil.get_terminal_size().lines if sys.stdout.isatty() else sys.maxsize
-    emit({"help": text}, lambda: page(text.rstrip("\n") + "\n", height=height))
+    emit({"help": text}, lambda: click.echo(text.rstrip("\n")))
 
 
 def _help_of(here: click.Context, words: Sequence[str]) -> str:

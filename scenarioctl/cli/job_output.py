@@ -169,8 +169,7 @@ def _say_state(draft: Mapping[str, Any]) -> str:
 def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> None:
     """Print drafts as a table, and warn about the outdated ones; on a terminal with local times.
 
-    *line_by_line*: as lines without a header, for more are to follow, and a pager must not stop
-    them.
+    *line_by_line*: as lines without a header, for more are to follow.
     """
     on_terminal = sys.stdout.isatty()
     rows = [

@@ -190,7 +190,7 @@ def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     shown as `-`.
 
     On a terminal, hex is shortened in its middle. A table that is too wide for the screen is shown
-    row by row, and one that is too high goes to a pager.
+    row by row.
     """
     lines = ([printable("-" if cell is None else cell) for cell in row] for row in rows)
     if not sys.stdout.isatty():
@@ -199,8 +199,8 @@ def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         return
     from shutil import get_terminal_size
 
-    screen = get_terminal_size()
-    page(_lay_out(columns, list(lines), screen.columns), height=screen.lines)
+    room = get_terminal_size().columns
+    click.echo(_lay_out(columns, list(lines), room), nl=False, color=True)
 
 
 #: Between two columns.
@@ -275,19 +275,6 @@ def abbreviate(text: str) -> str:
 
 def _shown_hex(cell: str) -> str:
     return re.sub("0x[0-9a-fA-F]+", lambda found: abbreviate(found[0]), cell)
-
-
-def page(text: str, *, height: int) -> None:
-    """Print *text* on a terminal of *height* lines; a longer one in the pager, which
-    `SCENARIOCTL_PAGER` or `PAGER` names."""
-    pager = os.environ.get("SCENARIOCTL_PAGER", os.environ.get("PAGER", "less"))
-    if text.count("\n") < height or pager in ("", "cat") or not sys.stdin.isatty():
-        click.echo(text, nl=False, color=True)
-        return
-    os.environ["PAGER"] = pager
-    # As git and gh do: leave what fits on the screen, keep colors, don't clear the screen.
-    os.environ.setdefault("LESS", "FRX")
-    click.echo_via_pager(text, color=True)
 
 
 def draw_json(value: Any) -> None:
