@@ -15,15 +15,12 @@ It relies on one property of aiohttp: a `web.RequestHandler` is the protocol of 
 
 import asyncio
 import errno
-import fcntl
 import ipaddress
 import os
 import select
 import socket
 import stat
-import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -38,9 +35,6 @@ BACKLOG = 1024
 _FIRST = 3
 #: Bytes of the longest path of a Unix socket.
 _PATH_MAX = 107
-#: Seconds to wait for another daemon that is creating its sockets. Its probe of an old socket may
-#: take one second.
-_LOCK_SECONDS = 5.0
 _EXPECTED = "HOST:PORT like 127.0.0.1:8080 or [::1]:8080, or unix:/path/to/socket"
 
 
@@ -186,10 +180,9 @@ def _listen_on_path(path: str, text: str, field: str) -> ListeningSocket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o117)
     try:
-        with _alone_in(place.parent):
-            _remove_stale(place, text, field)
-            sock.bind(path)
-            sock.listen(BACKLOG)
+        _remove_stale(place, text, field)
+        sock.bind(path)
+        sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         raise _unusable(text, field, error) from None
@@ -200,37 +193,6 @@ def _listen_on_path(path: str, text: str, field: str) -> ListeningSocket:
         os.umask(before)
     made = place.stat(follow_symlinks=False)
     return ListeningSocket(socket=sock, name=f"unix:{path}", file=(place, made.st_dev, made.st_ino))
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Lock *folder* so that no other daemon creates sockets there.
-
-    Without the lock, two daemons could find the same stale socket, and the second remove the
-    first's new one.
-    """
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        # If the folder is missing, bind() reports it. If it is unreadable, it can't be locked.
-        yield
-        return
-    try:
-        deadline = time.monotonic() + _LOCK_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(0.01)
-            except OSError:
-                # The file system has no locks.
-                break
-            else:
-                break
-        # After the deadline, go on without the lock: no starting daemon holds it so long.
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _remove_stale(path: Path, text: str, field: str) -> None:
