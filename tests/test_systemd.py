@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from scenarioctl.server.systemd import (
     interpreter,
     program,
     service_unit,
-    shut_folder,
     socket_unit,
     template_unit,
 )
@@ -31,10 +29,8 @@ def analyze(*line: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_the_program_prints_units_with_its_own_path(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+    scenarioctl: Run,
 ) -> None:
-    # Where the tests run may be anywhere.
-    monkeypatch.setattr("scenarioctl.server.systemd.shut_folder", lambda *_: None)
     service = scenarioctl("daemon", "--print-unit")
     sockets = scenarioctl("daemon", "--print-socket-unit")
     both = scenarioctl("daemon", "--print-unit", "--print-socket-unit")
@@ -80,36 +76,6 @@ def test_the_unit_runs_the_daemon_that_was_asked_for(scenarioctl: Run) -> None:
     )
 
 
-def test_a_program_that_the_services_user_cannot_get_to_is_told_of(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        top = Path(name)
-        top.chmod(0o755)
-        (top / "shut").mkdir(mode=0o750)
-        (top / "shut" / "python").touch()
-        (top / "bin").mkdir()
-        (top / "bin" / "scenarioctl").touch()
-        (top / "bin" / "python").symlink_to(top / "shut" / "python")
-
-        found = [
-            shut_folder(str(top / "bin" / "scenarioctl")),
-            shut_folder(str(top / "bin" / "scenarioctl"), str(top / "shut" / "python")),
-            # Where a link leads to counts too.
-            shut_folder(str(top / "bin" / "python")),
-            shut_folder(str(top / "none" / "scenarioctl")),
-        ]
-        monkeypatch.setattr("sys.executable", str(top / "bin" / "python"))
-        service = scenarioctl("daemon", "--print-unit")
-
-    assert found == [None, top / "shut", top / "shut", top / "none"]
-    assert service.out == service_unit(str(top / "bin" / "scenarioctl"))
-    assert (service.err, service.code) == (
-        says("program", folder=top),
-        0,
-    )
-
-
 @needs_systemd
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     (tmp_path / "scenarioctl.service").write_text(service_unit(*program()))
@@ -123,9 +89,8 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
 
 
 def test_a_template_runs_a_daemon_of_its_role_on_the_port_that_is_its_instance(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
+    scenarioctl: Run,
 ) -> None:
-    monkeypatch.setattr("scenarioctl.server.systemd.shut_folder", lambda *_: None)
     worker = scenarioctl("daemon", "--role", "worker", "--print-template-unit")
     refused = [
         scenarioctl("daemon", "--print-template-unit"),

@@ -138,25 +138,12 @@ def _print_template_unit(role: str, asked: tuple[str, ...]) -> None:
             "in the printed unit"
         )
     click.echo(template_unit(*program(), role=role, python=interpreter()), nl=False)
-    _warn_of_program()
 
 
 def _print_unit(asked: tuple[str, ...]) -> None:
     from scenarioctl.server.systemd import interpreter, program, service_unit
 
     click.echo(service_unit(*program(), options=asked, python=interpreter()), nl=False)
-    _warn_of_program()
-
-
-def _warn_of_program() -> None:
-    from scenarioctl.server.systemd import interpreter, program, shut_folder
-
-    shut = shut_folder(program()[0], interpreter())
-    if shut is not None:
-        say(
-            f"Warning: the service's user cannot enter {shut}, where the program or its Python is. "
-            "Install it where everyone can, like /opt/scenarioctl, and print the unit from there"
-        )
 
 
 def _asked(

@@ -7,7 +7,6 @@ printed for the one that runs.
 
 import os
 import socket
-import stat
 import sys
 import time
 from collections.abc import MutableMapping, Sequence
@@ -77,20 +76,6 @@ def program() -> tuple[str, ...]:
     """Return the command line that runs this installation."""
     script = Path(sys.executable).parent / "scenarioctl"
     return (str(script),) if script.is_file() else (sys.executable, "-m", "scenarioctl")
-
-
-def shut_folder(*files: str) -> Path | None:
-    """Return the first directory on the path to one of *files* that other users can't enter; None
-    if there is none."""
-    for file in files:
-        # Check the path of a link and the path of its target.
-        for folder in (*reversed(Path(file).parents), *reversed(Path(file).resolve().parents)):
-            try:
-                if not folder.stat().st_mode & stat.S_IXOTH:
-                    return folder
-            except OSError:
-                return folder
-    return None
 
 
 def interpreter() -> str:
