@@ -1,7 +1,6 @@
 """A standby that lacks commits of its primary is promoted: what it numbers, and what clients hear
 who have read more."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -194,30 +193,3 @@ def test_a_standby_that_was_behind_is_promoted(tmp_path: Path) -> None:
         assert served.get(f"/job/events?after={kept[-1]}.{lost[-1]}", port=served.api).status == 410
     run(store.close())
     standby.stop()
-
-
-def test_a_check_warns_of_standbys_that_may_be_behind() -> None:
-    primary = start_server()
-    run(create_store(primary.create_database("failover"), grant=RUNTIME))
-    store = PostgresStore(ServerSettings(url=primary.url("failover", user=RUNTIME)))
-
-    def of_standbys() -> list[str]:
-        return [each for each in run(store.inspect(time.time_ns)).findings if "standby" in each]
-
-    alone = of_standbys()
-    standby = start_standby(primary)
-    wait_until(lambda: primary.execute("SELECT state FROM pg_stat_replication") == [("streaming",)])
-    asynchronous = of_standbys()
-    primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-    primary.execute("SELECT pg_reload_conf()")
-    wait_until(lambda: primary.execute("SELECT sync_state FROM pg_stat_replication") == [("sync",)])
-    unseen = of_standbys()
-    primary.execute(f"GRANT pg_read_all_stats TO {RUNTIME}")
-    synchronous = of_standbys()
-    run(store.close())
-    standby.stop()
-    primary.stop()
-
-    assert (alone, synchronous) == ([], [])
-    assert asynchronous == [says("No standby", "walreceiver", "synchronous_standby_names")]
-    assert unseen == [says("unknown", "walreceiver", "pg_read_all_stats")]

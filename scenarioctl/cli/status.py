@@ -280,7 +280,6 @@ def _draw_store(answer: Mapping[str, Any]) -> None:
         "engine": answer["engine"],
         "version of the tables": answer["version"],
         "clock skew": "" if skew is None else f"{skew:.3f} s",
-        "dead rows": answer["dead_rows"],
         "stalled runs": answer["stalled_runs"],
     }
     draw_facts({name: value for name, value in facts.items() if value != ""})

@@ -82,8 +82,6 @@ class StoreCheck(TypedDict):
     version: int
     #: Seconds by which the server's clock is ahead of this machine's; null without a server.
     clock_skew: float | None
-    #: Rows that were changed or deleted, and whose room is not free yet.
-    dead_rows: int
     #: Runs whose worker has gone.
     stalled_runs: int
     workers: list[WorkerRow]
@@ -100,7 +98,6 @@ async def check_store(app: Application, request: CheckStore) -> Result[StoreChec
             "engine": found.engine,
             "version": found.version,
             "clock_skew": found.clock_skew,
-            "dead_rows": found.dead_rows,
             "stalled_runs": found.stalled_runs,
             "workers": workers,
             "findings": [*found.findings, *find_clocks(workers)],

@@ -113,8 +113,6 @@ class Inspection:
     version: int
     #: Seconds by which the server's clock is ahead of this machine's; None if there is no server.
     clock_skew: float | None = None
-    #: Rows that were changed or deleted, and whose room can't be used yet.
-    dead_rows: int = 0
     #: Runs whose worker has gone and that no other has taken over yet.
     stalled_runs: int = 0
     #: What is wrong, and what to do about it, in a sentence each.

@@ -1,6 +1,6 @@
 """What an owner does with the database of a store: create its tables, and look at how it is.
 
-An operator should know of the server: clocks, dead rows, runs that nobody runs; `/metrics` has
+An operator should know of the server: clocks, runs that nobody runs; `/metrics` has
 figures.
 """
 
@@ -116,36 +116,19 @@ async def _grant(connection: Connection, role: str) -> None:
         )
 
 
-#: Dead rows that are no trouble, and their share of the rows that is.
-_DEAD_ROWS = 10_000
-_DEAD_SHARE = 0.2
-#: The share of its connections that a server should have free.
-_FREE_CONNECTIONS = 0.1
-
-
 async def inspect(
     connection: Connection, *, clock: Callable[[], int], stalled: int, late: int, workers: int
 ) -> Inspection:
     """*stalled*: legs whose worker is silent; *late*: those that nobody has begun."""
     skew = await _clock_skew(connection, clock)
-    dead = await _all(
-        connection,
-        (
-            "SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE schemaname "
-            "= %s ORDER BY relname"
-        ),
-        SCHEMA,
-    )
     ((version, engine),) = await _all(connection, "SELECT version, engine FROM meta")
     findings = [
         *_of_engine(engine),
         *_of_clocks(skew),
-        *_of_dead_rows(dead),
         *_of_stalled(stalled),
         *_of_late(late),
         *[finding async for finding in _of_jobs(connection, workers)],
         *[finding async for finding in _of_server(connection)],
-        *await _of_standbys(connection),
     ]
     return Inspection(
         engine=(
@@ -153,7 +136,6 @@ async def inspect(
         ),
         version=version,
         clock_skew=skew,
-        dead_rows=sum(count for _, count, _ in dead),
         stalled_runs=stalled,
         findings=tuple(findings),
     )
@@ -189,16 +171,6 @@ def _of_clocks(skew: float) -> list[str]:
     ]
 
 
-def _of_dead_rows(tables: list[tuple[Any, ...]]) -> list[str]:
-    return [
-        f"The table {SCHEMA}.{name} has {dead} dead rows beside {live} live ones. Let "
-        "autovacuum run more often, and end"
-        " transactions that stay open"
-        for name, dead, live in tables
-        if dead > _DEAD_ROWS and dead > live * _DEAD_SHARE
-    ]
-
-
 def _of_stalled(count: int) -> list[str]:
     if not count:
         return []
@@ -225,12 +197,6 @@ async def _of_jobs(connection: Connection, workers: int) -> AsyncIterator[str]:
 
 
 async def _of_server(connection: Connection) -> AsyncIterator[str]:
-    for name in ("fsync", "full_page_writes", "synchronous_commit"):
-        if await _one(connection, "SELECT current_setting(%s)", name) == "off":
-            yield (
-                f"The server's setting {name} is off. After a crash, acknowledged writes may "
-                "be lost: turn it on"
-            )
     if (
         await _one(connection, "SELECT current_setting('idle_in_transaction_session_timeout')")
         == "0"
@@ -240,47 +206,6 @@ async def _of_server(connection: Connection) -> AsyncIterator[str]:
             "drops the timeout that prevents it."
             " Run ALTER ROLE … SET idle_in_transaction_session_timeout = '5s'"
         )
-    used, most = (
-        await _one(
-            connection,
-            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'",
-        ),
-        await _one(connection, "SELECT current_setting('max_connections')::integer"),
-    )
-    if used > most * (1 - _FREE_CONNECTIONS):
-        yield (
-            f"{used} of the server's {most} connections are in use. Raise max_connections, or "
-            "lower store_pool"
-        )
-
-
-async def _of_standbys(connection: Connection) -> list[str]:
-    # Without pg_read_all_stats, a role sees which standbys there are, and nothing of their state.
-    standbys = await _all(
-        connection,
-        (
-            "SELECT application_name, sync_state FROM pg_stat_replication WHERE state IS "
-            "DISTINCT FROM 'backup' ORDER BY 1"
-        ),
-    )
-    states = {state for _, state in standbys}
-    if not standbys or states & {"sync", "quorum"}:
-        return []
-    names = ", ".join(name for name, _ in standbys)
-    if None in states and await _one(
-        connection, "SELECT current_setting('synchronous_standby_names')"
-    ):
-        return [
-            f"It is unknown whether a standby ({names}) is synchronous, since this role "
-            "cannot see that."
-            " Run GRANT pg_read_all_stats TO …"
-        ]
-    return [
-        (
-            f"No standby is synchronous ({names}). A failover loses the newest acknowledged "
-            "writes: set synchronous_standby_names"
-        )
-    ]
 
 
 async def _all(connection: Connection, question: str, *values: Any) -> list[tuple[Any, ...]]:
