@@ -5,7 +5,7 @@ way (`/api/tx/events`).
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -106,13 +106,7 @@ class Follower:
             raise RateLimited(f"{reason}; try again in 5 seconds", details={"retry_after": 5})
         self._metrics.streams += 1
         if self._looking is None:
-            trouble, bug = (
-                "event streams cannot read changes of the store",
-                "bug while polling the store for changes",
-            )
-            self._looking = asyncio.create_task(
-                repeat(self._look, _PAUSE, trouble=trouble, bug=bug)
-            )
+            self._looking = asyncio.create_task(self._keep_looking())
 
     def leave(self) -> None:
         self._metrics.streams -= 1
@@ -124,6 +118,19 @@ class Follower:
         """Return an event that is set when the store changes after this call."""
         return self._changed
 
+    async def _keep_looking(self) -> None:
+        reason = ""
+        while True:
+            try:
+                await self._look()
+                reason = ""
+            except ScenarioctlError as error:
+                if reason != (reason := str(error)):
+                    log.warning("event streams cannot read changes of the store: %s", error)
+            except Exception:
+                log.exception("bug while polling the store for changes")
+            await asyncio.sleep(_PAUSE)
+
     async def _look(self) -> None:
         token = None
         try:
@@ -134,26 +141,6 @@ class Follower:
                 self._token = token
                 changed, self._changed = self._changed, asyncio.Event()
                 changed.set()
-        await asyncio.sleep(_PAUSE)
-
-
-async def repeat(
-    work: Callable[[], Awaitable[None]], pause: float, *, trouble: str, bug: str
-) -> None:
-    """Do *work* again and again, after *pause* seconds if it failed: as *trouble*, each reason is
-    logged once, or as a *bug*."""
-    reason = ""
-    while True:
-        try:
-            await work()
-            reason = ""
-            continue
-        except ScenarioctlError as error:
-            if reason != (reason := str(error)):
-                log.warning("%s: %s", trouble, error)
-        except Exception:
-            log.exception(bug)
-        await asyncio.sleep(pause)
 
 
 class Ended(Exception):
@@ -183,17 +170,10 @@ class Stream(ABC):
     async def begin(self, request: web.Request) -> Subscription:
         """Return what *request* follows; raise what is wrong with it."""
 
-    def enter(self) -> None:
-        """Count a stream; raise RateLimited if there are too many."""
-        self._follower.enter()
-
-    def leave(self) -> None:
-        self._follower.leave()
-
     async def answer(self, request: web.Request) -> web.StreamResponse:
         following = await self.begin(request)
         response = web.StreamResponse(headers=_HEADERS)
-        self.enter()
+        self._follower.enter()
         try:
             async with sending(request, response):
                 if request.method != "HEAD":
@@ -201,7 +181,7 @@ class Stream(ABC):
                         await self._follow(request, response, following)
                 response.force_close()
         finally:
-            self.leave()
+            self._follower.leave()
         return response
 
     async def _follow(
