@@ -187,14 +187,11 @@ class TestMetrics:
     ) -> None:
         serving, proxy = far
         monkeypatch.setattr(server_metrics, "_PATIENCE", 0.1)
-        monkeypatch.setattr(server_metrics, "_SILENCE", 60.0)
         before = scrape(serving.get("/metrics").body)
         proxy.cut(60)
         slow = scrape(serving.get("/metrics").body)
-        monkeypatch.setattr(server_metrics, "_SILENCE", 1.0)
         away = wait_until(lambda: _away(serving))
         proxy.mend(lost=False)
-        # It is up with its first answer; the figures come with the last of several.
         back = wait_until(lambda: _newer(serving, age=age_in(away)))
 
         assert slow["scenarioctl_store_up"] == back["scenarioctl_store_up"] == {(): 1}

@@ -160,8 +160,6 @@ def _worker_figures(worker: Working) -> Iterable[Metric]:
 
 #: Seconds that a scrape waits for the store: for newer figures, and for the first ones.
 _PATIENCE, _AT_FIRST = 2.0, 8.0
-#: Seconds after which a store that has answered nothing is away.
-_SILENCE = 10.0
 
 
 class StoreMetrics:
@@ -172,44 +170,27 @@ class StoreMetrics:
         #: The newest figures, and when they were read, in seconds of the monotonic clock.
         self._known: list[Metric] = []
         self._read_at = 0.0
-        #: The task that reads newer ones, and since when.
+        #: The task that reads newer ones.
         self._reading: asyncio.Task[None] | None = None
-        self._begun = 0.0
         self._is_up = True
-        #: How many questions the store had answered at the last scrape, and when that number last
-        #: grew.
-        self._answers = 0
-        self._answered_at = 0.0
 
     async def read(self) -> list[Metric]:
         if self._reading is None or self._reading.done():
-            self._begun = time.monotonic()
             self._reading = asyncio.create_task(self._refresh(), name="figures of the store")
         await asyncio.wait({self._reading}, timeout=_PATIENCE if self._known else _AT_FIRST)
         if self._reading.done():
             # A bug is shown.
             self._reading.result()
-        usage = self._app.store.usage()
-        readings = [gauge("store_up", "Whether the store answers.", self._answers_now(usage))]
+        readings = [gauge("store_up", "Whether the store answers.", self._is_up)]
         if self._known:
             age = round(time.monotonic() - self._read_at, 3)
             help = "Seconds since the figures of the store were read: it may be too slow, or away."
             readings += [*self._known, gauge("store_figures_age_seconds", help, age)]
-        return readings + _usage_figures(usage)
+        return readings + _usage_figures(self._app.store.usage())
 
     def close(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
-
-    def _answers_now(self, usage: "Usage") -> bool:
-        """Return whether the store is there: a slow one is, and so is one that answers others
-        meanwhile."""
-        now = time.monotonic()
-        if usage.seconds.count > self._answers:
-            self._answers, self._answered_at = usage.seconds.count, now
-        if self._reading is not None and not self._reading.done():
-            return now - max(self._begun, self._answered_at) < _SILENCE
-        return self._is_up
 
     async def _refresh(self) -> None:
         try:

@@ -22,10 +22,6 @@ class Histogram:
         self.total += seconds
         self._counts[bisect_left(self._bounds, seconds)] += 1
 
-    @property
-    def count(self) -> int:
-        return sum(self._counts)
-
     def buckets(self) -> list[tuple[str, int]]:
         """Return the upper bound of each bucket, and how many durations are not above it."""
         return list(zip([*map(str, self._bounds), "+Inf"], accumulate(self._counts), strict=True))
