@@ -1,6 +1,8 @@
 """Write config.toml, and edit it without losing its comments."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +157,7 @@ def write_value(
     judge(document)
     secrets = secrets_in(document)
     closed_for = secrets if is_open(path) else []
-    write_config(path, _edit(text, list(names), value, document), is_secret=bool(secrets))
+    write_config(path, _edit(text, names, value, document), is_secret=bool(secrets))
     return closed_for
 
 
@@ -168,130 +170,39 @@ def _parse_value(value: str) -> Any:
         return value
 
 
-def _edit(text: str, names: list[str], value: Any, document: dict[str, Any]) -> str:
-    """Return *text* with one line or table changed; the whole *document* written anew if that
+def _edit(text: str, names: Sequence[str], value: Any, document: dict[str, Any]) -> str:
+    """Return *text* with one value or table changed; the whole *document* written anew if that
     fails."""
-    import tomllib
-
     import tomli_w
+    import tomlkit
+    from tomlkit.exceptions import ParseError
 
-    is_table = value is None or isinstance(value, dict)
-    lines = (_edit_table if is_table else _edit_line)(text.splitlines(), names, value)
-    edited = "\n".join(lines) + "\n"
-    try:
-        # Ignore empty tables.
-        if {key: each for key, each in tomllib.loads(edited).items() if each != {}} == {
-            key: each for key, each in document.items() if each != {}
-        }:
-            return edited
-    except tomllib.TOMLDecodeError:
-        pass
+    if value is None:
+        # Comments behind the table belong to the next one.
+        header = re.escape(f"[{'.'.join(names)}]")
+        edited = re.sub(rf"(?m)^{header}[^\n]*\n(?:[^\[#\n][^\n]*\n?)*", "", text)
+    else:
+        whole = tomlkit.parse(_beside_example(text, names[0]) if len(names) == 1 else text)
+        table: Any = whole
+        for name in names[:-1]:
+            table = table.setdefault(name, tomlkit.table(is_super_table=True))
+        table[names[-1]] = value
+        edited = tomlkit.dumps(whole)
+    with suppress(ParseError):
+        if _filled(tomlkit.parse(edited).unwrap()) == _filled(document):
+            return edited.rstrip() + "\n"
     return tomli_w.dumps(document)
 
 
-def _edit_table(lines: list[str], names: list[str], value: Any) -> list[str]:
-    import tomli_w
-
-    header = f"[{'.'.join(names)}]"
-    first = next((number for number, each in enumerate(lines) if each.strip() == header), None)
-    if first is not None:
-        last = next(
-            (
-                number
-                for number in range(first + 1, len(lines))
-                if lines[number].lstrip().startswith("[")
-            ),
-            len(lines),
-        )
-        while last > first + 1 and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
-            # Comments above a table belong to it.
-            last -= 1
-        lines = lines[:first] + lines[last:]
-    while lines and not lines[-1].strip():
-        lines.pop()
-    if value is not None:
-        lines = _add_table(lines, [header, *tomli_w.dumps(value).rstrip("\n").splitlines()])
-    return lines
+def _filled(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: each for key, each in document.items() if each != {}}
 
 
-def _add_table(lines: list[str], table: list[str]) -> list[str]:
-    """Return *lines* with *table* after others of its kind, else after their example, else at the
-    end."""
-    kind = table[0].partition(".")[0].lstrip("[") + "."
-    starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
-    others = [number for number in starts if lines[number].lstrip(" \t[").startswith(kind)]
-    if others:
-        at = next((number for number in starts if number > others[-1]), len(lines))
-        while not lines[at - 1].strip() or lines[at - 1].lstrip().startswith("#"):
-            at -= 1
-    else:
-        at = next(
-            (number for number, each in enumerate(lines) if each.startswith(f"# [{kind}")),
-            len(lines),
-        )
-        while at < len(lines) and lines[at].startswith("#"):
-            at += 1
-        if any(number < at for number in starts):
-            # The example may be inside another table.
-            at = len(lines)
-    before = [*lines[:at], ""] if at else []
-    return [*before, *table, *lines[at:]]
-
-
-def _edit_line(lines: list[str], names: list[str], value: Any) -> list[str]:
-    import tomli_w
-
-    line = tomli_w.dumps({names[-1]: value}).rstrip("\n")
-    header = f"[{'.'.join(names[:-1])}]" if len(names) > 1 else ""
-    starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
-    if header:
-        first = next((number for number in starts if lines[number].strip() == header), None)
-        if first is None:
-            lines = _add_table(lines, [header])
-            first = lines.index(header)
-            starts = [number for number, each in enumerate(lines) if each.lstrip().startswith("[")]
-        first += 1
-    else:
-        first = 0
-    last = next((number for number in starts if number >= first), len(lines))
-    for number in range(first, last):
-        if lines[number].partition("=")[0].strip() == names[-1]:
-            lines[number : _end_of(lines, number, last)] = [line]
-            break
-    else:
-        at = _place_of(lines, names[-1], first, last)
-        lines[at:at] = [line, ""] if at < last and lines[at].startswith("#") else [line]
-    return lines
-
-
-def _end_of(lines: list[str], first: int, last: int) -> int:
-    """Return the line after the value that starts on line *first*: a list may span several."""
-    import tomllib
-
-    for end in range(first + 1, last + 1):
-        try:
-            tomllib.loads("\n".join(lines[first:end]))
-        except tomllib.TOMLDecodeError:
-            continue
-        return end
-    return first + 1
-
-
-def _place_of(lines: list[str], key: str, first: int, last: int) -> int:
-    """Return the line for *key* in its table: after its example, else after the other keys."""
-    examples = [number for number in range(first, last) if lines[number].startswith(f"# {key} = ")]
-    if examples:
-        return examples[0] + 1
-    for number in range(last, first, -1):
-        if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#"):
-            return number
-    if first:
-        # Right after the table's header.
-        return first
-    # Before the example of a table and its comments.
-    at = next((number for number in range(first, last) if lines[number].startswith("# [")), last)
-    while at < last and at > first and lines[at - 1].startswith("#"):
-        at -= 1
-    while at == last and at > first and not lines[at - 1].strip():
-        at -= 1
-    return at
+def _beside_example(text: str, key: str) -> str:
+    """Return *text* with a place for a new *key* behind its example, if that is before all
+    tables."""
+    if re.search(rf"(?m)^\s*{key}\s*=", text):
+        return text
+    head, table, tail = text.partition("\n[")
+    head = re.sub(rf"(?m)^# {key} = .*$", lambda found: f"{found[0]}\n{key} = 0", head, count=1)
+    return head + table + tail

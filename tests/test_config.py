@@ -157,9 +157,9 @@ def test_set_keeps_comments_and_order(tmp_path: Path) -> None:
     )
 
     assert config.read_text() == (
-        '# mine\nstore = "/b.db"\noffline = true\n\n[chains.rig]\nrole = "relay" # '
+        '# mine\nstore = "/b.db"  # old\noffline = true\n\n[chains.rig]\nrole = "relay" # '
         "why\npara_id = 1000\n\n"
-        '[chains.other]\nendpoints = [\n    "ws://127.0.0.1:1",\n]\n'
+        '[chains.other]\nendpoints = ["ws://127.0.0.1:1"]\n'
     )
 
 
@@ -249,7 +249,7 @@ def test_a_token_is_printed_once_and_kept_as_its_hash(scenarioctl: Run, tmp_path
     assert len(token) == 48
     assert config.read_text() == (
         f'# mine\nrate = 5\n\n[tokens.ops]\nsha256 = "{sha256(token.encode()).hexdigest()}"\n'
-        'scopes = [\n    "read",\n    "jobs",\n]\n'
+        'scopes = ["read", "jobs"]\n'
     )
     assert "tokens.ops\tread, jobs\tconfig.toml\n" in shown.out
     assert sha256(token.encode()).hexdigest() not in shown.out

@@ -57,6 +57,7 @@ _LIBRARIES = (
     "substrateinterface",
     "tempfile",
     "tomli_w",
+    "tomlkit",
     "tomllib",
     "uvloop",
     "xxhash",
