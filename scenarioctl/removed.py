@@ -19,6 +19,10 @@ _COMPLETIONS = (
 )
 _STDOUT = "Redirect stdout: scenarioctl … > FILE"
 _CODES = "Write the codes to files with --qr-file FILE.png; the daemon's page shows them, too"
+_COPY = (
+    "Write its flow with `scenario export --as flow`, and create it again with `create`; the page "
+    "does both with Duplicate"
+)
 _PICTURES = "Write the picture to a file with -o FILE.svg or -o FILE.png"
 
 #: The words of a command, of a command and its option, or of an option of all commands -> a
@@ -36,6 +40,7 @@ COMMANDS: Mapping[str, str] = {
     "query --watch": "Use `watch scenarioctl query …` to ask again and again",
     "registry": _FACTS,
     "scenario preview --draw": _PICTURES,
+    "scenario copy": _COPY,
     "staking": _CALLS,
     "store migrate": "A store keeps its schema version: create a new one with store init",
     "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
@@ -51,6 +56,7 @@ COMMANDS: Mapping[str, str] = {
 PATHS: Mapping[str, str] = {
     "/api/dca": _CALLS,
     "/api/registry": _FACTS,
+    "/api/scenario/duplicate": _COPY,
     "/api/staking": _CALLS,
     "/api/status/events": "Ask GET /api/status again and again",
     "/api/xcm/quote": _QUOTE,

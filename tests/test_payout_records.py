@@ -31,13 +31,11 @@ from scenarioctl.operations.payouts import (
     list_payments,
 )
 from scenarioctl.operations.scenario_changes import (
-    DuplicateScenario,
     ReplaceScenario,
-    duplicate_scenario,
     replace_scenario,
 )
 from scenarioctl.operations.scenarios import FullScenarioInfo, full_scenario_info
-from scenarioctl.operations.stored_diagrams import open_scenario
+from scenarioctl.operations.stored_diagrams import open_scenario, store_new
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from tests.conftest import BOB, Run
 from tests.messages import raises, says
@@ -135,7 +133,8 @@ def test_what_was_sent_is_not_drafted_again(world: World) -> None:
 
 
 def copy_of(world: World, scenario: str) -> str:
-    return str(finish(duplicate_scenario(world.app, DuplicateScenario(id=scenario))).answer["id"])
+    stored = finish(world.app.store.get_scenario(scenario))
+    return str(finish(store_new(world.app, stored))[0])
 
 
 def test_a_run_by_hand_drafts_only_what_was_not_sent(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Scenarios that are renamed, tagged, duplicated and edited; diagrams written as flow files."""
+"""Scenarios that are renamed, tagged and edited; diagrams written as flow files."""
 
 import json
 import re
@@ -371,44 +371,6 @@ class TestLabels:
         refused = ReplaceScenario(id=id, content=RENT, revision="0123456789abcdef")
         with raises(Conflict, says("changed", id=id)):
             finish(replace_scenario(app, refused))
-
-
-class TestDuplicates:
-    def test_a_copy_has_the_steps_and_tags_and_a_name_of_its_own(
-        self, scenarioctl: Run, rent: str
-    ) -> None:
-        ok(scenarioctl("scenario", "tag", rent, "a"))
-        copy = ok(scenarioctl("scenario", "copy", rent)).strip()
-        named = json.loads(ok(scenarioctl("scenario", "copy", rent, "--name", "Other", "--json")))[
-            "id"
-        ]
-
-        assert len({rent, copy, named}) == 3
-        assert [shown(scenarioctl, id)["name"] for id in (copy, named)] == ["Rent (copy)", "Other"]
-        for id in (copy, named):
-            assert {
-                **shown(scenarioctl, id),
-                **dict.fromkeys(("id", "name", "created", "revision")),
-            } == {
-                **shown(scenarioctl, rent),
-                **dict.fromkeys(("id", "name", "created", "revision")),
-            }
-
-    def test_a_webhook_of_a_copy_has_an_address_of_its_own(
-        self, scenarioctl: Run, tmp_path: Path
-    ) -> None:
-        (tmp_path / "w.toml").write_text(WAITING)
-        id = ok(scenarioctl("--offline", "create", "flow", str(tmp_path / "w.toml"))).strip()
-        made = scenarioctl("scenario", "copy", id)
-        nodes = json.loads(ok(scenarioctl("scenario", "export", made.out.strip(), "--as", "json")))[
-            "nodes"
-        ]
-        uuid = nodes[0]["uuid"]
-
-        created, _, said = made.err.partition("\n")
-        assert created.startswith(f"Created {made.out.strip()}: 2 steps: webhook payments; ")
-        assert said == says("/webhook/", uuid=uuid).within("{}\n")
-        assert nodes[0]["formData"]["uuid"] == uuid != "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 
 
 class TestReplacing:

@@ -144,7 +144,12 @@ STORY = (
     step("scenario tag {a} x,y", "/api/scenario/tag", {"id": "{a}", "tags": ["x,y"]},
         "invalid_request"),
     step("scenario list --tag a", "/api/scenarios?tag=a", method="GET"),
-    step("scenario copy {a}", "/api/scenario/duplicate", {"id": "{a}"}, gives="e"),
+    step(
+        "create remark --chain polkadot --text again",
+        "/api/create/remark",
+        {"chain": "polkadot", "text": "again"},
+        gives="e",
+    ),
     step("scenario show {e}", "/api/scenario/show", {"id": "{e}"}),
     step("scenario edit {e} --file delay.toml", "/api/scenario/replace", {"id": "{e}",
         "content": DELAY}),

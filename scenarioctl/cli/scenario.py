@@ -251,14 +251,7 @@ rename = plain_command(
     arguments=("id", "name"),
     example="scenarioctl scenario rename 3kf9Qz7aB 'Monthly rent'",
 )
-copy = plain_command(
-    "copy",
-    "scenario_changes.duplicate_scenario",
-    prints="id",
-    arguments=("id",),
-    example="scenarioctl scenario copy 3kf9Qz7aB --name 'Rent of the second office'",
-)
-for each in (info, preview, rename, tag, copy, edit):
+for each in (info, preview, rename, tag, edit):
     scenario.add_command(each)
 
 

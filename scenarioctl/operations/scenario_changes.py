@@ -1,5 +1,5 @@
-"""Change stored scenarios: their name, their tags and their steps; duplicate them; write them as
-flow files to edit."""
+"""Change stored scenarios: their name, their tags and their steps; write them as flow files to
+edit."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,7 +13,6 @@ from scenarioctl.formats.documents import parse_json, write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import (
     ACTING,
-    MAX_NAME,
     Diagram,
     label_document,
     read_diagram,
@@ -24,19 +23,17 @@ from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_fields import OwnScenarioName, Syntax, Value
 from scenarioctl.operations.payout_records import refuse_edit
 from scenarioctl.operations.results import Result, refuse_warnings
-from scenarioctl.operations.scenario_titles import note_created, understand
+from scenarioctl.operations.scenario_titles import understand
 from scenarioctl.operations.stored_diagrams import (
     open_blob,
     open_flow,
     pack_diagram,
     read_label,
-    store_new,
 )
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import changed_meanwhile
 
 __all__ = [
-    "duplicate_scenario",
     "rename_scenario",
     "replace_scenario",
     "scenario_flow",
@@ -130,64 +127,6 @@ def _pack(app: Application, document: Document) -> tuple[StoredScenario, Diagram
     diagram = read_diagram(document, field="diagram")
     # The keys keep their order, so that an export is what was imported.
     return pack_diagram(app, write_json(document), diagram), diagram
-
-
-@dataclass(frozen=True, kw_only=True)
-class DuplicateScenario:
-    """Store a copy of a scenario under a new id, with its tags; it has no job, and its webhooks get
-    new addresses."""
-
-    id: OwnScenarioName
-    #: Name of the copy. Default: the name of the scenario, followed by (copy), if it has one.
-    name: str | None = None
-
-
-class DuplicatedScenario(TypedDict):
-    #: Of the copy.
-    id: "ScenarioId"
-
-
-async def duplicate_scenario(
-    app: Application, request: DuplicateScenario
-) -> Result[DuplicatedScenario]:
-    stored = await app.store.get_scenario(request.id)
-    diagram = await open_blob(app, stored.blob, request.id)
-    if request.name is not None:
-        name = read_label(request.name)
-    else:
-        name = f"{diagram.name[: MAX_NAME - len(' (copy)')]} (copy)" if diagram.name else ""
-    document, uuids = _with_new_webhooks(diagram)
-    copy, _ = await app.aside(_pack, app, label_document(document, name=name, tags=diagram.tags))
-    id, _ = await store_new(app, copy)
-    notes = (
-        await note_created(app, id, diagram),
-        *(f"The copy waits for events at another address: /webhook/{uuid}" for uuid in uuids),
-    )
-    return Result(answer={"id": id}, notes=notes)
-
-
-def _with_new_webhooks(diagram: Diagram) -> tuple[dict[str, Any], list[str]]:
-    """Return the document with new UUIDs of its webhooks, and these: an event for one scenario must
-    not start two."""
-    from scenarioctl.actions.webhook import BOX, read_webhook
-    from scenarioctl.formats.diagram_builder import random_uuid
-
-    renamed: dict[str, str] = {}
-    nodes = []
-    for node in diagram.nodes:
-        raw = dict(node.raw)
-        if node.type == BOX.type:
-            try:
-                former = read_webhook(node)
-            except InvalidRequest:
-                former = ""
-            if former:
-                uuid = renamed.setdefault(former, random_uuid())
-                raw["formData"] = {**node.form, "uuid": uuid}
-                if "uuid" in raw:
-                    raw["uuid"] = uuid
-        nodes.append(raw)
-    return {**diagram.document, "nodes": nodes}, list(renamed.values())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -140,7 +140,6 @@ ENDPOINTS = (
     _row("POST", "/api/scenario/replace", "scenario_changes.replace_scenario", scope="create"),
     _row("POST", "/api/scenario/rename", "scenario_changes.rename_scenario", scope="create"),
     _row("POST", "/api/scenario/tag", "scenario_changes.tag_scenario", scope="create"),
-    _row("POST", "/api/scenario/duplicate", "scenario_changes.duplicate_scenario", scope="create"),
     _row(
         "POST",
         "/api/scenario/delete",

@@ -215,9 +215,6 @@ EXAMPLES: Mapping[str, Example] = {
             "revision": "9b7364f9044372ef",
         },
     ),
-    "scenario_changes.duplicate_scenario": Example(
-        {"scenario": "Xq3b9LmZt", "name": "Rent of the second office"}, {"id": "7dF2kQw0P"}
-    ),
     "scenarios.delete_scenario": Example(
         {"scenario": "Xq3b9LmZt"}, {"success": True, "result": "Deleted Xq3b9LmZt"}
     ),
