@@ -1,5 +1,5 @@
 """What can go wrong, by name.  Exit codes and HTTP statuses stand in one table:
-`operations/outcomes.py`.
+`operations/results.py`.
 
 Every message is one sentence that names the field, the value, and what would have worked.
 """

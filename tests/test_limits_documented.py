@@ -17,7 +17,7 @@ from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
 from scenarioctl.operations import notifications, reading_points, webhooks
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import answer_body
-from scenarioctl.render import picture, raster
+from scenarioctl.render import picture, svg
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, limits, pages, servers, streams
 from scenarioctl.stores.rows import LONGEST_LINE, PORTION
@@ -76,7 +76,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "time": (limits.WAITING_SECONDS,),
     },
     "picture": {
-        "values": (picture.MOST_CARDS, picture.MOST_EDGES, raster.MOST_PIXELS, raster.MOST_DRAWN),
+        "values": (picture.MOST_CARDS, picture.MOST_EDGES, svg.MOST_PIXELS, svg.MOST_DRAWN),
     },
     "header of a request": {
         "bytes": (servers.LINE_MAX,),

@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 
 from scenarioctl.operations import find_handler
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import OUTCOMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.server.decoding import decoder_of
 from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint

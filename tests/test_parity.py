@@ -13,8 +13,7 @@ import scenarioctl.operations
 from scenarioctl import errors
 from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
-from scenarioctl.operations.outcomes import OUTCOMES
-from scenarioctl.operations.results import Result
+from scenarioctl.operations.results import OUTCOMES, Result
 from scenarioctl.server.endpoints import ENDPOINTS
 
 #: Commands that are no operation, and why.

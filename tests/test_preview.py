@@ -28,10 +28,9 @@ from scenarioctl.operations.previews import Preview, PreviewScenario, preview_sc
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info
 from scenarioctl.operations.stored_diagrams import store_document
-from scenarioctl.render import raster
+from scenarioctl.render import svg as svg_module
 from scenarioctl.render.picture import Picture
-from scenarioctl.render.raster import write_png
-from scenarioctl.render.svg import canvas_size, find_layout, write_svg
+from scenarioctl.render.svg import canvas_size, find_layout, write_png, write_svg
 from scenarioctl.render.text_metrics import FILES, measure
 from tests.conftest import DATA, ROOT, SHARED, Run
 from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
@@ -132,7 +131,7 @@ def test_a_png_that_would_be_too_large_is_refused_with_what_would_work(app: Appl
     )
     assert most is not None
     wide, high = canvas_size(picture_of(app, tall), find_layout(picture_of(app, tall)))
-    assert 0.99 * raster.MOST_PIXELS < int(most[1]) ** 2 * high / wide <= raster.MOST_PIXELS
+    assert 0.99 * svg_module.MOST_PIXELS < int(most[1]) ** 2 * high / wide <= svg_module.MOST_PIXELS
 
 
 def test_a_png_is_bounded_by_its_pixels_times_its_cards_and_edges(app: Application) -> None:
@@ -149,7 +148,7 @@ def test_a_png_is_bounded_by_its_pixels_times_its_cards_and_edges(app: Applicati
     most = re.search(r"expected at most (\d+)", str(refused.value))
     assert most is not None
     drawn_then = int(most[1]) ** 2 * high / wide * 1240
-    assert 0.98 * raster.MOST_DRAWN < drawn_then <= raster.MOST_DRAWN
+    assert 0.98 * svg_module.MOST_DRAWN < drawn_then <= svg_module.MOST_DRAWN
 
 
 def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Application) -> None:

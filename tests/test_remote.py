@@ -21,7 +21,7 @@ import pytest
 from scenarioctl.cli import job_output, remote
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations import find_handler
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import OUTCOMES
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from tests.conftest import BOB, Ended, Run

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.formats.documents import read_share, write_share
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import OUTCOMES
 from tests import postgres
 from tests.conftest import BOB, Run
 from tests.runner import finish as run

@@ -19,7 +19,7 @@ from scenarioctl.cli.aliases import ALIASES
 from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.config import SETTINGS
-from scenarioctl.operations.outcomes import LAST_RUN_FAILED, OUTCOMES
+from scenarioctl.operations.results import LAST_RUN_FAILED, OUTCOMES
 from scenarioctl.server.endpoints import ENDPOINTS
 from tools.man_guides import man_guide, title_of
 from tools.operation_table import operation_table
@@ -229,7 +229,7 @@ def exit_codes() -> dict[int, str]:
         LAST_RUN_FAILED: "The job's last run failed (job status), or --strict met a warning.",
     }
     if {LAST_RUN_FAILED, *(outcome.exit for outcome in OUTCOMES.values())} != set(meanings) - {0}:
-        raise SystemExit("the exit codes here and in operations/outcomes.py differ")
+        raise SystemExit("the exit codes here and in operations/results.py differ")
     return meanings
 
 

@@ -13,8 +13,8 @@ from scenarioctl.actions.sides import outline_chain
 from scenarioctl.actions.step_kind import FlowKeys, StepKind
 from scenarioctl.actions.story import Look, Row, Story, group_digits, name_chain, one_line
 from scenarioctl.errors import Conflict, InvalidRequest, name_of
-from scenarioctl.formats.csv_tables import read_csv
 from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.formats.documents import read_csv
 from scenarioctl.model.acting import MultisigLayer
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.calls import Call

@@ -12,7 +12,7 @@ from scenarioctl.actions.fields import read_tokens
 from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.chains.addresses import ACCOUNT_ID_32, GENERIC, decode_ss58
 from scenarioctl.errors import InvalidRequest, meant, shorten, suggest
-from scenarioctl.formats.csv_tables import FORMULA, read_csv
+from scenarioctl.formats.documents import FORMULA, read_csv
 from scenarioctl.model.amounts import read_digits
 from scenarioctl.model.named_addresses import could_be_address, normalized
 from scenarioctl.transactions.keyless_accounts import describe_keyless

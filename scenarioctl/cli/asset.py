@@ -18,7 +18,7 @@ from scenarioctl.cli.options import argument
 from scenarioctl.cli.output import abbreviate, draw_facts, draw_table, list_some, printable, say
 from scenarioctl.errors import ChainUnreachable, closest
 from scenarioctl.model.amounts import read_number, to_whole
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import OUTCOMES
 
 
 @click.group(cls=Group)

@@ -20,7 +20,7 @@ from scenarioctl.cli.output import draw_facts, draw_table, head_age, list_some, 
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, fold
 from scenarioctl.model.json_types import timestamp
 from scenarioctl.operations.chains import source_of
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import OUTCOMES
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

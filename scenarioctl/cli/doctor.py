@@ -14,7 +14,7 @@ from scenarioctl.cli.execution import emit, open_application, read_settings, run
 from scenarioctl.cli.output import list_some, printable
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, StoreUnavailable
 from scenarioctl.files import reason_of
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import OUTCOMES
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

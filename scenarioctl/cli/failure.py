@@ -35,7 +35,7 @@ _EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
 
 def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
     """End the program with the sentence and the exit code of *error*, which *operation* met."""
-    from scenarioctl.operations.outcomes import OUTCOMES
+    from scenarioctl.operations.results import OUTCOMES
 
     details: Mapping[str, object] = {}
     if isinstance(error, ScenarioctlError):

@@ -156,7 +156,7 @@ def status(**fields: Any) -> None:
 
     print_answer(standing, draw=draw)
     if standing.answer.get("outcome") == "failed" and not asked_for_field():
-        from scenarioctl.operations.outcomes import LAST_RUN_FAILED
+        from scenarioctl.operations.results import LAST_RUN_FAILED
 
         click.get_current_context().exit(LAST_RUN_FAILED)
 

@@ -152,7 +152,7 @@ def main() -> NoReturn:
     except Exception as error:
         fail(error, as_json=wants_json(arguments, flags), operation=str(flags.get("operation", "")))
     if not status and flags.get("warnings") and flags.get("strict"):
-        from scenarioctl.operations.outcomes import OUTCOMES
+        from scenarioctl.operations.results import OUTCOMES
 
         sys.exit(OUTCOMES[Warned.code].exit)
     sys.exit(status if isinstance(status, int) else 0)

@@ -9,7 +9,7 @@ from scenarioctl.cli.execution import perform, print_table
 from scenarioctl.cli.output import printable, say
 from scenarioctl.cli.reports import plain_command
 from scenarioctl.errors import ChainUnreachable
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import OUTCOMES
 
 _HASH = "0x4a9b4ff12cbb43676b59933bd60af84b93fbd5e01c9be1c2c5392a4b8b39abdd"
 

@@ -40,7 +40,7 @@ def write_files(path: str, frames: Sequence[bytes]) -> list[str]:
     """
     from io import BytesIO
 
-    from scenarioctl.render.raster import BORDER, make_codes
+    from scenarioctl.render.svg import BORDER, make_codes
 
     written = []
     for number, code in enumerate(make_codes(frames), 1):

@@ -369,7 +369,7 @@ def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:
             click.echo(each["tx"])
     failed = [each for each in transactions if "error" in each]
     if failed:
-        from scenarioctl.operations.outcomes import OUTCOMES
+        from scenarioctl.operations.results import OUTCOMES
 
         for each in failed:
             say(f"Error: {printable(each['node'])}: {printable(each['error'])}")
@@ -417,7 +417,7 @@ def _given(value: object, field: str, expected: str) -> str:
 def _import_all(entries: "tuple[BagpipesScenario, ...]") -> None:
     """Store each scenario of the original API's file under its id; one that is refused keeps no
     other one out."""
-    from scenarioctl.operations.outcomes import OUTCOMES
+    from scenarioctl.operations.results import OUTCOMES
 
     imported, refused = [], []
     for number, entry in enumerate(entries, start=1):

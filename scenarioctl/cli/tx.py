@@ -135,7 +135,7 @@ def check(amount: str, **fields: Any) -> None:
     Pass HEX (an unsigned extrinsic or call data) with --chain, or a transfer. The exit code is 6 if
     the verdict is refused, and 5 if it is unknown.
     """
-    from scenarioctl.operations.outcomes import OUTCOMES
+    from scenarioctl.operations.results import OUTCOMES
 
     if amount:
         _refuse_old_unit(amount)

@@ -9,9 +9,10 @@ from scenarioctl.actions.drafting import draft_claim
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound
 from scenarioctl.model.request_fields import Address, Block, ChainName, Hash
-from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
+    BuiltCall,
     CheckableFields,
+    answer_call,
     check_form,
     check_sender,
     parse_sender,

@@ -8,9 +8,10 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.request_fields import ChainName, Value
-from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
+    BuiltCall,
     CheckableFields,
+    answer_call,
     check_form,
     check_sender,
     read_aside,

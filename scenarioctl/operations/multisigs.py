@@ -19,8 +19,13 @@ from scenarioctl.errors import (
 from scenarioctl.model.acting import Acting, MultisigLayer
 from scenarioctl.model.json_types import AmountAnswer, Hex
 from scenarioctl.model.request_fields import ChainName, Hash, TransactionHex, Value
-from scenarioctl.operations.answered_calls import BuiltCall, answer_call
-from scenarioctl.operations.built_transactions import CheckableFields, check_form, check_sender
+from scenarioctl.operations.built_transactions import (
+    BuiltCall,
+    CheckableFields,
+    answer_call,
+    check_form,
+    check_sender,
+)
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
 

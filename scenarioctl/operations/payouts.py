@@ -18,8 +18,8 @@ from scenarioctl.actions.payout_lines import (
 )
 from scenarioctl.actions.story import group_digits
 from scenarioctl.application import Application
-from scenarioctl.formats.csv_tables import write_csv
 from scenarioctl.formats.diagram_builder import DiagramBuilder
+from scenarioctl.formats.documents import write_csv
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.checks import Amount
 from scenarioctl.model.diagram import Diagram, read_diagram

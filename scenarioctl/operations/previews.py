@@ -234,7 +234,7 @@ def _draw(
         from scenarioctl.render.svg import write_svg
 
         return write_svg(picture, theme=wanted.theme, width=wanted.width).encode(), tuple(warnings)
-    from scenarioctl.render.raster import write_png
+    from scenarioctl.render.svg import write_png
     from scenarioctl.render.text_metrics import missing
 
     img = write_png(picture, theme=wanted.theme, width=wanted.width)

@@ -1,4 +1,5 @@
-"""What handlers return, in portions if it is long, and the size of a page of it."""
+"""What handlers return, in portions if it is long, the size of a page of it, and what the code of
+an error means to a shell and to an HTTP client: `OUTCOMES`, the one table of it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -107,3 +108,43 @@ class PageFields:
 def read_page_size(value: int | str) -> int:
     """Return the largest number of rows of a page; the store refuses a number that is too large."""
     return read_number(value, field="limit", kind="a page size", expected="1 to 1000")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A code's exit status and HTTP status."""
+
+    exit: int
+    status: int
+
+
+#: Exit status of `job status` if the job's last run failed; the question itself was answered, over
+#: HTTP with 200.
+LAST_RUN_FAILED = 7
+
+OUTCOMES = {
+    "bug": Outcome(exit=1, status=500),
+    "bad_json": Outcome(exit=2, status=400),
+    "invalid_request": Outcome(exit=2, status=422),
+    "too_large": Outcome(exit=2, status=413),
+    "unauthorized": Outcome(exit=2, status=401),
+    "forbidden": Outcome(exit=2, status=403),
+    "unsupported_type": Outcome(exit=2, status=415),
+    "bad_request": Outcome(exit=2, status=400),
+    "method_not_allowed": Outcome(exit=2, status=405),
+    "too_slow": Outcome(exit=2, status=408),
+    "rate_limited": Outcome(exit=2, status=429),
+    "not_found": Outcome(exit=3, status=404),
+    "stale_cursor": Outcome(exit=3, status=410),
+    "conflict": Outcome(exit=4, status=409),
+    "store_busy": Outcome(exit=4, status=503),
+    "store_failed": Outcome(exit=2, status=503),
+    "store_unavailable": Outcome(exit=5, status=503),
+    "chain_unreachable": Outcome(exit=5, status=503),
+    "not_ready": Outcome(exit=5, status=503),
+    "daemon_unreachable": Outcome(exit=5, status=503),
+    "timed_out": Outcome(exit=5, status=504),
+    "request_failed": Outcome(exit=5, status=502),
+    "chain_refused": Outcome(exit=6, status=502),
+    "warned": Outcome(exit=7, status=422),
+}

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from scenarioctl.application import Application
 from scenarioctl.model.request_fields import OwnScenarioName
-from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
+    BuiltCall,
     CheckableFields,
+    answer_call,
     check_form,
     check_sender,
     refuse_checked_fee_asset,

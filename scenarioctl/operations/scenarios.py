@@ -33,6 +33,7 @@ from scenarioctl.operations.built_transactions import (
     WrittenTransaction,
     check_form,
     check_sender,
+    explain_written,
     passed_check,
     refuse_checked_fee_asset,
     write_transaction,
@@ -192,9 +193,6 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
 async def _describe(
     app: Application, drafted: "Drafted", written: WrittenTransaction
 ) -> DescribedTransaction:
-    # Who only lists scenarios needs no codec.
-    from scenarioctl.operations.answered_calls import explain_written
-
     meaning = await explain_written(app, drafted.transaction, written)
     described: DescribedTransaction = {
         "tx": written.tx,

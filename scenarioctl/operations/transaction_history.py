@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.formats.csv_tables import write_csv
+from scenarioctl.formats.documents import write_csv
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Hex, HoldingAnswer, Timestamp, timestamp

@@ -27,14 +27,15 @@ from scenarioctl.model.request_fields import (
     SourceChain,
     Tokens,
 )
-from scenarioctl.operations.answered_calls import BuiltCall, answer_call
 from scenarioctl.operations.built_transactions import (
     WHOSE_BALANCE,
+    BuiltCall,
     CheckableFields,
     Checked,
     LossFields,
     RuntimeUsed,
     UnstoredTransferFields,
+    answer_call,
     check_form,
     check_sender,
     find_fee_asset,

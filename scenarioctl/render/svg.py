@@ -1,16 +1,20 @@
-"""A picture as SVG: cards with icons, edges with arrowheads, in a light or a dark theme.
+"""A picture as SVG and as PNG: cards with icons, edges with arrowheads, in a light or a dark theme.
 
 Colors are attributes, not a stylesheet: a page whose policy allows no inline styles can show the
 picture, and restyle it by its classes.  Every node is a `<g class="node" data-node="…">`, every
 edge a `<g class="edge">`. Nothing in it refers to anything outside.
+
+The renderer of PNGs lets no other thread run while it draws, so its bounds keep a daemon from
+stopping for long.  QR codes for wallets are made here, too.
 """
 
 from collections.abc import Iterator, Sequence
-from math import ceil, dist, hypot
+from math import ceil, dist, floor, hypot, sqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scenarioctl.actions.story import Card
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.files import read_document
 from scenarioctl.render.layout import (
     Box,
@@ -21,10 +25,11 @@ from scenarioctl.render.layout import (
     lay_out,
     number_text,
 )
-from scenarioctl.render.picture import LEAST_WIDTH, Arrow, Picture
+from scenarioctl.render.picture import LEAST_WIDTH, MOST_WIDTH, Arrow, Picture
 from scenarioctl.render.text_metrics import (
     FALLBACK,
     FAMILY,
+    FILES,
     clean,
     drawable,
     fit,
@@ -32,6 +37,9 @@ from scenarioctl.render.text_metrics import (
     runs,
     wrap,
 )
+
+if TYPE_CHECKING:
+    from segno import QRCode
 
 
 class Theme(NamedTuple):
@@ -493,3 +501,58 @@ def label_place(way: Way) -> tuple[Point, float]:
         segments = list(zip(way.points, way.points[1:], strict=False))
     (x0, y0), (x1, y1) = max(segments, key=lambda ends: abs(ends[0][0] - ends[1][0]))
     return ((x0 + x1) / 2, (y0 + y1) / 2), abs(x1 - x0)
+
+
+#: Each takes four bytes of memory.
+MOST_PIXELS = 4_000_000
+#: Pixels times cards and edges: what it takes to draw a picture.
+MOST_DRAWN = 1_000_000_000
+#: Where no width is asked for: a small picture is drawn finer than it is large, up to so many
+#: pixels and so fine.  Pixels take time.
+_FINE_PIXELS = 400_000
+_FINEST = 2.0
+
+
+def write_png(picture: Picture, *, theme: str = "light", width: int = 0) -> bytes:
+    """Return *picture* as PNG, *width* pixels wide; without it as fine as is quickly done."""
+    # Slow to import, and needed only here.
+    from resvg_py import svg_to_bytes
+
+    layout = find_layout(picture)
+    wide, high = canvas_size(picture, layout)
+    marks = len(picture.cards) + len(picture.arrows)
+    largest = min(
+        float(MOST_WIDTH), sqrt(min(MOST_PIXELS, MOST_DRAWN / max(1, marks)) * wide / high)
+    )
+    if width > max(LEAST_WIDTH, largest):
+        raise InvalidRequest(
+            field="width",
+            problem=(
+                f"{width} would make a PNG of {width} x {round(width * high / wide)} pixels "
+                f"with {marks} cards and edges"
+            ),
+            expected=(
+                f"at most {max(LEAST_WIDTH, int(largest))} for this scenario, or the format svg"
+            ),
+        )
+    # In halves: edges that fall between pixels take longer, and are blurred.
+    scale = min(_FINEST, max(1.0, floor(sqrt(_FINE_PIXELS / (wide * high)) * 2) / 2))
+    return svg_to_bytes(
+        svg_string=write_svg(picture, theme=theme, boxes=True, layout=layout),
+        width=width or max(LEAST_WIDTH, int(min(scale * wide, largest))),
+        skip_system_fonts=True,
+        font_files=[str(file) for file in FILES],
+        font_family="Inter",
+    )
+
+
+#: White modules around a code, as the standard requires.
+BORDER = 4
+
+
+def make_codes(frames: Sequence[bytes]) -> "list[QRCode]":
+    """Return a QR code for each of *frames*, in byte mode and nothing else: Vault reads raw
+    bytes."""
+    from segno import make_qr
+
+    return [make_qr(frame, mode="byte", error="m", boost_error=False) for frame in frames]

@@ -8,7 +8,7 @@ from typing import Any
 from scenarioctl import __version__
 from scenarioctl.model.request_fields import field_aliases, field_notes
 from scenarioctl.operations import find_handler
-from scenarioctl.operations.outcomes import OUTCOMES
+from scenarioctl.operations.results import OUTCOMES
 from scenarioctl.operations.transaction_status import TransactionStatus
 from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type
 from scenarioctl.server.examples import EXAMPLES, Example

@@ -253,7 +253,7 @@ class Identicons:
 
 def draw_codes(payload: bytes) -> list[bytes]:
     """Return an SVG for each frame of the payload."""
-    from scenarioctl.render.raster import BORDER, make_codes
+    from scenarioctl.render.svg import BORDER, make_codes
     from scenarioctl.transactions.signing.payload import vault_frames
 
     drawn = []

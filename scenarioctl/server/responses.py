@@ -10,8 +10,7 @@ import msgspec
 from aiohttp import web
 
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.operations.outcomes import OUTCOMES
-from scenarioctl.operations.results import Result, join
+from scenarioctl.operations.results import OUTCOMES, Result, join
 
 JSON = "application/json"
 #: Bytes of the largest header with notes or warnings.
