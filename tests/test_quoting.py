@@ -665,19 +665,6 @@ class TestCommands:
             "asset_fee": "2.0622",
             "protocol_fee": "0.0811",
             "route": route,
-            "legs": [
-                {
-                    "route": route,
-                    "amount_in": "20000000000",
-                    "amount_out": "1957124423891189",
-                    "impact_percent": "0.0022",
-                    "asset_fee_percent": "2.0622",
-                    "asset_fee": "41209645172226",
-                    "protocol_fee_percent": "0.0811",
-                    "protocol_fee": "32439935120",
-                    "slip_fee": "0",
-                }
-            ],
             "block": BLOCK,
             "block_hash": HEAD,
             "spec_version": 428,

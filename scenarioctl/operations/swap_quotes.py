@@ -1,7 +1,7 @@
 """What a swap would bring, from the exchange chain as it is now."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Required, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import values_of
@@ -11,7 +11,7 @@ from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
     from scenarioctl.chains.confirmation import Clients
-    from scenarioctl.transactions.swap.swap_call import Quote, QuoteLeg
+    from scenarioctl.transactions.swap.swap_call import Quote
 
 __all__ = ["quote_swap"]
 
@@ -42,20 +42,6 @@ class QuoteSwap(SwapFields):
     sender: Address = ""
 
 
-class LegQuote(TypedDict, total=False):
-    """One trade of the route; the fees are there if it is one of the Omnipool."""
-
-    route: Required[list[Any]]
-    amount_in: "Required[Digits]"
-    amount_out: "Required[Digits]"
-    impact_percent: Required[str | None]
-    asset_fee_percent: str
-    asset_fee: "Digits"
-    protocol_fee_percent: str
-    protocol_fee: "Digits"
-    slip_fee: "Digits"
-
-
 class SwapQuote(Told):
     #: With its symbol, in whole tokens.
     sold: str
@@ -73,7 +59,6 @@ class SwapQuote(Told):
     protocol_fee: str | None
     #: Hops, as the runtime takes them.
     route: list[Any]
-    legs: list[LegQuote]
     block: int
     block_hash: "Hex"
     spec_version: int
@@ -127,7 +112,6 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
         "asset_fee": None if omnipool is None else percent(omnipool.asset_fee),
         "protocol_fee": None if omnipool is None else percent(omnipool.protocol_fee),
         "route": [hop.value for hop in quote.route],
-        "legs": [_describe_leg(leg) for leg in quote.legs],
         "block": quote.block,
         "block_hash": quote.block_hash,
         "spec_version": spec_version,
@@ -135,21 +119,3 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     }
     warnings = (*quote.warnings, *warn_of_slippage(slippage, asset_out.amount(least)))
     return Result(answer=answer, notes=say_alone(found.alone), warnings=warnings)
-
-
-def _describe_leg(leg: "QuoteLeg") -> LegQuote:
-    from scenarioctl.transactions.swap.swap_call import percent
-
-    described: LegQuote = {
-        "route": [hop.value for hop in leg.hops],
-        "amount_in": str(leg.amount_in),
-        "amount_out": str(leg.amount_out),
-        "impact_percent": None if leg.impact is None else percent(leg.impact),
-    }
-    if leg.asset_fee is not None:
-        described["asset_fee_percent"] = percent(leg.asset_fee)
-        described["asset_fee"] = str(leg.asset_fee_amount)
-        described["protocol_fee_percent"] = percent(leg.protocol_fee)
-        described["protocol_fee"] = str(leg.protocol_fee_amount)
-        described["slip_fee"] = str(leg.slip_fee_amount)
-    return described
