@@ -10,7 +10,7 @@ from scenarioctl import __version__
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import emit
 from scenarioctl.cli.guides import guides, read_guide
-from scenarioctl.cli.options import argument, finding
+from scenarioctl.cli.options import argument
 from scenarioctl.errors import InvalidRequest, closest, question, shorten
 
 
@@ -28,7 +28,7 @@ def version() -> None:
 @click.command(
     "help", cls=Command, example="scenarioctl help create transfer\nscenarioctl help jobs"
 )
-@click.argument("words", metavar="[COMMAND|GUIDE]...", nargs=-1, shell_complete=finding("topics"))
+@click.argument("words", metavar="[COMMAND|GUIDE]...", nargs=-1)
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:
     """Show the help of the program, of a command, or a guide.

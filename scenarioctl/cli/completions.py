@@ -183,15 +183,3 @@ def _select(path: Path, query: str, *values: Any) -> list[tuple[str, str]]:
             return database.execute(query, values).fetchall()
     except (sqlite3.Error, ValueError):
         return []
-
-
-def topics(context: click.Context, _: str) -> Iterator[Offer]:
-    """Yield what `help` shows: commands, and guides with their titles."""
-    from scenarioctl.cli.guides import guides
-
-    program = context.find_root()
-    if context.params.get("words") or not isinstance(program.command, click.Group):
-        return
-    yield from ((name, "") for name in program.command.list_commands(program))
-    for name, path in guides().items():
-        yield name, path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
