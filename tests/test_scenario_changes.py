@@ -322,7 +322,7 @@ class TestLabels:
         assert ok(scenarioctl("scenario", "list", "--tag", "month")) == ""
         assert shown(scenarioctl, rent)["tags"] == ["monthly", "treasury"]
         flow = ok(scenarioctl("scenario", "export", "--as", "flow", rent))
-        assert flow.startswith('name = "Rent"\ntags = [\n  "monthly",\n  "treasury",\n]\n')
+        assert flow.startswith('name = "Rent"\ntags = [\n    "monthly",\n    "treasury",\n]\n')
 
     @pytest.mark.parametrize(
         ("line", "said"),

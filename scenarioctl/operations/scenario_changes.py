@@ -194,7 +194,7 @@ def write_toml(flow: Document) -> str:
     # The library writes line breaks of Windows in a text of several lines as plain ones.
     in_lines = b"\\r\\n" not in write_json(flow)
     try:
-        text = tomli_w.dumps(flow, multiline_strings=in_lines, indent=2)
+        text = tomli_w.dumps(flow, multiline_strings=in_lines)
     except TypeError:
         raise InvalidRequest("it has an empty value, which TOML cannot express") from None
     return "".join(
