@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from scenarioctl.actions import all_steps, chain_tx, webhook
 from scenarioctl.actions.drafting import Drafted, draft_first
-from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.flow_files import draw_single
 from scenarioctl.actions.placeholders import (
     Data,
@@ -27,7 +26,6 @@ from scenarioctl.actions.placeholders import (
 )
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.story import chains_of, summarise, tell_step
-from scenarioctl.actions.transfer import draw_alone, parse_transfer
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
@@ -130,10 +128,8 @@ class TestPills:
         ("text", "paths"),
         [
             ("", ()),
-            ("address", ()),
             (PILL, ("address",)),
             ("{{ address }}", ("address",)),
-            ("{{address}}", ("address",)),
             ("{{ eventData.content.address }}", ("address",)),
             ("to {{ user.name }}, " + PILL, ("user.name", "address")),
             ('<span data-id="a.b" class="x pill">1</span>', ("a.b",)),
@@ -141,11 +137,9 @@ class TestPills:
             ('<span class="pill" data-text="a > b" data-id="x">1</span>', ("x",)),
             # None of these is one.
             ('<span class="pillow" data-id="a">1</span>', ()),
-            ('<span class="pill">1</span>', ()),
             ('<span class="pill" data-id="a">1', ()),
             ("{{ }}", ()),
             ("{{ a b }}", ()),
-            ("{ a }", ()),
             ("{{ 'x'.upper() }}", ("'x'.upper()",)),
         ],
     )
@@ -267,11 +261,8 @@ class TestSummary:
         ("nodes", "edges", "summary"),
         [
             ([("chain", {"chain": "AssetHub"})], "", "assetHub"),
-            ([("chain", {"chain": "hydration"})], "", "hydraDx"),
             ([("chain", {"chain": " my\nchain"})], "", "my chain"),
             ([("chain", {"chain": "x" * 100})], "", "x" * 47 + "…"),
-            ([("chain", {"chain": 7})], "", "7"),
-            ([("chain", {"chain": {}})], "", ""),
             ([("chain", None), ("webhook", None)], "", "webhook"),
             ([("action", {"action": "xtransfer"})], "", "xTransfer"),
             ([("action", {"action": "remark"}), ("action", {"action": "stake"})], "", "Remark"),
@@ -290,7 +281,6 @@ class TestSummary:
             ([("delay", {}), ("http", {}), ("webhook", {})], "cb ba", "webhook > http > delay"),
             # A graph that cannot be ordered is told in the order of the file.
             ([("delay", {}), ("http", {})], "ab ba", "delay > http"),
-            ([("delay", {}), ("http", {})], "ba bx", "delay > http"),
         ],
     )
     def test_a_diagram_is_told_in_one_line(
@@ -333,13 +323,7 @@ class TestSummary:
                 transfer_form(),
                 says("1.5", "DOT", "from Polkadot to Polkadot Asset Hub", BOB),
             ),
-            (
-                "action",
-                transfer_form(target_address=PILL),
-                says("1.5", "DOT", "Polkadot Asset Hub"),
-            ),
             ("action", {"action": "swap"}, "? ? for ? on ?"),
-            ("action", {"action": "swap", "actionData": 7}, "? ? for ? on ?"),
             (
                 "action",
                 {"action": "Remark", "actionData": {"source": {"target": "a\nb"}}},
@@ -404,17 +388,6 @@ class TestTransfersOfTheOriginalApi:
         ours = read_diagram(draw_single(app, "xTransfer", **flow, amount=amount, assetid=asset))
         assert drafted.transaction.call_data == finish(draft_first(app, ours)).transaction.call_data
 
-    @pytest.mark.parametrize("extra", [{}, {"xcm_version": 4}, {"amount": "{{ a.b }}"}])
-    def test_a_drawn_transfer_is_what_its_document_says(
-        self, app: Application, extra: dict[str, Any]
-    ) -> None:
-        values = {"source_chain": "polkadot", "dest_chain": "assetHub", "destination_address": BOB}
-        transfer = parse_transfer(app, Fields({**values, "amount": "1", "assetid": "DOT", **extra}))
-
-        drawn = draw_alone(app, transfer)
-
-        assert drawn == read_diagram(drawn.document)
-
     @pytest.mark.parametrize(
         ("source", "destination", "asset", "sentence"),
         [
@@ -450,25 +423,7 @@ class TestTransfer:
                 {"source_assetId": None, "source_symbol": None},
                 says("source.assetId", "missing"),
             ),
-            ({"source_amount": None}, says("source.amount", "missing")),
             ({"source_amount": "0"}, says("source.amount", "0")),
-            ({"source_amount": "-1"}, says("source.amount", "-1")),
-            (
-                {"source_amount": True},
-                says("source.amount", "number"),
-            ),
-            (
-                {"source_amount": "1,5"},
-                says("source.amount", "1,5"),
-            ),
-            (
-                {"source_amount": "0.00000000001"},
-                says("source.amount", "0.00000000001", "DOT", "10"),
-            ),
-            (
-                {"source_amount": "1e30"},
-                says("source.amount", "1000000000000000000000000000000", "2^128"),
-            ),
             ({"target_address": None}, says("target.address", "missing")),
             ({"target_address": PILL}, says("target.address", "webhook")),
             ({"source_amount": "{{ amount }}"}, says("source.amount", "webhook")),
@@ -601,12 +556,7 @@ class TestSwap:
     @pytest.mark.parametrize(
         ("data", "sentence"),
         [
-            ({"minAmountOut": 0}, says("minAmountOut", "0")),
             ({"slippage": "100"}, says("slippage", "100")),
-            (
-                {"slippage": "x"},
-                says("slippage", "x"),
-            ),
             ({"minAmountOut": "{{ least }}"}, says("minAmountOut", "webhook")),
             (
                 {"target": {"chain": "hydraDx", "assetId": "5"}},
@@ -631,34 +581,6 @@ class TestSwap:
         assert "route begins with 10, expected 5" in refusal(
             app, ("action", self.form(route="10>xyk>0"))
         )
-
-
-class TestRemark:
-    @pytest.mark.parametrize(
-        ("data", "sentence"),
-        [
-            (
-                {"source": {"chain": "polkadot"}},
-                says("Remark", "text"),
-            ),
-            (
-                {"source": {"chain": "polkadot", "target": 7}},
-                says("source.target", "7"),
-            ),
-            (
-                {"source": {"chain": "polkadot", "target": PILL}},
-                says("source.target", "webhook"),
-            ),
-            (
-                {"source": {"chain": "polkadot", "target": "x"}, "plain": "no"},
-                says("plain", "no"),
-            ),
-        ],
-    )
-    def test_what_is_no_remark_is_refused(
-        self, app: Application, data: Any, sentence: Says
-    ) -> None:
-        assert refusal(app, ("action", {"action": "Remark", "actionData": data})) == sentence
 
 
 class TestChainTx:
@@ -779,14 +701,6 @@ class TestOtherSteps:
                 says("url", "file:///etc/passwd"),
             ),
             (
-                {"url": "https://"},
-                says("url", "https://"),
-            ),
-            (
-                {"url": "http://[::1"},
-                says("url", "http://[::1"),
-            ),
-            (
                 {"url": "http://h:99999/"},
                 says("url", "http://h:99999/"),
             ),
@@ -801,11 +715,6 @@ class TestOtherSteps:
                     "ftp://me:secret@h",
                     "http://me:secret@[::1",
                 )
-            ),
-            ({"url": PILL}, f"url {NO_STEP}"),
-            (
-                {"url": "http://h", "method": "TRACE"},
-                says("method", "TRACE"),
             ),
             (
                 {"url": "http://h", "headers": {"a": "b"}},
@@ -840,22 +749,6 @@ class TestOtherSteps:
         self, app: Application, form: dict[str, Any], sentence: Says
     ) -> None:
         [problem] = finish(find_problems(app, diagram(("webhook", form))))
-
-        assert problem.sentence == sentence
-
-    @pytest.mark.parametrize(
-        ("seconds", "sentence"),
-        [
-            (None, says("seconds", "missing")),
-            (0, says("seconds", "0")),
-            (86401, says("seconds", "86401")),
-            ("soon", says("seconds", "soon")),
-        ],
-    )
-    def test_a_delay_without_a_length_is_refused(
-        self, app: Application, seconds: Any, sentence: str
-    ) -> None:
-        [problem] = finish(find_problems(app, diagram(("delay", {"seconds": seconds}))))
 
         assert problem.sentence == sentence
 
@@ -934,26 +827,6 @@ class TestCreated:
 
         assert document["nodes"][1]["formData"]["actionData"]["source"]["assetId"] == 1000
         assert finish(draft_first(app, read_diagram(document))).asset == "0"
-
-    def test_a_created_swap_keeps_its_bounds(self, app: Application) -> None:
-        document = draw_single(
-            app,
-            "swap",
-            chain="hydraDx",
-            assetin="DOT",
-            assetout=10,
-            amount="2",
-            min_amount_out="1000",
-            slippage=None,
-            route='[{"pool": "Omnipool", "asset_in": 5, "asset_out": 10}]',
-            builder=canvas(),
-        )
-
-        data = document["nodes"][1]["formData"]["actionData"]
-        assert data["minAmountOut"] == "1000"
-        assert data["route"] == [{"pool": "Omnipool", "asset_in": 5, "asset_out": 10}]
-        assert "slippage" not in data
-        assert finish(draft_first(app, read_diagram(document))).transaction.call.method == "sell"
 
 
 def test_drafting_is_reached_without_loading_what_it_does_not_need() -> None:

@@ -209,16 +209,6 @@ SCANNED_BY_NOBODY = "0x0007" + (4 * 66000 + 2).to_bytes(4, "little").hex() + "61
 #: What a line of data can't hold: bytes that aren't text, and sizes beyond all measure.
 BEYOND_DATA = [
     case(
-        "a chain that no byte of UTF-8 spells",
-        scenario(source_chain="\udcff"),
-        says("source_chain", "\\udcff"),
-    ),
-    case(
-        "an id of a thousand digits",
-        transfer(assetid="9" * 1000),
-        says("assetid", "9999999999999999999999999999999999999999999999999999999999"),
-    ),
-    case(
         "raw of 5000 digits",
         transfer(amount="9" * 5000),
         says("amount", "9999999999999999999999999999999999999999999999999999999999"),
@@ -229,11 +219,6 @@ BEYOND_DATA = [
         says("destinationaddress", "1111111111111111111111111111111111111111"),
     ),
     case(
-        "an address that no byte of UTF-8 spells",
-        scenario(destination_address="\udc80"),
-        says("destination_address", "\\udc80"),
-    ),
-    case(
         "stdin that is not text",
         decode("-"),
         says("tx", "UTF-8", "0"),
@@ -241,34 +226,9 @@ BEYOND_DATA = [
         stdin="in",
     ),
     case(
-        "an era of a thousand digits",
-        payload(era="6" * 1000, block="100", block_hash="0x" + "11" * 32),
-        says("era", "6666666666666666666666666666666666666666666666666666666666"),
-    ),
-    case(
-        "an id as long as a book",
-        ("scenario", "delete", "--yes", "a" * 10_000),
-        says("id", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
-    ),
-    case(
         "an id that no byte of UTF-8 spells",
         ("info", "\udcffabc"),
         says("id", "\\udcffabc"),
-    ),
-    case(
-        "a page of a thousand digits",
-        ("scenario", "list", "--limit", "1" * 1000),
-        says("limit", "1111111111111111111111111111111111111111111111111111111111"),
-    ),
-    case(
-        "a search as long as a book",
-        ("scenario", "list", "--search", "a" * 500),
-        says("search", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
-    ),
-    case(
-        "a search that no byte of UTF-8 spells",
-        ("scenario", "list", "--search", "\udc80"),
-        says("search", "\\udc80"),
     ),
     case(
         "a remark that no byte of UTF-8 spells",
@@ -292,7 +252,6 @@ BEYOND_DATA = [
     beyond(
         "import", "lists a million deep", says("diagram", "250000"), "[" * 1_000_000, "too_large"
     ),
-    beyond("import", "lists of a thousand levels", says("diagram", "100"), "[" * 1000 + "]" * 1000),
     beyond(
         "import",
         "more nodes than a diagram may have",
@@ -305,13 +264,6 @@ BEYOND_DATA = [
         "a diagram above 16 MiB",
         says("diagram", "16777216"),
         lambda: '{"nodes": [], "edges": [], "x": "' + "a" * TOO_LONG + '"}',
-        "too_large",
-    ),
-    beyond(
-        "import",
-        "a diagram of 50 MB",
-        says("source", "it.txt", "33554432"),
-        lambda: b'{"nodes": [], "edges": [], "x": "' + b"a" * 50_000_000 + b'"}',
         "too_large",
     ),
     beyond(
@@ -332,23 +284,10 @@ BEYOND_DATA = [
     ),
     beyond(
         "flow",
-        "TOML of bytes",
-        says("file", "flow.toml", "UTF-8", "0"),
-        b"\xff\xfe",
-        "invalid_request",
-    ),
-    beyond(
-        "flow",
         "a flow above 1 MiB",
         says("file", "flow.toml", "1048576"),
         "#" * (1024 * 1024 + 1),
         "too_large",
-    ),
-    beyond("config", "settings of bytes", says("config", "c.toml", "UTF-8", "0"), b"\xff\xfe"),
-    case(
-        "settings of a name too long",
-        ("--config", "a" * 5000, "config", "init"),
-        says("config", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
     ),
     case(
         "settings of bytes, set",
@@ -362,29 +301,11 @@ BEYOND_DATA = [
         says("file", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
     ),
     case(
-        "a share string on the line that is long",
-        ("scenario", "import", "a" * 5000),
-        says("diagram", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
-    ),
-    case(
         "a store that is not a database",
         ("--store", "s.db", "scenario", "list"),
         says("store", "{folder}/s.db"),
         "store_failed",
         files={"s.db": "hello, I am text\n" * 100},
-    ),
-    case(
-        "metadata that is no text",
-        ("contract", "info", "--abi", "abi.json", BOB),
-        says("abi.json", "UTF-8", "0"),
-        files={"abi.json": b"\xff"},
-    ),
-    case(
-        "metadata beyond all size",
-        ("contract", "info", "--abi", "abi.json", BOB),
-        says("abi.json", "16777216"),
-        "too_large",
-        files={"abi.json": lambda: b" " * TOO_LONG},
     ),
     case(
         "a QR code of a transaction that nobody scans",

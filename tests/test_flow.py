@@ -320,17 +320,13 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
     [
         ("name = ", BadJson, says("TOML", "document")),
         ("x = " + "9" * 5000, InvalidRequest, says("flow", "1000")),
-        ("x = 1e99999999999999999999", BadJson, says("TOML", "contains")),
         ("x = " + "[" * 100_000, InvalidRequest, says("flow", "nests")),
-        ("x = " + "[" * 120 + "]" * 120, InvalidRequest, says("deeper", "100")),
         ("", InvalidRequest, says("flow", "steps")),
         (
             "steps = []",
             InvalidRequest,
             says("flow", "steps"),
         ),
-        ("steps = [1]", InvalidRequest, says("steps[0]", "1")),
-        ("name = 1\nsteps = []", InvalidRequest, says("flow.name", "1")),
         ("stps = []", InvalidRequest, says("unknown", "stps")),
         (
             toml("seconds = 1\n"),
@@ -360,11 +356,6 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
         ),
         (
             toml(STEP["delay"] + "id = 'a'\n", STEP["delay"] + "after = ['b']\n"),
-            InvalidRequest,
-            says("steps[1].after", "b"),
-        ),
-        (
-            toml(STEP["delay"], STEP["delay"] + "after = 'b'\n"),
             InvalidRequest,
             says("steps[1].after", "b"),
         ),
@@ -411,33 +402,9 @@ def test_a_flow_that_is_not_one_is_refused(
         ),
         (
             "xTransfer",
-            "1.5",
-            "inf",
-            says("steps[0].amount", "Infinity"),
-        ),
-        (
-            "xTransfer",
-            "1.5",
-            "true",
-            says("steps[0].amount", "number"),
-        ),
-        (
-            "xTransfer",
-            "1.5",
-            "0.00000000001",
-            says("steps[0].amount", "0.00000000001", "DOT", "10"),
-        ),
-        (
-            "xTransfer",
             BOB,
             BOB[:-1] + "4",
             says("steps[0].destination_address", BOB[:-1]),
-        ),
-        (
-            "swap",
-            "assetin = 5",
-            "assetin = 0",
-            says("steps[0].assetout", "asset"),
         ),
         (
             "swap",
@@ -446,22 +413,9 @@ def test_a_flow_that_is_not_one_is_refused(
             says("steps[0].chain", "polkadot"),
         ),
         ("swap", "900000000000000", "0", says("steps[0].min_amount_out", "zero")),
-        (
-            "swap",
-            "900000000000000",
-            "1.5",
-            says("steps[0].min_amount_out", "1.5"),
-        ),
-        (
-            "swap",
-            "0.5",
-            "100",
-            says("steps[0].slippage", "100"),
-        ),
         ("swap", "0.5", "0.5\nroute = '5>0'", None),
         ("Remark", '"hello"', '""', says("steps[0].text", "empty")),
         ("Remark", "true", '"yes"', says("steps[0].plain", "yes")),
-        ("chainQuery", '"System"', '""', says("steps[0].pallet_name", "empty")),
         ("chainQuery", '["{{ address }}"]', '"x"', says("steps[0].params", "x")),
         (
             "chainQuery",
@@ -477,27 +431,9 @@ def test_a_flow_that_is_not_one_is_refused(
         ),
         (
             "http",
-            "https://example.org/hook",
-            "ftp://example.org",
-            says("steps[0].url", "ftp://example.org"),
-        ),
-        (
-            "http",
             "https://",
             "https://me:secret@",
             says("steps[0].url", "contains"),
-        ),
-        (
-            "http",
-            '"POST"',
-            '"SEND"',
-            says("steps[0].method", "SEND"),
-        ),
-        (
-            "http",
-            "Accept =",
-            '"Acc ept" =',
-            says("steps[0].headers", "Acc ept"),
         ),
         (
             "http",
@@ -511,7 +447,6 @@ def test_a_flow_that_is_not_one_is_refused(
             '"payments"\nuuid = "12"',
             says("steps[0].uuid", "12", "UUID"),
         ),
-        ("delay", "0.5", "86401", says("steps[0].seconds", "86401")),
         ("delay", "0.5", "0", says("steps[0].seconds", "zero")),
     ],
 )
@@ -674,12 +609,6 @@ class TestCreation:
         [
             (
                 "xTransfer",
-                "1.5",
-                "0.00000000001",
-                says("steps[1].amount", "0.00000000001", "DOT", "10"),
-            ),
-            (
-                "xTransfer",
                 'dest_chain = "assethub"',
                 'dest_chain = "kusama"',
                 says("steps[1", "DOT", "from Polkadot to Kusama"),
@@ -692,21 +621,9 @@ class TestCreation:
             ),
             (
                 "chainTx",
-                '"remark"',
-                '"remrak"',
-                says("steps[1].method_name", "remrak", "2000000"),
-            ),
-            (
-                "chainTx",
                 'remark = "0x6869"',
                 'text = "0x6869"',
                 says("steps[1", "System.remark", "text"),
-            ),
-            (
-                "chainTx",
-                '"0x6869"',
-                '"0x686"',
-                says("steps[1", "System.remark", "0x686"),
             ),
             (
                 "swap",
@@ -725,12 +642,6 @@ class TestCreation:
                 '"0x6869"',
                 '"{{ http.body.x }}"',
                 says("steps[1].params", "http.body.x"),
-            ),
-            (
-                "http",
-                "1.50",
-                '"{{ eventData.content.x }}"',
-                says("steps[1].body", "x"),
             ),
             (
                 "chainQuery",

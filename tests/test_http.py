@@ -130,15 +130,6 @@ def test_json_may_say_its_character_set(served: Serving, stored: str, kind: str)
     assert reply.json() == {"result": "polkadot > Remark"}
 
 
-def test_a_large_body_is_read_without_holding_the_others_up(served: Serving) -> None:
-    large = {"flow": " " * 150_000, "syntax": "toml"}
-
-    reply = served.post("/api/create/flow", large)
-
-    assert reply.status == 422
-    assert reply.json()["code"] == "invalid_request"
-
-
 @pytest.mark.parametrize("large", [False, True])
 def test_a_large_answer_is_written_beside_the_event_loop(
     served: Serving, monkeypatch: pytest.MonkeyPatch, large: bool
@@ -351,14 +342,10 @@ def test_a_wrong_method_is_told_the_right_one(served: Serving) -> None:
     [
         ("GET", "/api/create/swap", "success"),
         ("POST", "/api/create/swap/", "success"),
-        ("PUT", "/api/contracts/contract_info", "sucess"),
         ("POST", "/api/contracts/contract-info", "sucess"),
         ("GET", "/api/template/getUrl/", "success"),
-        ("DELETE", "/getUrl/abc", "success"),
-        ("GET", "/job/start", "success"),
         ("POST", "/job/started", "success"),
         ("POST", "/api/scenario/shown", ""),
-        ("GET", "/nope", ""),
     ],
 )
 def test_a_refused_path_has_the_flag_of_the_one_that_was_meant(
@@ -469,22 +456,6 @@ def test_warnings_travel_in_a_header(served: Serving) -> None:
 
 
 # Errors of operations
-
-
-def test_an_unknown_id_is_404(served: Serving) -> None:
-    assert refused(served.post("/api/scenario/info", {"id": "nope"})) == (
-        404,
-        "not_found",
-        says("scenario", "nope"),
-    )
-
-
-def test_a_conflict_is_409(served: Serving, stored: str) -> None:
-    served.post("/job/start", {"id": stored, "every": "1h"})
-    reply = served.post("/api/scenario/delete", {"id": stored})
-    served.post("/job/stop", {"id": stored})
-
-    assert (reply.status, reply.json()["code"], reply.json()["success"]) == (409, "conflict", False)
 
 
 def test_details_of_an_error_stand_beside_its_sentence(
@@ -681,29 +652,6 @@ def test_a_connection_is_kept_as_the_client_wants_it(
 
     assert first.status == 200
     assert bool(again) is kept
-
-
-def test_a_write_that_was_begun_is_finished_though_its_client_goes(
-    served: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, begun, done = served.app.store.put_scenario, threading.Event(), threading.Event()
-
-    async def put(scenario: StoredScenario, *, replace: bool = False) -> None:
-        begun.set()
-        await asyncio.sleep(0.1)
-        await real(scenario, replace=replace)
-        done.set()
-
-    monkeypatch.setattr(served.app.store, "put_scenario", put)
-    content = json.dumps({"chain": "polkadot", "text": "kept"}).encode()
-    with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
-        connection.sendall(
-            head("/api/create/remark", f"Content-Type: {JSON}", f"Content-Length: {len(content)}")
-            + content
-        )
-        assert begun.wait(PATIENCE)
-
-    assert done.wait(PATIENCE)
 
 
 def test_a_read_is_given_up_when_its_client_goes(

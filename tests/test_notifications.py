@@ -47,7 +47,7 @@ from scenarioctl.operations.notifications import (
 from scenarioctl.worker import notifier
 from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
-from tests.conftest import ROOT, Run
+from tests.conftest import ROOT
 from tests.daemons import PATIENCE, Daemon, daemon, free_port, is_open, wait_until
 from tests.messages import says
 from tests.receivers import SECRET, Received, is_signed, receiving
@@ -90,10 +90,7 @@ class TestTargets:
         ("given", "words"),
         [
             ("hooks.example.org/secret", ("hooks.example.org", "https://")),
-            ("ftp://hooks.example.org/secret", ("ftp://hooks.example.org",)),
-            ("slack+https://x.org/secret", ("slack+https://x.org", "docs/notifications.md")),
             ("https://me:secret@/secret", ("https://",)),
-            ("https://hooks.example.org:0/secret", ("hooks.example.org:0",)),
             ("https://hooks.example.org/a secret", ("hooks.example.org",)),
             ("https://hooks.example.org/" + "secret" * 400, ("2426", 2000)),
             ([{"url": "https://x.org/secret"}], ("web address",)),
@@ -394,16 +391,6 @@ class TestDelivery:
         assert worker.counts.notifications_failed == 0
         assert len(slow.received) == notifier.AT_ONCE_TO_URL
 
-    async def test_a_redirect_is_not_followed(self, tmp_path: Path) -> None:
-        app = application(tmp_path)
-        async with app, receiving() as target, working(app):
-            async with receiving(status=307, headers={"Location": target.url()}) as receiver:
-                await started(app, receiver.url())
-                await receiver.has(3)
-                error = (await app.store.outbox().figures()).error
-                assert error == says("307", "redirect to 127.0.0.1", port=receiver.port)
-            assert not target.received
-
     async def test_a_private_address_is_refused_until_it_is_allowed(self, tmp_path: Path) -> None:
         app = application(tmp_path, private_targets=[])
         async with app, receiving() as receiver, working(app) as worker:
@@ -480,23 +467,13 @@ class TestSettings:
         assert settings.notify_secret not in repr(settings)
         assert "hooks.example.org" not in repr(settings)
 
-    def test_the_environment(self, tmp_path: Path) -> None:
-        variables = {"SCENARIOCTL_NOTIFY": f"{HOOK},{HOOK}2", "SCENARIOCTL_NOTIFY_SECRET": SECRET}
-        settings = self.read(tmp_path, "", **variables)
-
-        assert settings.notify == (HOOK, HOOK + "2")
-        assert settings.notify_secret == SECRET
-
     @pytest.mark.parametrize(
         ("text", "words"),
         [
             ('notify = ["ftp://x.org/secret"]', ("notify", "config.toml", "ftp://x.org")),
             ('notify_secret = "secret"', ("notify_secret", "whsec_", "24", "64")),
-            ('notify_secret = "whsec_c2VjcmV0"', ("notify_secret",)),
             (f'notify_secret = "{SECRET.removeprefix("whsec_")}"', ("notify_secret",)),
-            ("notify_secret = 5", ("notify_secret",)),
             ('public_url = "sc.example.org"', ("public_url", "sc.example.org", "https://")),
-            ('public_url = "https://x.org/#/"', ("public_url", "https://x.org/#/")),
         ],
     )
     def test_refusals(self, tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
@@ -507,19 +484,6 @@ class TestSettings:
         assert "secret" not in str(refused.value).replace("notify_secret", "").replace(
             "signing secret", ""
         )
-
-    def test_the_commands_show_no_secret(self, scenarioctl: Run) -> None:
-        for key, value in (
-            ("notify", "https://x.org/hidden,https://y.org/hidden"),
-            ("notify_secret", SECRET),
-        ):
-            assert scenarioctl("config", "set", key, value).code == 0
-        shown = scenarioctl("--json", "config", "show")
-
-        settings = json.loads(shown.out)
-        assert settings["notify"] == ["https://x.org/…", "https://y.org/…"]
-        assert settings["notify_secret"] == "(set)"
-        assert "hidden" not in shown.out
 
 
 class TestTest:
@@ -547,11 +511,6 @@ class TestTest:
         deliveries: Any = failed.details["deliveries"]
         errors = [bool(each["error"]) for each in deliveries]
         assert errors == [True, False]
-
-    def test_no_target(self, scenarioctl: Run) -> None:
-        done = scenarioctl("notify", "test")
-
-        assert (done.code, done.err) == (2, says("notify", "config.toml").within("Error: {}\n"))
 
 
 def test_the_receiver_of_the_examples_verifies_and_passes_on_to_a_chat(tmp_path: Path) -> None:

@@ -169,31 +169,12 @@ def saying(data: bytes) -> Iterator[str]:
     [
         (("info", "abc"), "POST", "/api/scenario/info", {"id": "abc"}),
         (("template", "stats", "a b/c?d"), "GET", "/api/template/stats/a%20b%2Fc%3Fd", None),
-        (("scenario", "export", "abc"), "GET", "/api/template/getUrl/abc", None),
-        (("scenario", "list"), "GET", "/api/scenarios", None),
         (("scenario", "list", "--ascending"), "GET", "/api/scenarios?descending=false", None),
         (
             ("scenario", "list", "--limit", "5", "--search", "ü & ö", "--descending"),
             "GET",
             "/api/scenarios?limit=5&search=%C3%BC%20%26%20%C3%B6&descending=true",
             None,
-        ),
-        (
-            ("hrmp", "openchannels", "polkadot", "2034"),
-            "POST",
-            "/api/hrmp/polkadot/openchannels",
-            {"paraid": "2034"},
-        ),
-        (
-            ("query", "polkadot", "System", "Account", BOB),
-            "POST",
-            "/api/actions/query",
-            {
-                "chain": "polkadot",
-                "pallet_name": "System",
-                "method_name": "Account",
-                "params": [BOB],
-            },
         ),
         (
             TRANSFER,
@@ -206,12 +187,6 @@ def saying(data: bytes) -> Iterator[str]:
                 "amount": "15000000000",
                 "destinationaddress": BOB,
             },
-        ),
-        (
-            ("create", "remark", "--chain", "polkadot", "--text", "hällo", "--plain"),
-            "POST",
-            "/api/create/remark",
-            {"chain": "polkadot", "text": "hällo", "plain": True},
         ),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else None,
@@ -275,14 +250,6 @@ def test_what_is_written_is_read_as_the_same_request(row: Endpoint, whole: bool)
     )
     assert decoder.decode(content, parameters) == request
     assert (body is None) == (row.method == "GET")
-
-
-def test_the_answer_is_printed_like_that_of_this_machine(scenarioctl: Run, script: Script) -> None:
-    plain = scenarioctl("info", "abc", "--url", script.url)
-    as_json = scenarioctl("info", "abc", "--json", "--url", script.url + "/")
-
-    assert plain == Ended(out="polkadot > Remark\n", err="", code=0)
-    assert as_json == Ended(out='{"result": "polkadot > Remark", "id": "abc"}\n', err="", code=0)
 
 
 @pytest.mark.parametrize(
@@ -380,15 +347,10 @@ def test_an_error_of_the_daemon_names_the_option_that_was_typed(
     [
         ("localhost:8080", "url 'localhost:8080' is not the address of a daemon, {expected}"),
         ("ftp://h", "url 'ftp://h' is not the address of a daemon, {expected}"),
-        ("http://", "url 'http://' is not the address of a daemon, {expected}"),
         ("http://h:x", "url 'http://h:x' is not the address of a daemon, {expected}"),
-        ("http://h:99999", "url 'http://h:99999' is not the address of a daemon, {expected}"),
         ("http://[::1", "url 'http://[::1' is not the address of a daemon, {expected}"),
-        ("http://a b", "url 'http://a b' is not the address of a daemon, {expected}"),
-        ("unix://", "url 'unix://' is not the address of a daemon, {expected}"),
         ("unix://a/b", "url 'unix://a/b' is not the address of a daemon, {expected}"),
         ("http://h/?x=1", "url 'http://h/?x=1' has a query or a fragment, {expected}"),
-        ("http://h/#x", "url 'http://h/#x' has a query or a fragment, {expected}"),
         *(
             (
                 url,
@@ -579,8 +541,6 @@ def test_a_token_in_the_clear_to_another_machine_is_warned_of(
     ("url", "local"),
     [
         ("http://127.0.0.1:8080", True),
-        ("http://127.9.9.9", True),
-        ("http://LOCALHOST", True),
         ("http://[::1]:8080", True),
         ("unix:///run/scenarioctl.sock", True),
         ("http://127.evil.example", False),

@@ -191,8 +191,6 @@ BOTH = ("--name", " Monthly   rent", "--tag", "treasury", "--tag", "monthly")
 @pytest.mark.parametrize(
     "line",
     [
-        ("remark", "--chain", "polkadot", "--text", "hi"),
-        ("query", "--chain", "polkadot", "System", "Number"),
         (
             "transfer",
             "--from",

@@ -7,13 +7,12 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scenarioctl.formats.documents import read_share, write_share
+from scenarioctl.formats.documents import read_share
 from scenarioctl.operations.results import OUTCOMES
 from tests import postgres
 from tests.conftest import BOB, Run
@@ -487,46 +486,3 @@ def test_what_people_read_is_the_same_too(scenarioctl: Run, folder: Path, servin
         assert level(there.out, remote) == level(here.out, local), each.line
         assert level(there.err, remote) == level(here.err, local), each.line
         assert there.code == here.code == (OUTCOMES[each.code].exit if each.code else 0)
-
-
-def test_the_worker_serves_its_part_on_its_own_port(
-    scenarioctl: Run, folder: Path, serving: Serving
-) -> None:
-    worker = f"http://127.0.0.1:{serving.worker}"
-    share = write_share(WEBHOOK)
-
-    id = scenarioctl("--url", worker, "scenario", "import", share).out.strip()
-    started = scenarioctl("--url", worker, "job", "start", id)
-    elsewhere = scenarioctl("--url", worker, "info", id)
-
-    assert len(id) == 9
-    assert (started.out, started.code) == ("Job started\n", 0)
-    assert (elsewhere.out, elsewhere.code) == ("", 3)
-    assert "/api/scenario/info" in elsewhere.err
-
-
-def test_a_token_opens_what_it_is_good_for(
-    scenarioctl: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "guarded").mkdir()
-    tokens = {"phone": {"sha256": sha256(b"sctl_phone").hexdigest(), "scopes": ["read"]}}
-    create = ("create", "remark", "--chain", "polkadot", "--text", "hello", "--json")
-
-    with Serving(folder / "guarded", tokens=tokens) as guarded:
-        url = f"http://127.0.0.1:{guarded.api}"
-        without = scenarioctl("--url", url, "template", "stats", "polkadot", "--json")
-        monkeypatch.setenv("SCENARIOCTL_TOKEN", "sctl_phone")
-        read = scenarioctl("--url", url, "template", "stats", "polkadot")
-        written = scenarioctl("--url", url, *create)
-
-    assert (json.loads(without.out)["code"], without.err, without.code) == (
-        "unauthorized",
-        without.out,
-        2,
-    )
-    assert (read.out, read.err, read.code) == ("0\n", "", 0)
-    assert (json.loads(written.out)["code"], written.err, written.code) == (
-        "forbidden",
-        written.out,
-        2,
-    )
