@@ -414,15 +414,9 @@ class TestTransfer:
         ("changes", "sentence"),
         [
             ({"source_chain": None}, says("source.chain", "missing")),
-            (
-                {"source_chain": 7},
-                says("source.chain", "7"),
-            ),
+            ({"source_chain": 7}, says("source.chain", "7")),
             ({"target_chain": ""}, says("target.chain", "missing")),
-            (
-                {"source_assetId": None, "source_symbol": None},
-                says("source.assetId", "missing"),
-            ),
+            ({"source_assetId": None, "source_symbol": None}, says("source.assetId", "missing")),
             ({"source_amount": "0"}, says("source.amount", "0")),
             ({"target_address": None}, says("target.address", "missing")),
             ({"target_address": PILL}, says("target.address", "webhook")),
@@ -558,18 +552,9 @@ class TestSwap:
         [
             ({"slippage": "100"}, says("slippage", "100")),
             ({"minAmountOut": "{{ least }}"}, says("minAmountOut", "webhook")),
-            (
-                {"target": {"chain": "hydraDx", "assetId": "5"}},
-                says("target.assetId", "5"),
-            ),
-            (
-                {"target": {"chain": "polkadot", "assetId": "0"}},
-                says("target.chain", "polkadot"),
-            ),
-            (
-                {"source": {"chain": "polkadot", "assetId": 0}},
-                says("source.chain", "polkadot"),
-            ),
+            ({"target": {"chain": "hydraDx", "assetId": "5"}}, says("target.assetId", "5")),
+            ({"target": {"chain": "polkadot", "assetId": "0"}}, says("target.chain", "polkadot")),
+            ({"source": {"chain": "polkadot", "assetId": 0}}, says("source.chain", "polkadot")),
         ],
     )
     def test_bad_input_is_judged_before_the_chain_is_asked(
@@ -665,19 +650,10 @@ class TestOtherSteps:
         [
             ({"selectedChain": ""}, says("selectedChain", "missing")),
             ({"selectedPallet": None}, says("selectedPallet", "missing")),
-            (
-                {"selectedMethod": {}},
-                says("selectedMethod.name", "missing"),
-            ),
+            ({"selectedMethod": {}}, says("selectedMethod.name", "missing")),
             ({"methodInput": PILL}, f"methodInput {NO_STEP}"),
-            (
-                {"methodInput": "[1"},
-                says("methodInput", "JSON", ",", "1", "3"),
-            ),
-            (
-                {"blockHash": "0x12"},
-                says("blockHash", "0x12"),
-            ),
+            ({"methodInput": "[1"}, says("methodInput", "JSON", ",", "1", "3")),
+            ({"blockHash": "0x12"}, says("blockHash", "0x12")),
         ],
     )
     def test_a_query_that_cannot_be_asked_is_refused(
@@ -696,18 +672,9 @@ class TestOtherSteps:
         ("form", "sentence"),
         [
             ({"method": "get"}, says("url", "address")),
-            (
-                {"url": "file:///etc/passwd"},
-                says("url", "file:///etc/passwd"),
-            ),
-            (
-                {"url": "http://h:99999/"},
-                says("url", "http://h:99999/"),
-            ),
-            (
-                {"url": "http://h/\r\nX: y"},
-                says("url", "http://h/\\r\\nX: y"),
-            ),
+            ({"url": "file:///etc/passwd"}, says("url", "file:///etc/passwd")),
+            ({"url": "http://h:99999/"}, says("url", "http://h:99999/")),
+            ({"url": "http://h/\r\nX: y"}, says("url", "http://h/\\r\\nX: y")),
             *(
                 ({"url": url}, "url contains a user or a password, expected them in a header")
                 for url in (
@@ -716,10 +683,7 @@ class TestOtherSteps:
                     "http://me:secret@[::1",
                 )
             ),
-            (
-                {"url": "http://h", "headers": {"a": "b"}},
-                says("headers", "object"),
-            ),
+            ({"url": "http://h", "headers": {"a": "b"}}, says("headers", "object")),
             (
                 {"url": "http://h", "headers": [{"key": "a:b", "value": "c"}]},
                 says("headers[0].key", "a:b"),

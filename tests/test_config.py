@@ -63,32 +63,14 @@ def test_a_missing_config_is_an_error_only_where_it_was_named(tmp_path: Path) ->
     ("text", "sentence"),
     [
         ("store = ", says("config", "{path}", "TOML")),
-        (
-            "stor = 1",
-            says("config", "{path}", "stor"),
-        ),
+        ("stor = 1", says("config", "{path}", "stor")),
         ("chains = 1", says("config", "{path}")),
         ("offline = 'maybe'", says("offline", "maybe", "config.toml")),
-        (
-            "requests = 0",
-            says("requests", "0", "config.toml"),
-        ),
-        (
-            "rate = 12345678901234567890",
-            says("rate", "12345678901234567890", "config.toml"),
-        ),
-        (
-            "listen = 8080",
-            says("listen", "8080", "config.toml"),
-        ),
-        (
-            "cors = [1]",
-            says("cors", "1", "config.toml"),
-        ),
-        (
-            "log_level = 'loud'",
-            says("log_level", "loud", "config.toml"),
-        ),
+        ("requests = 0", says("requests", "0", "config.toml")),
+        ("rate = 12345678901234567890", says("rate", "12345678901234567890", "config.toml")),
+        ("listen = 8080", says("listen", "8080", "config.toml")),
+        ("cors = [1]", says("cors", "1", "config.toml")),
+        ("log_level = 'loud'", says("log_level", "loud", "config.toml")),
         ("token = 12345", says("token", "config.toml")),
         ("store = ''", says("store", "config.toml")),
     ],
@@ -155,26 +137,10 @@ def test_set_keeps_comments_and_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
-        (
-            "stor",
-            "1",
-            says("key", "stor"),
-        ),
-        (
-            "tokens.ops.scopes",
-            "[]",
-            says("key", "tokens.ops.scopes", "NAME"),
-        ),
-        (
-            "rate",
-            "-1",
-            says("rate", "-1"),
-        ),
-        (
-            "chains.rig",
-            "1",
-            says("key", "chains.rig"),
-        ),
+        ("stor", "1", says("key", "stor")),
+        ("tokens.ops.scopes", "[]", says("key", "tokens.ops.scopes", "NAME")),
+        ("rate", "-1", says("rate", "-1")),
+        ("chains.rig", "1", says("key", "chains.rig")),
         ("offline", "maybe", says("offline", "maybe")),
         ("store", "", says("store", "config")),
     ],

@@ -147,10 +147,7 @@ def test_the_version_is_read_from_where_it_stands(name: str, version: int) -> No
         ({}, says("abiJson")),
         ({"spec": {"messages": []}}, says("abiJson")),
         ({"V1": {}}, says("abiJson", "V1")),
-        (
-            {"metadataVersion": "0.1.0"},
-            says("abiJson", "metadataVersion", "0.1.0"),
-        ),
+        ({"metadataVersion": "0.1.0"}, says("abiJson", "metadataVersion", "0.1.0")),
         ({"version": 7}, says("abiJson", "7")),
         ({"version": "5.1"}, says("abiJson", "5.1")),
         ({"version": 5.0}, says("abiJson", "5.0")),
@@ -158,19 +155,10 @@ def test_the_version_is_read_from_where_it_stands(name: str, version: int) -> No
         ({"V3": []}, says("abiJson", "V3")),
         ({"version": 5}, says("abiJson", "spec")),
         ({"version": 5, "spec": "x"}, says("abiJson", "x")),
-        (
-            {"version": 5, "spec": {"messages": []}},
-            says("abiJson", "empty"),
-        ),
+        ({"version": 5, "spec": {"messages": []}}, says("abiJson", "empty")),
         ({"version": 5, "spec": {"messages": [1]}}, says("abiJson", "types")),
-        (
-            {"version": 5, "spec": {"messages": [1]}, "types": [7]},
-            says("abiJson", "1", "7"),
-        ),
-        (
-            {"version": 5, "spec": {"messages": [1]}, "types": [{"type": {}}]},
-            says("abiJson", "1"),
-        ),
+        ({"version": 5, "spec": {"messages": [1]}, "types": [7]}, says("abiJson", "1", "7")),
+        ({"version": 5, "spec": {"messages": [1]}, "types": [{"type": {}}]}, says("abiJson", "1")),
         (
             {"version": 5, "spec": {"messages": [1]}, "types": [{"id": -1, "type": {}}]},
             says("abiJson", "-1"),
@@ -229,43 +217,22 @@ DEF = (*TYPE, "def")
                 "0x 33aa551",
             )
         ),
-        (
-            without(*FIRST, "mutates"),
-            says("abiJson", "V3", "1", "add"),
-        ),
+        (without(*FIRST, "mutates"), says("abiJson", "V3", "1", "add")),
         (without(*FIRST, "args"), says("abiJson", "V3", "1", "add")),
         (having("by", *ARGUMENT), says("abiJson", "V3", "1", "add", "by")),
-        (
-            without(*ARGUMENT, "label"),
-            says("abiJson", "V3", "1", "add"),
-        ),
+        (without(*ARGUMENT, "label"), says("abiJson", "V3", "1", "add")),
         (without(*ARGUMENT, "type"), says("type")),
-        (
-            having("0", *ARGUMENT, "type", "type"),
-            says("0"),
-        ),
+        (having("0", *ARGUMENT, "type", "type"), says("0")),
         (having(99, *ARGUMENT, "type", "type"), says("99", "abiJson")),
         (without(*TYPE, "def"), says("abiJson", "0")),
         (having({"primitive": 5}, *DEF), says("abiJson", "0", "5")),
         (having({"tuple": [0]}, *DEF), says("0")),
-        (
-            having({"tuple": ["x"]}, *DEF),
-            says("abiJson", "0", "x"),
-        ),
-        (
-            having({"array": {"len": -1, "type": 1}}, *DEF),
-            says("abiJson", "0", "-1"),
-        ),
-        (
-            having({"composite": {"fields": 1}}, *DEF),
-            says("abiJson", "0"),
-        ),
+        (having({"tuple": ["x"]}, *DEF), says("abiJson", "0", "x")),
+        (having({"array": {"len": -1, "type": 1}}, *DEF), says("abiJson", "0", "-1")),
+        (having({"composite": {"fields": 1}}, *DEF), says("abiJson", "0")),
         (having({"variant": {"variants": [{}]}}, *DEF), says("abiJson", "0")),
         (having("Path", *TYPE, "path"), says("abiJson", "0", "Path")),
-        (
-            having({"path": ["A"], "params": [{"name": "T", "type": 0}]}, *TYPE),
-            says("0"),
-        ),
+        (having({"path": ["A"], "params": [{"name": "T", "type": 0}]}, *TYPE), says("0")),
     ],
 )
 def test_a_damaged_file_is_refused_by_what_is_wrong(

@@ -322,32 +322,16 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
         ("x = " + "9" * 5000, InvalidRequest, says("flow", "1000")),
         ("x = " + "[" * 100_000, InvalidRequest, says("flow", "nests")),
         ("", InvalidRequest, says("flow", "steps")),
-        (
-            "steps = []",
-            InvalidRequest,
-            says("flow", "steps"),
-        ),
+        ("steps = []", InvalidRequest, says("flow", "steps")),
         ("stps = []", InvalidRequest, says("unknown", "stps")),
-        (
-            toml("seconds = 1\n"),
-            InvalidRequest,
-            says("steps[0].type", "missing"),
-        ),
-        (
-            toml("type = 'teleport'\n"),
-            InvalidRequest,
-            says("steps[0].type", "teleport"),
-        ),
+        (toml("seconds = 1\n"), InvalidRequest, says("steps[0].type", "missing")),
+        (toml("type = 'teleport'\n"), InvalidRequest, says("steps[0].type", "teleport")),
         (
             toml(STEP["delay"], STEP["delay"] + "secnds = 1\n"),
             InvalidRequest,
             says("steps[1]", "secnds"),
         ),
-        (
-            toml("type = 'delay'\n"),
-            InvalidRequest,
-            says("steps[0].seconds", "missing"),
-        ),
+        (toml("type = 'delay'\n"), InvalidRequest, says("steps[0].seconds", "missing")),
         (toml(STEP["delay"] + "id = 1\n"), InvalidRequest, says("steps[0].id", "1")),
         (
             toml(STEP["delay"] + "id = 'a'\n", STEP["delay"] + "id = 'a'\n"),
@@ -359,11 +343,7 @@ def test_amounts_of_a_flow_file_are_never_rounded(app: Application) -> None:
             InvalidRequest,
             says("steps[1].after", "b"),
         ),
-        (
-            toml(STEP["delay"] + "after = 1\n"),
-            InvalidRequest,
-            says("steps[0].after", "1"),
-        ),
+        (toml(STEP["delay"] + "after = 1\n"), InvalidRequest, says("steps[0].after", "1")),
         (
             toml(STEP["delay"] + "id = 'a'\nafter = ['b']\n", STEP["delay"] + "id = 'b'\n"),
             InvalidRequest,
@@ -388,24 +368,9 @@ def test_a_flow_that_is_not_one_is_refused(
 @pytest.mark.parametrize(
     ("kind", "old", "new", "sentence"),
     [
-        (
-            "xTransfer",
-            '"polkadot"',
-            '"polkadoot"',
-            says("steps[0].source_chain", "polkadoot"),
-        ),
-        (
-            "xTransfer",
-            "1.5",
-            "-1",
-            says("steps[0].amount", "-1"),
-        ),
-        (
-            "xTransfer",
-            BOB,
-            BOB[:-1] + "4",
-            says("steps[0].destination_address", BOB[:-1]),
-        ),
+        ("xTransfer", '"polkadot"', '"polkadoot"', says("steps[0].source_chain", "polkadoot")),
+        ("xTransfer", "1.5", "-1", says("steps[0].amount", "-1")),
+        ("xTransfer", BOB, BOB[:-1] + "4", says("steps[0].destination_address", BOB[:-1])),
         (
             "swap",
             "assetin = 5",
@@ -417,36 +382,16 @@ def test_a_flow_that_is_not_one_is_refused(
         ("Remark", '"hello"', '""', says("steps[0].text", "empty")),
         ("Remark", "true", '"yes"', says("steps[0].plain", "yes")),
         ("chainQuery", '["{{ address }}"]', '"x"', says("steps[0].params", "x")),
-        (
-            "chainQuery",
-            "params",
-            'block = "0x12"\nparams',
-            says("steps[0].block", "0x12"),
-        ),
+        ("chainQuery", "params", 'block = "0x12"\nparams', says("steps[0].block", "0x12")),
         (
             "chainTx",
             '{ remark = "0x6869" }',
             "[1]",
             says("steps[0].params", "list"),
         ),
-        (
-            "http",
-            "https://",
-            "https://me:secret@",
-            says("steps[0].url", "contains"),
-        ),
-        (
-            "http",
-            '"application/json"',
-            '"a\\r\\nb"',
-            says("steps[0].headers.Accept", "header"),
-        ),
-        (
-            "webhook",
-            '"payments"',
-            '"payments"\nuuid = "12"',
-            says("steps[0].uuid", "12", "UUID"),
-        ),
+        ("http", "https://", "https://me:secret@", says("steps[0].url", "contains")),
+        ("http", '"application/json"', '"a\\r\\nb"', says("steps[0].headers.Accept", "header")),
+        ("webhook", '"payments"', '"payments"\nuuid = "12"', says("steps[0].uuid", "12", "UUID")),
         ("delay", "0.5", "0", says("steps[0].seconds", "zero")),
     ],
 )
@@ -613,12 +558,7 @@ class TestCreation:
                 'dest_chain = "kusama"',
                 says("steps[1", "DOT", "from Polkadot to Kusama"),
             ),
-            (
-                "chainTx",
-                '"System"',
-                '"Sistem"',
-                says("steps[1].pallet_name", "Sistem", "2000000"),
-            ),
+            ("chainTx", '"System"', '"Sistem"', says("steps[1].pallet_name", "Sistem", "2000000")),
             (
                 "chainTx",
                 'remark = "0x6869"',

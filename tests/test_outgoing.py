@@ -225,10 +225,7 @@ class TestAnswers:
         [
             ("404 Not Found", "127.0.0.1:PORT answered 404"),
             ("400 Bad\tsecret", "127.0.0.1:PORT answered 400"),
-            (
-                "304 Same",
-                says("127.0.0.1:PORT", "304"),
-            ),
+            ("304 Same", says("127.0.0.1:PORT", "304")),
         ],
     )
     def test_a_status_that_is_no_success_fails(self, status: str, sentence: Says) -> None:
@@ -249,10 +246,7 @@ class TestAnswers:
         [
             ([b""], says("127.0.0.1:PORT", "connection")),
             ([b"SSH-2.0-OpenSSH_9.2\r\n"], says("127.0.0.1:PORT", "sent")),
-            (
-                [b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"],
-                says("127.0.0.1:PORT", "sent"),
-            ),
+            ([b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"], says("127.0.0.1:PORT", "sent")),
             (
                 [b"HTTP/1.1 200 OK\r\n" + b"X: " + b"a" * 20_000 + b"\r\n\r\n"],
                 says("127.0.0.1:PORT", "sent"),

@@ -354,14 +354,8 @@ def test_a_failed_write_leaves_the_old_file(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        (
-            ("-o", "picture.gif"),
-            says("output", "picture.gif"),
-        ),
-        (
-            ("-o", "p.svg", "--format", "png"),
-            says("format", "png", "p.svg"),
-        ),
+        (("-o", "picture.gif"), says("output", "picture.gif")),
+        (("-o", "p.svg", "--format", "png"), says("format", "png", "p.svg")),
         (("-o", "/nowhere/p.png"), says("output", "/nowhere/p.png")),
         (("-o", "p\0.png"), says("output", "p\\x00.png", "NUL")),
         (("-o", "-", "--json"), says("output", "--json")),

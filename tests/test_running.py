@@ -800,10 +800,7 @@ class TestHttp:
     @pytest.mark.parametrize(
         ("form", "sentence"),
         [
-            (
-                {"headers": [{"key": "Host", "value": "x"}]},
-                says("headers[0].key", "Host"),
-            ),
+            ({"headers": [{"key": "Host", "value": "x"}]}, says("headers[0].key", "Host")),
             (
                 {"headers": [{"key": "Transfer-Encoding", "value": "chunked"}]},
                 says("headers[0].key", "Transfer-Encoding"),

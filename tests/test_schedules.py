@@ -108,67 +108,28 @@ def test_durations_as_people_write_them(text: object, seconds: int) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        (
-            {"every": "soon"},
-            says("every", "soon"),
-        ),
-        (
-            {"every": True},
-            says("every", "duration"),
-        ),
-        (
-            {"every": 0.5},
-            says("every", "0.5"),
-        ),
+        ({"every": "soon"}, says("every", "soon")),
+        ({"every": True}, says("every", "duration")),
+        ({"every": 0.5}, says("every", "0.5")),
         ({"every": "0s"}, says("every", "0s")),
-        (
-            {"every": -1},
-            says("every", "-1"),
-        ),
+        ({"every": -1}, says("every", "-1")),
         ({"every": "367d"}, says("every", "367d")),
         ({"every": 10**400}, says("every", "400")),
-        (
-            {"every": "٣s"},
-            says("every", "٣s"),
-        ),
-        (
-            {"every": "1s", "cron": "* * * * *"},
-            says("every", "1s", "* * * * *"),
-        ),
-        (
-            {"timezone": "UTC"},
-            says("timezone", "UTC"),
-        ),
-        (
-            {"cron": "* * * *"},
-            says("cron", "* * * *"),
-        ),
-        (
-            {"cron": "61 * * * *"},
-            says("cron", "61 * * * *"),
-        ),
+        ({"every": "٣s"}, says("every", "٣s")),
+        ({"every": "1s", "cron": "* * * * *"}, says("every", "1s", "* * * * *")),
+        ({"timezone": "UTC"}, says("timezone", "UTC")),
+        ({"cron": "* * * *"}, says("cron", "* * * *")),
+        ({"cron": "61 * * * *"}, says("cron", "61 * * * *")),
         (
             {"cron": "* * * * *", "timezone": "../../etc/passwd"},
             says("timezone", "../../etc/passwd"),
         ),
-        (
-            {"cron": "* * * * *", "timezone": "Mars"},
-            says("timezone", "Mars"),
-        ),
-        (
-            {"every": "5m", "jitter": "5m"},
-            says("jitter", "5m"),
-        ),
+        ({"cron": "* * * * *", "timezone": "Mars"}, says("timezone", "Mars")),
+        ({"every": "5m", "jitter": "5m"}, says("jitter", "5m")),
         ({"overlap": "both"}, says("overlap", "both")),
         ({"overlap": 1}, says("overlap", "1")),
-        (
-            {"pause_after": -1},
-            says("pause_after", "-1"),
-        ),
-        (
-            {"pause_after": True},
-            says("pause_after", "failures"),
-        ),
+        ({"pause_after": -1}, says("pause_after", "-1")),
+        ({"pause_after": True}, says("pause_after", "failures")),
     ],
 )
 def test_what_cannot_be_a_schedule_is_refused(fields: dict[str, Any], sentence: Says) -> None:

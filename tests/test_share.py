@@ -68,14 +68,8 @@ def test_a_share_string_is_read_however_it_was_pasted(text: str) -> None:
             "https://editor.example/#/create/?diagramData=lnr8CfoQX",
             says("url", "lnr8CfoQX"),
         ),
-        (
-            base64.b64encode(zlib.compress(b"{}")[:-1]).decode(),
-            says("url", "eJyrrgUAAXUA"),
-        ),
-        (
-            base64.b64encode(zlib.compress(b"{}") + b"more").decode(),
-            says("url", "4"),
-        ),
+        (base64.b64encode(zlib.compress(b"{}")[:-1]).decode(), says("url", "eJyrrgUAAXUA")),
+        (base64.b64encode(zlib.compress(b"{}") + b"more").decode(), says("url", "4")),
     ],
 )
 def test_what_is_no_share_string_is_refused(text: str, sentence: Says) -> None:

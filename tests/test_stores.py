@@ -927,10 +927,7 @@ class TestSqlite:
         [
             ("", says("store", "path")),
             ("a\0b", says("store", "a\\x00b")),
-            (
-                "mysql://me:secret@host/db",
-                says("store", "mysql://…", "URL"),
-            ),
+            ("mysql://me:secret@host/db", says("store", "mysql://…", "URL")),
         ],
     )
     def test_what_is_not_a_path_is_refused_without_telling_a_password(

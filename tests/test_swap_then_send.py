@@ -149,10 +149,7 @@ def test_the_swap_before_the_latest_does_not_count_if_that_one_fails(stage: Stag
     ("keys", "told"),
     [
         ({"assetid": "DOT"}, ("HDX", "DOT")),
-        (
-            {"source_chain": "assetHub", "dest_chain": "assetHub", "assetid": "DOT"},
-            ("HDX", "DOT"),
-        ),
+        ({"source_chain": "assetHub", "dest_chain": "assetHub", "assetid": "DOT"}, ("HDX", "DOT")),
     ],
 )
 def test_an_amount_of_another_asset_is_refused(

@@ -162,12 +162,7 @@ def test_a_call_is_known_by_its_exact_names(polkadot: RuntimeTable) -> None:
     ("pallet", "method", "args", "beginning"),
     [
         ("Balence", "transfer", {}, says('pallet', 'Balence', '2000000')),
-        (
-            "Timestamp",
-            "get",
-            {},
-            says('method', 'get', '2000000'),
-        ),
+        ("Timestamp", "get", {}, says('method', 'get', '2000000')),
         ("Timestamp", "set", {}, says('Timestamp.set', 'now')),
         ("Timestamp", "set", {"now": 1, "then": 2}, says('Timestamp.set', 'then')),
         ("Timestamp", "set", {"now": 2**64}, says('Timestamp.set', '18446744073709551616', 'u64')),

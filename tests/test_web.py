@@ -50,18 +50,10 @@ def test_a_payload_becomes_a_code_for_each_frame(served: Serving) -> None:
 @pytest.mark.parametrize(
     ("fields", "status", "error"),
     [
-        (
-            {"payload": "hello"},
-            422,
-            says("payload", "hello"),
-        ),
+        ({"payload": "hello"}, 422, says("payload", "hello")),
         ({}, 422, says("payload", "null")),
         ([], 422, says("payload", "null")),
-        (
-            {"payload": "0x" + "00" * 131_072},
-            413,
-            says("body", "262144"),
-        ),
+        ({"payload": "0x" + "00" * 131_072}, 413, says("body", "262144")),
     ],
 )
 def test_a_payload_that_is_none_is_refused(
