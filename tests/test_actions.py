@@ -205,21 +205,6 @@ class TestPills:
         assert str(waits.value) == says("source.address", "webhook")
         assert require_filled("plain", field="source.address") == "plain"
 
-    @pytest.mark.parametrize(
-        ("pill", "source"),
-        [
-            ("http.body.price", "an earlier step's data"),
-            ("query", "an earlier step's data"),
-            ("chainQuery_0a1b2c.data.free", "an earlier step's data"),
-            ("https", "webhook data"),
-        ],
-    )
-    def test_it_is_said_what_a_pill_waits_for(self, pill: str, source: str) -> None:
-        with pytest.raises(WaitsForData) as waits:
-            require_filled(f"{{{{ {pill} }}}}", field="text")
-
-        assert str(waits.value) == says(source, pill)
-
     def test_pills_are_shown_as_a_person_writes_them(self) -> None:
         assert display("to " + PILL) == "to {{ address }}"
 

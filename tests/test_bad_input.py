@@ -3,7 +3,6 @@ and nothing is stored."""
 
 import base64
 import json
-import random
 import shutil
 import sqlite3
 import sys
@@ -473,67 +472,6 @@ def test_what_stands_in_a_file_is_no_command_to_the_terminal(
     printed = (ended.out + ended.err).replace("\n", "")
     # Columns in a pipe are told apart by tabs.
     assert printed.replace("" if terminal else "\t", "").isprintable()
-
-
-@pytest.mark.parametrize(
-    ("script", "error"),
-    [
-        (
-            "PRAGMA user_version = 99",
-            "store '{store}' has tables of version 99, and this scenarioctl uses version 1: "
-            "name another store, or create one with: scenarioctl store init",
-        ),
-        (
-            "PRAGMA application_id = 7",
-            "store '{store}' is a database of another program; name another file",
-        ),
-    ],
-)
-def test_a_store_that_is_not_ours_is_left_alone(scenarioctl: Run, script: str, error: str) -> None:
-    scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hi")
-    database = sqlite3.connect(store_path())
-    database.execute(script)
-    database.close()
-    before = store_path().read_bytes()
-
-    ended = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "ho")
-
-    assert (ended.err, ended.out, ended.code) == (
-        f"Error: {error.format(store=store_path())}\n",
-        "",
-        2,
-    )
-    assert store_path().read_bytes() == before
-
-
-def test_a_store_that_cannot_be_written_says_so(scenarioctl: Run) -> None:
-    scenario_id = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hi").out.strip()
-    database = sqlite3.connect(store_path())
-    # As on a disk without room: no page can be added.
-    (pages,) = database.execute("PRAGMA page_count").fetchone()
-    database.close()
-
-    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        opened = plain_connect(*arguments, **options)
-        opened.execute(f"PRAGMA max_page_count = {pages}")
-        return opened
-
-    plain_connect: Callable[..., sqlite3.Connection] = sqlite3.connect
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlite3.connect", connect)
-        ended = scenarioctl(
-            "create", "remark", "--chain", "polkadot", "--text", random_text(100_000)
-        )
-
-    assert ended.err == f"Error: store '{store_path()}' is out of disk space; nothing was changed\n"
-    assert (ended.out, ended.code) == ("", 2)
-    assert count_stored() == 1
-    assert scenarioctl("info", scenario_id).out == "polkadot > Remark\n"
-
-
-def random_text(length: int) -> str:
-    """Return text that does not compress."""
-    return "".join(random.Random(7).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=length))
 
 
 NASTY = (

@@ -14,15 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.shell_completion import BashComplete
 
 from scenarioctl import __version__
-from scenarioctl.chains.registry import ROLES
-from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import OneOption
-from scenarioctl.config import SETTINGS
 from scenarioctl.render.picture import THEMES
-from scenarioctl.server.access import SCOPES
 from scenarioctl.stores.validation import SORTS
 from scenarioctl.transactions.signing.payload import KEYS
 from scenarioctl.transactions.signing.signatures import SCHEMES
@@ -78,57 +73,6 @@ def created(scenarioctl: Run, *line: str) -> str:
 
 
 # Creating
-
-
-FLOW = {
-    "name": "payday",
-    "steps": [
-        {"type": "delay", "seconds": 2},
-        {"type": "Remark", "chain": "polkadot", "text": "hello"},
-        {
-            "type": "xTransfer",
-            "source_chain": "polkadot",
-            "dest_chain": "assetHub",
-            "assetid": "DOT",
-            "amount": "1.5",
-            "destination_address": BOB,
-        },
-    ],
-}
-FLOW_TOML = "name = 'payday'\n" + "\n".join(
-    "[[steps]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in step.items())
-    for step in FLOW["steps"]
-    if isinstance(step, dict)
-)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "options"),
-    [
-        ("flow.toml", FLOW_TOML, ()),
-        ("flow.json", json.dumps(FLOW), ()),
-        ("flow.txt", json.dumps(FLOW), ("--syntax", "json")),
-        ("-", FLOW_TOML, ()),
-        ("-", json.dumps(FLOW), ("--syntax", "json")),
-    ],
-    ids=["TOML", "JSON", "named JSON", "TOML from stdin", "JSON from stdin"],
-)
-def test_a_flow_is_created_from_a_file(
-    scenarioctl: Run, tmp_path: Path, name: str, text: str, options: tuple[str, ...]
-) -> None:
-    path = tmp_path / name
-    path.write_text(text)
-    given = "-" if name == "-" else str(path)
-
-    scenario_id = ok(scenarioctl("create", "flow", given, *options, stdin=path)).strip()
-
-    assert (
-        ok(scenarioctl("info", scenario_id))
-        == "delay > polkadot > Remark > polkadot > xTransfer > assetHub\n"
-    )
-    assert ok(scenarioctl("--offline", "scenario", "full", scenario_id, "--field", "tx")) == (
-        f"0x2404{REMARK_CALL[2:]}\n"
-    )
 
 
 # The line
@@ -297,49 +241,6 @@ def test_a_diagram_is_imported_and_exported_as_it_was(
 
 
 # What the machine knows
-
-
-def test_settings_are_made_shown_and_changed(scenarioctl: Run) -> None:
-    home = Path.home()
-    path = home / ".config" / "scenarioctl" / "config.toml"
-    store = f"{home}/.local/share/scenarioctl/scenarios.db"
-    server = (
-        "store_listen\t\tdefault\nstore_pool\t10\tdefault\nstore_statement_seconds\t30\tdefault\n"
-    )
-    first = f"store\t{store}\tdefault\n{server}cache\t{home}/.cache/scenarioctl\tdefault\n"
-    last = (
-        "old_facts\tfalse\tdefault\njson\tfalse\tdefault\nstrict\tfalse\tdefault\n"
-        "url\t\tdefault\ntoken\t\tdefault\nlisten\t127.0.0.1:8080\tdefault\n"
-    )
-
-    assert ok(scenarioctl("config", "path")) == f"{path}\n"
-    assert ok(scenarioctl("config", "path", "--json")) == json.dumps({"config": str(path)}) + "\n"
-    assert ok(scenarioctl("config", "show")).startswith(f"{first}offline\tfalse\tdefault\n{last}")
-    assert ok(scenarioctl("config", "init")) == f"{path}\n"
-    assert ok(scenarioctl("config", "set", "offline", "true")) == f"{path}\n"
-    assert ok(scenarioctl("config", "show")).startswith(
-        f"{first}offline\ttrue\tconfig.toml\n{last}"
-    )
-    rig = '{role = "relay", symbol = "UNIT", decimals = 12}'
-    assert ok(scenarioctl("config", "set", "chains.rig", rig)) == f"{path}\n"
-    assert (
-        ok(scenarioctl("config", "set", "chains.rig.endpoints", '["ws://127.0.0.1:9944"]'))
-        == f"{path}\n"
-    )
-    shown = json.loads(ok(scenarioctl("config", "show", "--json")))
-    assert {
-        name: shown[name] for name in ("store", "cache", "offline", "json", "listen", "log_lines")
-    } == {
-        "store": store,
-        "cache": f"{home}/.cache/scenarioctl",
-        "offline": True,
-        "json": True,
-        "listen": ["127.0.0.1:8080"],
-        "log_lines": 10_000,
-    }
-    assert set(shown) == {each.name for each in SETTINGS} | {"config", "chains", "tokens"}
-    assert (shown["config"], shown["chains"], shown["tokens"]) == (str(path), ["rig"], [])
-    assert ok(scenarioctl("chain", "list")).splitlines()[-1] == "rig\trelay\tUNIT\t-\t-\t-\trig"
 
 
 # Where the answer goes
@@ -526,46 +427,6 @@ def test_the_examples_in_the_help_run(
             assert ended.code in (0, 3, 5), (words, ended)
             played += 1
     assert played > 8
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("job start ID --overlap ", ["skip", "queue"]),
-        ("job start ID --overlap q", ["queue"]),
-        ("job list --state p", ["paused"]),
-        ("chain list --role ", list(ROLES)),
-        ("chain list --sort ", ["name", "role", "symbol", "para_id"]),
-        ("chain check kus", ["kusama"]),
-        ("chain refresh polkadot hy", ["hydraDx"]),
-        ("query hy", ["hydraDx"]),
-        ("broadcast hy", ["hydraDx"]),
-        ("broadcast polkadot 0x --wait ", ["in-block", "finalized"]),
-        ("hrmp openchannels ", ["polkadot", "kusama", "paseo"]),
-        ("hrmp openchannels polkadot 2034 --direction e", ["egress"]),
-        ("scenario list --sort ", ["created", "id", "summary"]),
-        ("scenario export ID --as ", ["share", "json", "flow"]),
-        ("scenario preview ID --format ", ["png", "svg"]),
-        ("scenario preview ID --theme d", ["dark"]),
-        ("create flow --syntax ", ["toml", "json"]),
-        ("tx call hy", ["hydraDx"]),
-        ("tx batch polkadot --kind f", ["force-batch"]),
-        ("tx assemble 0x --scheme ", ["sr25519", "ed25519", "ecdsa", "ethereum"]),
-        ("tx payload 0x --crypto ", ["sr25519", "ed25519"]),
-        ("tx payload 0x --metadata-hash ", ["auto", "off"]),
-        ("tx payload 0x --era i", ["immortal"]),
-        ("xcm asset-transfer --output-format ", ["extrinsic", "call", "payload"]),
-        ("config token ops --scopes ", list(SCOPES)),
-        ("config token ops --scopes read,c", ["read,create"]),
-        ("config set webhook_r", ["webhook_rate"]),
-        ("daemon --role ", ["all", "api", "worker"]),
-    ],
-)
-def test_what_has_a_fixed_set_of_values_is_completed(line: str, offered: list[str]) -> None:
-    before, _, incomplete = line.rpartition(" ")
-    complete = BashComplete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
-
-    assert [each.value for each in complete.get_completions(before.split(), incomplete)] == offered
 
 
 @pytest.mark.parametrize(

@@ -89,20 +89,6 @@ def test_a_real_file_of_version_1_is_refused_by_its_version() -> None:
         assert refusal(json.loads(path.read_text())) == says("abiJson", "V1")
 
 
-def test_a_message_is_told_whole() -> None:
-    assert describe_contract(read("counter-v3.json")) == (
-        ContractMessage(
-            function_name="add", selector="0x00000010", mutates=True, args=("by: i32",)
-        ),
-        ContractMessage(
-            function_name="reward",
-            selector="0x00000011",
-            mutates=True,
-            args=("value: Balance", "shares: Vec<(i32, Balance)>"),
-        ),
-    )
-
-
 def test_types_are_printed_as_people_write_them() -> None:
     assert outline(describe_contract(read("treasury-v5.json"))) == [
         "0xa1b2c3d4 pay(to: AccountId, value: Balance, memo: Option<String>)!",

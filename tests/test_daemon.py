@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -533,77 +532,6 @@ def test_what_keeps_a_daemon_from_starting_is_one_sentence(tmp_path: Path) -> No
     ]
     assert said[4].startswith("Error: store '/dev/null/x' ")
     assert (codes[:4], codes[4] in (2, 4)) == ([2, 4, 2, 2], True)
-
-
-def test_a_daemon_is_activated_by_sockets_and_guarded_by_tokens(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    config = home / "config.toml"
-    made = subprocess.run(
-        [sys.executable, "-m", "scenarioctl", "--config", str(config), "config", "token", "ops"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "HOME": str(home)},
-    )
-    token = made.stdout.strip()
-    path = home / "api.sock"
-    # Handed over as systemd does: from descriptor 3 on, with the number of the process that is to
-    # take them.
-    wrapper = (
-        "import os, sys; os.environ['LISTEN_PID'] = str(os.getpid()); "
-        "os.execv(sys.executable, [sys.executable, '-m', 'scenarioctl', *sys.argv[1:]])"
-    )
-    script = (
-        "import os, socket, sys; a = socket.create_server(('0.0.0.0', 0)); b = "
-        "socket.socket(socket.AF_UNIX); "
-        f"b.bind({str(path)!r}); b.listen(); "
-        "a, b = os.dup2(a.fileno(), 50), os.dup2(b.fileno(), 51); os.dup2(50, 3); os.dup2(51, 4); "
-        f"os.execv(sys.executable, [sys.executable, '-c', {wrapper!r}, *sys.argv[1:]])"
-    )
-    variables = {"LISTEN_FDS": "2", "LISTEN_FDNAMES": "api:worker"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tests.daemons.PROGRAM", (sys.executable, "-c", script))
-        with daemon(home, "--config", str(config), listen=(), variables=variables) as running:
-            bearer = {"Authorization": f"Bearer {token}"}
-            none = running.ask("/api/scenarios")
-            read = running.ask("/api/scenarios", headers=bearer)[:2]
-            create = running.ask(
-                "/api/create/remark", {"chain": "polkadot", "text": "x"}, headers=bearer
-            )[:2]
-            rebound = running.ask("/api/scenarios", headers=bearer | {"Host": "evil.example"})[0]
-            foreign = running.ask(
-                "/api/scenarios", headers=bearer | {"Origin": "http://evil.example"}
-            )[0]
-            health = running.ask("/healthz")[0]
-            worker = running.address("job worker")
-
-            # Without its token: nobody may any more be let in to an address that others can reach.
-            config.write_text("")
-            running.process.send_signal(signal.SIGHUP)
-            running.said("reload failed, settings unchanged: listen ")
-            still = running.ask("/api/scenarios")[0]
-
-            ended = running.end()
-
-    assert (none[0], none[1]["code"], none[2]["WWW-Authenticate"]) == (
-        401,
-        "unauthorized",
-        "Bearer",
-    )
-    assert read == (200, {"scenarios": [], "total": 0, "next": None})
-    assert create == (
-        403,
-        {
-            "error": says("token", "create"),
-            "code": "forbidden",
-        },
-    )
-    assert (rebound, foreign, health, still) == (403, 403, 200, 401)
-    assert worker == f"unix:{path}"
-    # It is systemd's.
-    assert (ended, path.exists()) == (0, True)
-    assert token not in running.log
 
 
 def test_a_killed_daemon_is_followed_by_another_on_the_same_socket_and_store(

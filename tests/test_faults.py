@@ -7,15 +7,11 @@ and no traceback is anywhere. The bounds themselves are tested one by one in `te
 
 import json
 import os
-import resource
 import socket
 import sqlite3
 import struct
 import threading
 import time
-import zlib
-from base64 import b64encode
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -26,12 +22,10 @@ from typing import Any
 import pytest
 
 from scenarioctl.chains.connection import Timeouts
-from scenarioctl.server import streams
 from tests.canned import answers
-from tests.daemons import PATIENCE, Daemon, daemon, wait_until
+from tests.daemons import PATIENCE, Daemon, daemon
 from tests.messages import Says, says
 from tests.node import Node
-from tests.pressure import pressed_daemon, send, under_probe
 from tests.serving import Reply, Serving
 from tests.test_jobs import node
 
@@ -165,16 +159,6 @@ NEVER = b'{"chain": "polkadot", "text": "never"}'
 CREATE = begun(b"Content-Length: %d" % len(NEVER)) + NEVER
 
 
-@contextmanager
-def many_files() -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 # -- slow clients
 
 #: What a client does on a connection, and how that ends: statuses of answers, and the error.
@@ -290,114 +274,7 @@ def test_who_reads_slowly_gets_all_and_who_reads_nothing_is_let_go(ward: Ward) -
 # -- floods
 
 
-def is_open(connection: socket.socket) -> bool:
-    connection.setblocking(False)
-    try:
-        return connection.recv(1) != b""
-    except BlockingIOError:
-        return True
-    except ConnectionError:
-        return False
-
-
-def test_a_thousand_open_connections_keep_nobody_out(patient: Ward) -> None:
-    with many_files(), ExitStack() as stack:
-        held = [
-            stack.enter_context(dial(patient.port, b"POST / HTTP/1.1\r\nHo" if number % 2 else b""))
-            for number in range(1000)
-        ]
-        patient.check()
-
-        assert sum(map(is_open, held)) == 1000
-
-
-def test_a_flood_from_one_client_keeps_no_other_out(tmp_path: Path) -> None:
-    config = "rate = 20\nclient_connections = 30\n"
-    with warded(tmp_path / "home", config) as ward, ExitStack() as stack:
-        # The flood comes from another address than the others do.
-        flood = [stack.enter_context(dial(ward.port, source="127.0.0.2")) for _ in range(50)]
-        served: Counter[int] = Counter()
-        for connection in flood[:30]:
-            connection.sendall(get("/api/chains") * 20)
-        ward.check()
-        for connection in flood[:30]:
-            served.update(reply.status for reply in read_replies(connection, 20))
-        closed = [not is_open(each) for each in flood[30:]]
-
-    assert closed == [True] * 20
-    # A second's worth at once, and more as time passes.
-    assert (set(served), served.total()) == ({200, 429}, 600)
-    assert served[200] >= 20
-
-
-def test_no_more_streams_are_opened_than_are_bearable(patient: Ward) -> None:
-    id = patient.create()
-
-    def first_of_stream() -> bytes:
-        with dial(patient.port, get(f"/job/events?id={id}")) as connection:
-            return connection.recv(65536).partition(b"\r\n")[0]
-
-    with many_files(), ExitStack() as stack:
-        held = [
-            stack.enter_context(dial(patient.port, get(f"/job/events?id={id}&after=now")))
-            for _ in range(streams.STREAMS + 3)
-        ]
-        heads = [each.recv(65536) for each in held]
-        patient.check()
-
-    assert sum(head.startswith(b"HTTP/1.1 429 ") for head in heads) == 3
-    wait_until(lambda: b" 200 " in first_of_stream())
-
-
-def test_floods_of_headers_are_refused_whole(ward: Ward) -> None:
-    floods = (
-        get("/healthz", *[b"X-A: b"] * 200),
-        get("/healthz", b"X-A: " + b"x" * 20_000),
-        get("/" + "x" * 20_000),
-        b"GET /healthz HTTP/1.1\r\n" + (b"X-A: b\r\n" * 1000),
-        b"\x16\x03\x01\x02\x00\x01" + bytes(range(256)) * 100,
-        # A length in two ways, behind which another request hides.
-        begun(b"Content-Length: 2", b"Transfer-Encoding: chunked") + b"\r\n0\r\n\r\n" + CREATE,
-    )
-    for sent in floods * 20:
-        with dial(ward.port, sent) as connection:
-            statuses = [reply.status for reply in read_replies(connection, 2)]
-        assert statuses == [400], sent[:80]
-
-
 # -- bodies that cost more than they weigh
-
-
-@pytest.fixture(scope="module")
-def pressed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with pressed_daemon(tmp_path_factory.mktemp("pressed") / "home", "--offline") as running:
-        yield running
-
-
-def test_deep_and_large_json_is_refused_and_holds_nobody_up(pressed: Daemon) -> None:
-    refused = (
-        (b"[" * 100_000 + b"]" * 100_000, 422),
-        (b'{"url": ' + b"1" * 5000 + b"}", 400),
-        (b'{"url": "' + b"\\n" * 500_000 + b'"}', 422),
-        (b'{"url": [' + b"[]," * 300_000 + b"[]]}", 413),
-    )
-    with under_probe(pressed):
-        for body, status in refused:
-            assert send(pressed, "/api/template/saveUrl", body)[0] == status, body[:20]
-        # The parser of TOML keeps every prefix of a dotted key.
-        flow = ".".join("a" * 20_000) + " = 1"
-        assert send(pressed, "/api/create/flow", {"flow": flow})[0] == 422
-
-
-def test_what_unpacks_to_a_lot_is_refused_and_holds_nobody_up(pressed: Daemon) -> None:
-    packed = zlib.compress(b'{"nodes":[],"edges":[],"x":[' + b"[]," * 5_000_000 + b"[]]}")
-    blanks = zlib.compress(bytes(100_000_000))
-    with under_probe(pressed):
-        for url in (b64encode(packed).decode(), b64encode(blanks).decode()):
-            status, answer = send(pressed, "/api/template/saveUrl", {"url": url})
-            assert (status, answer["code"]) == (413, "too_large")
-        encoded = {"Content-Encoding": "gzip"}
-        assert send(pressed, "/saveUrl", zlib.compress(bytes(10**8)), headers=encoded)[0] == 415
 
 
 # -- clients that leave

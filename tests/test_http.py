@@ -24,7 +24,7 @@ from scenarioctl.server import handlers
 from scenarioctl.server.endpoints import ENDPOINTS
 from scenarioctl.server.responses import encode
 from scenarioctl.stores import StoredScenario
-from tests import postgres, refusals
+from tests import refusals
 from tests.conftest import BOB, DATA
 from tests.daemons import PATIENCE, wait_until
 from tests.messages import says
@@ -302,22 +302,6 @@ def test_each_role_serves_its_rows(tmp_path: Path) -> None:
         "api": {"api": {"api", "worker", "both"}},
         "worker": {"worker": {"worker", "both"}},
     }
-
-
-@pytest.mark.parametrize("store", ["file", "server"])
-def test_an_api_before_workers_of_other_processes_serves_their_jobs(
-    tmp_path: Path, store: str
-) -> None:
-    where: dict[str, Any] = {"store": postgres.shared_database()} if store == "server" else {}
-    with Serving(tmp_path, role="api", **where) as serving:
-        made = serving.post("/api/create/remark", {"chain": "polkadot", "text": "gm"}).json()[
-            "result"
-        ]
-        started = serving.post("/job/start", {"id": made}).json()
-
-        assert started == {"success": True, "result": "Job started"}
-        assert serving.post("/job/status", {"id": made}).json()["state"] == "running"
-        assert serving.post("/job/stop", {"id": made}).status == 200
 
 
 def test_a_wrong_method_is_told_the_right_one(served: Serving) -> None:

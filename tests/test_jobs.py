@@ -17,7 +17,6 @@ from scenarioctl.cli.job_output import Printed
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest, NotFound, TimedOut
 from scenarioctl.model.jobs import (
-    NO_TRANSACTION,
     SECOND,
     FinishedRun,
     MempoolDraft,
@@ -42,7 +41,6 @@ from scenarioctl.operations.jobs import (
 )
 from scenarioctl.operations.scenarios import ImportScenario, import_scenario
 from scenarioctl.runtime.table import load_bundled
-from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import raises, says
 from tests.runner import finish
@@ -196,57 +194,6 @@ async def test_a_schedule_that_cannot_be_read_starts_nothing(tmp_path: Path) -> 
         assert (await job_status(app, JobStatus(id=id))).answer["state"] == "stopped"
 
 
-async def test_the_status_of_a_job_tells_all_of_it(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await remark(app)
-        never = (await job_status(app, JobStatus(id=id))).answer
-        await start_job(
-            app,
-            StartJob(
-                id=id, cron="0 9 * * 1-5", timezone="Europe/Berlin", jitter="0s", pause_after=3
-            ),
-        )
-        started = (await job_status(app, JobStatus(id=id))).answer
-
-        assert started == {
-            "id": id,
-            "state": "running",
-            "schedule": "cron 0 9 * * 1-5 (Europe/Berlin)",
-            "every": None,
-            "cron": "0 9 * * 1-5",
-            "timezone": "Europe/Berlin",
-            "jitter": "0s",
-            "overlap": "skip",
-            "catchup": "1m",
-            "pause_after": 3,
-            "timeout": None,
-            "batch": False,
-            "changed": "2026-11-21T12:00:00.000000000Z",
-            "next": "2026-11-23T08:00:00.000000000Z",
-            "last": None,
-            "finished": None,
-            "outcome": None,
-            "executing": False,
-            "step": "",
-            "step_number": 0,
-            "until": None,
-            "runs": 0,
-            "failures": 0,
-            "drafts": 0,
-            "reason": "",
-            "notify": [],
-            "last_runs": [],
-            "last_steps": {},
-        }
-        assert {
-            name for name, value in never.items() if value not in (None, 0, "", False, [], {})
-        } == {
-            "id",
-            "state",
-        }
-        assert never.keys() == started.keys()
-
-
 async def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         id = await remark(app)
@@ -391,96 +338,6 @@ async def test_the_newest_lines_and_drafts_are_asked_for_by_number_and_by_time(
                     await asked
 
 
-async def test_a_mempool_entry_is_as_documented_and_says_how_long_it_is_good_for(
-    tmp_path: Path,
-) -> None:
-    async with opened(tmp_path) as app:
-        id = await remark(app)
-        draft = MempoolDraft(
-            chain="polkadot",
-            amount="0",
-            tx_type="Remark",
-            date=NOON - 5,
-            tx="0x00",
-            spec_version=7,
-            expires=NOON + 1,
-        )
-        drafts = (
-            draft,
-            replace(draft, expires=NOON),
-            replace(draft, tx=NO_TRANSACTION, spec_version=None, expires=None),
-            replace(
-                draft, tx_type="ChainQuery", tx='{"nonce":"1"}', spec_version=None, expires=None
-            ),
-        )
-        run = FinishedRun(
-            job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, drafts=drafts
-        )
-        await app.store.finish_run(run, retention=Retention())
-        entries = await app.store.read_mempool(id)
-        await app.store.flag_drafts({entries[0].seq: "its index has moved"}, now=NOON, lines={})
-
-        answer = (await job_mempool(app, JobMempool(id=id))).answer
-
-        date = "2026-11-21T11:59:59.999999995Z"
-        documented = {"chain": "polkadot", "amount": "0", "txType": "Remark", "Date": date}
-        assert answer == {
-            "mempool": [
-                {
-                    **documented,
-                    "seq": 1,
-                    "tx": "0x00",
-                    "spec_version": 7,
-                    "expires": "2026-11-21T12:00:00.000000001Z",
-                    "state": "outdated",
-                    "flag": "its index has moved",
-                },
-                {
-                    **documented,
-                    "seq": 2,
-                    "tx": "0x00",
-                    "spec_version": 7,
-                    "expires": "2026-11-21T12:00:00.000000000Z",
-                    "state": "expired",
-                },
-                {**documented, "seq": 3, "tx": "Could not generate transaction"},
-                {**documented, "seq": 4, "txType": "ChainQuery", "tx": '{"nonce":"1"}'},
-            ]
-        }
-
-
-async def test_a_mempool_is_read_page_by_page(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await remark(app)
-        short = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=NOON, tx="0x00")
-        drafts = (
-            *(replace(short, tx=f"0x{number:02}") for number in range(3)),
-            replace(short, tx="0x" + "ab" * 600_000),
-            short,
-        )
-        run = FinishedRun(
-            job=id, epoch=None, planned=NOON, started=NOON, finished=NOON, drafts=drafts
-        )
-        await app.store.finish_run(run, retention=Retention())
-
-        async def read(**fields: Any) -> tuple[list[str], str | None]:
-            answer = (await (await job_mempool(app, JobMempool(id=id, **fields))).whole()).answer
-            return [entry["tx"][:4] for entry in answer["mempool"]], answer.get("next")
-
-        assert await read() == (["0x00", "0x01", "0x02", "0xab", "0x00"], None)
-        first, cursor = await read(limit=2)
-        assert first == ["0x00", "0x01"]
-        # A page ends with the draft that makes it longer than 1 MiB.
-        second, cursor = await read(after=cursor)
-        assert second == ["0x02", "0xab"]
-        assert (await read(after=cursor, limit="7"))[0] == ["0x00"]
-        _, end = await read(after=cursor)
-        assert await read(after=end) == ([], end)
-        for field in ("after", "limit"):
-            with raises(InvalidRequest, says(field, "-1")):
-                await job_mempool(app, JobMempool(**{"id": id, field: "-1"}))
-
-
 async def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps_them(
     tmp_path: Path,
 ) -> None:
@@ -562,19 +419,6 @@ async def test_the_default_timeout_does_not_count_delays(
                 await run_job(app, RunJob(id=id, timeout=timeout))
         else:
             assert len((await run_job(app, RunJob(id=id, timeout=timeout))).answer["mempool"]) == 1
-
-
-async def test_the_worker_runs_a_real_scenario(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await diagram(app, REMARK)
-        await start_job(app, StartJob(id=id))
-
-        assert await Worker(app).run_next()
-
-        log = (await job_log(app, JobLog(id=id))).answer["result"]
-        assert (log[0], *log[-2:]) == ("Starting worker", "workload executed", "Sleeping")
-        (entry,) = (await job_mempool(app, JobMempool(id=id))).answer["mempool"]
-        assert entry["tx"].startswith("0x")
 
 
 def create(scenarioctl: Run) -> str:

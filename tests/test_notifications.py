@@ -351,25 +351,6 @@ class TestDelivery:
         assert line == says("given up", "run_failed", port=port, attempts=f"{attempts} attempts")
         assert "secret" not in line
 
-    def test_the_oldest_of_too_many_are_given_up(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(notifier, "MOST_OF_JOB", 1)
-
-        async def story() -> list[str]:
-            app = application(tmp_path)
-            async with app, receiving(status=500) as receiver, working(app) as worker:
-                made = await create_flow(app, CreateFlow(flow=BROKEN))
-                hooks = [receiver.url(f"/{number}") for number in range(3)]
-                id = await started(app, *hooks, id=made.answer["result"], every="99h")
-                await receiver.has(3)
-                await worker.notifier.prune()
-                assert worker.counts.notifications_given_up == 2
-                assert sum(await waiting(app)) == 1
-                return [line.text for line in await app.store.read_log(id)]
-
-        assert asyncio.run(story())[-1] == says("2 notifications", "given up")
-
     async def test_a_receiver_that_hangs_holds_neither_runs_nor_other_receivers(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -22,11 +22,10 @@ from PIL import Image, ImageChops
 from scenarioctl.application import Application
 from scenarioctl.cli import pictures
 from scenarioctl.config import Settings
-from scenarioctl.errors import InvalidRequest, ScenarioctlError
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.operations import previews
 from scenarioctl.operations.previews import Preview, PreviewScenario, preview_scenario
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.scenarios import ScenarioInfo, scenario_info
 from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.render import svg as svg_module
 from scenarioctl.render.picture import Picture
@@ -36,7 +35,6 @@ from tests.conftest import DATA, ROOT, SHARED, Run
 from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
 from tests.messages import Says, raises, says
 from tests.runner import finish
-from tests.serving import Serving
 
 T = TypeVar("T")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -67,16 +65,6 @@ def open_png(data: bytes) -> Image.Image:
     return Image.open(BytesIO(data)).convert("RGB")
 
 
-def test_a_preview_is_a_png_with_the_summary_of_the_scenario(app: Application) -> None:
-    id = finish(store_document(app, read_document(TRANSFER)))
-
-    answer = finish(preview_scenario(app, PreviewScenario(scenario_id=id))).answer
-
-    assert set(answer) == {"info", "img"}
-    assert answer["info"] == finish(scenario_info(app, ScenarioInfo(id=id))).answer["result"]
-    assert open_png(b64decode(answer["img"])).width >= 400
-
-
 def test_a_preview_as_svg_is_base64_too(app: Application) -> None:
     answer = preview(app, read_document(TRANSFER), format="svg", theme="dark").answer
 
@@ -98,13 +86,6 @@ def test_a_preview_as_svg_is_base64_too(app: Application) -> None:
 def test_a_preview_that_cannot_be_is_refused(app: Application, fields: Any, sentence: Says) -> None:
     with raises(InvalidRequest, sentence):
         preview(app, read_document(TRANSFER), **fields)
-
-
-def test_an_unknown_scenario_has_no_preview(app: Application) -> None:
-    with pytest.raises(ScenarioctlError) as refused:
-        finish(preview_scenario(app, PreviewScenario(scenario_id="abcdefghi")))
-
-    assert refused.value.code == "not_found"
 
 
 @pytest.mark.parametrize("width", [400, 1000, "4096"])
@@ -155,13 +136,6 @@ def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Applica
     assert as_png.warnings == (says("漢 字", "--format svg"),)
     assert as_svg.warnings == ()
     assert ">漢字</tspan>" in picture(as_svg).decode()
-
-
-def test_a_preview_of_too_many_steps_says_so(app: Application) -> None:
-    shown = preview(app, document(1003, []), format="svg")
-
-    assert shown.warnings == (says("1003", "1000"),)
-    assert ">and 3 more steps<" in picture(shown).decode()
 
 
 def render(svg: str, width: int) -> Image.Image:
@@ -372,17 +346,6 @@ def test_an_impossible_file_is_refused(
     assert (json.loads(ended.out)["error"] if "--json" in line else ended.err) == (
         sentence if "--json" in line else sentence.printed
     )
-
-
-def test_a_compact_preview_has_one_card_for_a_transfer(
-    tmp_path: Path, scenarioctl: Run, sample: str
-) -> None:
-    with Serving(tmp_path) as serving:
-        id = serving.post("/api/template/saveUrl", {"url": TRANSFER.read_text()}).json()["shortUrl"]
-        reply = serving.get(f"/api/info/preview?scenario_id={id}&format=svg&compact=true").json()
-    drawn = scenarioctl("scenario", "preview", sample, "--compact", "--format", "svg").out
-
-    assert b64decode(reply["img"]).count(b'class="node') == drawn.count('class="node') == 1
 
 
 def test_a_pipe_gets_the_picture_and_json_the_endpoints_answer(

@@ -28,7 +28,6 @@ from tests.conftest import BOB, Ended, Run
 from tests.daemons import free_port
 from tests.messages import says
 from tests.node import Gone
-from tests.test_cli import on_a_terminal, without_colours
 
 TRANSFER = (
     *("xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub", "--assetid", "DOT"),
@@ -250,44 +249,6 @@ def test_what_is_written_is_read_as_the_same_request(row: Endpoint, whole: bool)
     )
     assert decoder.decode(content, parameters) == request
     assert (body is None) == (row.method == "GET")
-
-
-@pytest.mark.parametrize(
-    ("human", "paid"), [("1.5 USDT", "1.5 USDT"), (None, "1500000 of the smallest unit of USDT")]
-)
-def test_a_transaction_that_a_daemon_broadcasts_is_drawn_on_a_terminal(
-    script: Script, tmp_path: Path, human: str | None, paid: str
-) -> None:
-    block = {
-        "block": "0xbb",
-        "block_number": 1001,
-        "extrinsic_index": 1,
-        "success": True,
-        "fee": "1500000",
-    }
-    amount = {"value": "1500000", "asset": "USDT", "human": human}
-    script.answer = {
-        "status": "broadcasted",
-        "hash": "0xaa",
-        **block,
-        "fee_paid_in": amount,
-        "events": [{"System": {"ExtrinsicSuccess": {}}}],
-    }
-    line = ("--url", script.url, "-v", "broadcast", "polkadot", "0x84", "--wait", "finalized")
-    waits = ("--timeout", "9")
-
-    drawn, said, code = on_a_terminal(tmp_path, *line, *waits)
-
-    assert script.asked[0].fields == {
-        "chain": "polkadot",
-        "tx": "0x84",
-        "wait": "finalized",
-        "timeout": "9",
-    }
-    facts, _, events = re.sub(r"[ \n]+", " ", without_colours(drawn)).partition("[")
-    assert (code, said.splitlines()[-1].partition(" took ")[0]) == (0, "broadcasts.broadcast")
-    assert facts.split(" transaction fee ")[1] == f"{paid} "
-    assert "ExtrinsicSuccess" in events
 
 
 def test_notes_and_warnings_are_said_on_stderr(scenarioctl: Run, script: Script) -> None:

@@ -394,17 +394,6 @@ class TestReplacing:
         assert "2.5 DOT" in after["nodes"][1]["text"]
         assert [node["id"] for node in after["nodes"]] == [node["id"] for node in before["nodes"]]
 
-    def test_nothing_is_done_where_nothing_changed(
-        self, scenarioctl: Run, rent: str, tmp_path: Path
-    ) -> None:
-        before = shown(scenarioctl, rent)
-        ended = self.edit(
-            scenarioctl, tmp_path, rent, f"# the same\n{RENT}".replace('"1.5"', "1.50")
-        )
-
-        assert (ended.out, ended.err) == (f"{rent}\n", says("Nothing changed").within("{}\n"))
-        assert shown(scenarioctl, rent) == before
-
     @pytest.mark.parametrize("form", ["toml", "json", "diagram", "share"])
     def test_a_new_version_comes_in_any_form(
         self, scenarioctl: Run, rent: str, tmp_path: Path, form: str

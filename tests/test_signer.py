@@ -170,21 +170,6 @@ def test_it_builds_and_signs_the_bytes_that_the_program_builds(name: str) -> Non
         )
 
 
-def test_it_reads_the_extensions_of_a_runtime() -> None:
-    assert RUNTIME.extensions() == [
-        ("CheckNonZeroSender", False, False),
-        ("CheckSpecVersion", False, True),
-        ("CheckTxVersion", False, True),
-        ("CheckGenesis", False, True),
-        ("CheckMortality", True, True),
-        ("CheckNonce", True, False),
-        ("CheckWeight", False, False),
-        ("ChargeTransactionPayment", True, False),
-        ("PrevalidateAttests", False, False),
-        ("CheckMetadataHash", True, True),
-    ]
-
-
 @pytest.mark.parametrize("place", [(True, False), (False, True)])
 def test_an_extension_that_it_does_not_know_is_refused(place: tuple[bool, bool]) -> None:
     why = refusal(

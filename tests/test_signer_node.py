@@ -1,16 +1,12 @@
 """The reference signer with a daemon and a real node: what it signs is included once, however it is
 killed."""
 
-import http.server
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,68 +167,6 @@ def test_a_draft_is_signed_and_included(case: Case) -> None:
     assert row["sent"]["state"] in ("sent", "in-block", "finalized")
 
 
-def test_a_fee_above_the_limit_is_not_paid(case: Case) -> None:
-    case.policy(max_fee="0.000001")
-    case.draft()
-
-    code, said = case.sign()
-
-    assert (code, case.on_chain(), case.events) == (0, (0, 0), ["start", "start", "refused"]), said
-    assert "is more than max_fee (1000000)" in case.journal[-1]["why"]
-
-
-def test_drafts_from_before_the_journal_are_not_signed(
-    served: Daemon, case: Case, tmp_path: Path
-) -> None:
-    case.draft()
-    (tmp_path / "journal.jsonl").unlink()
-    case.sign("init")
-
-    case.sign()
-
-    assert case.on_chain() == (0, 0)
-
-
-@contextmanager
-def withholding(case: Case) -> Iterator[str]:
-    """Serve what the daemon serves, but say that a transaction was sent, and keep it."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            answer = b'{"status": "broadcasted"}'
-            if self.path != "/api/chain/Broadcast":
-                url = f"http://127.0.0.1:{case.daemon.port()}{self.path}"
-                request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-                with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-                    answer = response.read()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
-
-
-def test_a_transaction_that_the_daemon_keeps_is_included(case: Case) -> None:
-    case.draft()
-
-    with withholding(case) as url:
-        case.policy(url=url)
-        code, said = case.sign()
-
-    assert (code, case.on_chain()) == (0, (1, 1)), said
-    assert case.events == ["start", "start", "intent", "signed", "outcome"]
-
-
 @pytest.mark.parametrize("step", range(1, 8))
 def test_it_signs_once_however_it_is_killed(case: Case, step: int) -> None:
     case.draft()
@@ -243,35 +177,6 @@ def test_it_signs_once_however_it_is_killed(case: Case, step: int) -> None:
     assert (killed, code) == (-signal.SIGKILL, 0), said
     assert case.on_chain() == (1, 1), said
     assert case.events == ["start", "start", "intent", "signed", "outcome"]
-
-
-def test_killed_after_its_own_node_has_the_transaction_it_pays_once(case: Case) -> None:
-    case.draft()
-
-    with withholding(case) as url:
-        case.policy(url=url)
-        # Drafts, intent, signature, signed, the daemon, the node.
-        killed, _ = case.sign("run", "--once", by=(str(ROOT / "tests" / "killed_signer.py"), "6"))
-        code, said = case.sign()
-
-    assert (killed, code) == (-signal.SIGKILL, 0), said
-    assert case.on_chain() == (1, 1), said
-    assert case.events == ["start", "start", "intent", "signed", "outcome"]
-
-
-def test_of_two_signers_with_one_journal_the_second_ends(case: Case) -> None:
-    case.draft()
-    first = case.start("run", "--once")
-    wait_until(lambda: "intent" in case.events)
-    # Or the second one, on a busy machine, could come when it has ended.
-    first.send_signal(signal.SIGSTOP)
-    code, said = case.sign()
-    first.send_signal(signal.SIGCONT)
-    _, all_said = first.communicate(timeout=PATIENCE)
-
-    assert code == 1
-    assert "another signer uses the journal" in said
-    assert (first.returncode, case.on_chain()) == (0, (1, 1)), all_said
 
 
 def test_it_goes_on_when_a_killed_daemon_is_back(tmp_path: Path) -> None:

@@ -14,9 +14,7 @@ import pytest
 
 from scenarioctl.formats.documents import read_share
 from scenarioctl.operations.results import OUTCOMES
-from tests import postgres
 from tests.conftest import BOB, Run
-from tests.runner import finish as run
 from tests.serving import Serving
 
 pytestmark = pytest.mark.processes
@@ -446,23 +444,6 @@ def test_the_story_is_the_same_on_this_machine_over_http_and_with_a_url(
     assert local.exits == expected
     assert http.exits == expected
     assert remote.exits == expected
-
-
-def test_the_story_is_the_same_with_a_store_on_a_server(scenarioctl: Run, folder: Path) -> None:
-    url = postgres.shared_server().url("shared", user=postgres.RUNTIME)
-
-    file = play(on_the_line(scenarioctl, "--offline", "--store", str(folder / "s.db")))
-    run(postgres.open_store(folder / "line").close())
-    line = play(on_the_line(scenarioctl, "--offline", "--store", url))
-    run(postgres.open_store(folder / "http").close())
-    (folder / "served").mkdir()
-    with Serving(folder / "served", store=url) as serving:
-        http = play(over_http(serving))
-
-    for number, each in enumerate(STORY):
-        assert line.answers[number] == file.answers[number], each.line
-        assert {**file.answers[number], **http.answers[number]} == file.answers[number], each.line
-    assert http.exits == line.exits == file.exits
 
 
 def test_what_people_read_is_the_same_too(scenarioctl: Run, folder: Path, serving: Serving) -> None:
