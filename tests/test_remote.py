@@ -649,8 +649,12 @@ def test_an_answer_that_is_beyond_all_size_is_refused(
 def test_a_followed_log_goes_on_when_the_daemon_is_back_and_has_each_line_once(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers: list[Any] = [{"success": True, "result": ["one"], "next": "1"}, Gone, Gone]
-    script.first = [*answers, {"success": True, "result": ["two"], "next": "2"}]
+    answers: list[Any] = [
+        {"success": True, "result": ["one"], "times": ["1"], "next": "1"},
+        Gone,
+        Gone,
+    ]
+    script.first = [*answers, {"success": True, "result": ["two"], "times": ["2"], "next": "2"}]
 
     def sleep(seconds: float) -> None:
         if not script.first:
@@ -673,7 +677,10 @@ def test_a_followed_log_ends_where_the_daemon_stays_away_or_never_was(
 ) -> None:
     monkeypatch.setattr(job_output, "LOOK", 0)
     monkeypatch.setattr(job_output, "PATIENCE", 0.05)
-    script.first = [{"success": True, "result": ["one"], "next": "1"}, *[Gone] * 1000]
+    script.first = [
+        {"success": True, "result": ["one"], "times": ["1"], "next": "1"},
+        *[Gone] * 1000,
+    ]
 
     ended = scenarioctl("job", "logs", "abc", "--follow", "--url", script.url)
     never = scenarioctl(
