@@ -5,8 +5,8 @@ import ast
 from tests.conftest import ROOT
 
 #: Statements and modules of the package, lines of its tests, words of its README and docs.
-STATEMENTS = 37_750
-MODULES = 302
+STATEMENTS = 37_500
+MODULES = 300
 TEST_LINES = 88_000
 WORDS = 22_000
 COLUMNS = 100
