@@ -42,7 +42,8 @@ from scenarioctl.worker.worker import Worker
 from scenarioctl.worker.chores import Pace
 
 async def main():
-    app = Application(load_settings({"offline": True, "store": sys.argv[1], "private_targets": ["127.0.0.1"]}), served=True)
+    given = {"offline": True, "store": sys.argv[1], "private_targets": ["127.0.0.1"]}
+    app = Application(load_settings(given), served=True)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     lease = float(sys.argv[2])

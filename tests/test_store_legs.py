@@ -884,7 +884,8 @@ async def work():
             if leg is None:
                 continue
             finished = FinishedRun(
-                job=id, epoch=leg.job.epoch, owner=owner, planned=1, started=1, finished=1, lines=("x",), due=2**62,
+                job=id, epoch=leg.job.epoch, owner=owner, planned=1, started=1, finished=1,
+                lines=("x",), due=2**62,
             )
             assert await store.finish_run(finished, retention=Retention())
             print(id)
