@@ -335,7 +335,6 @@ TO_ETHEREUM = (
     "0105040d010204000103008ba1f109551bd432803012645ac136ddd64dba7200"
 )
 DELIVERY, EXECUTION, FEE = 400_000_000, 414_400_000, 160_000_000
-DESCENDING = ["DescendOrigin", "UniversalOrigin", "DescendOrigin"]
 
 
 def configure(hub: FakeChain, place: Any, *reserves: str) -> None:
