@@ -161,22 +161,23 @@ Run = Callable[..., Ended]
 
 
 @pytest.fixture
-def scenarioctl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def scenarioctl(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
     """Run the program in this process, `scenarioctl("--offline", "info", id)`; `stdin` is a path to
     read."""
     from scenarioctl.cli.main import main
 
     def run(*arguments: str, stdin: Path | None = None) -> Ended:
         monkeypatch.setattr(sys, "argv", ["scenarioctl", *arguments])
-        capsys.readouterr()
+        capsysbinary.readouterr()
         with Path(stdin or os.devnull).open() as file:
             monkeypatch.setattr(sys, "stdin", file)
             with pytest.raises(SystemExit) as ended:
                 main()
-        captured = capsys.readouterr()
+        # A picture on stdout is no text.
+        out, err = (each.decode(errors="replace") for each in capsysbinary.readouterr())
         code = ended.value.code
         assert isinstance(code, int)
-        return Ended(out=captured.out, err=captured.err, code=code)
+        return Ended(out=out, err=err, code=code)
 
     return run
 

@@ -172,5 +172,5 @@ def test_a_transfer_whose_cost_only_a_connection_tells_is_kept(scenarioctl: Run)
     assert drafted.err.strip().removeprefix("Error: ") == says("only a connection")
     shown = scenarioctl("scenario", "show", made.out.strip(), "--field", "problems")
     assert json.loads(shown.out) == []
-    pictured = scenarioctl("scenario", "preview", made.out.strip())
+    pictured = scenarioctl("scenario", "preview", made.out.strip(), "--format", "svg")
     assert pictured.code == 0 and "! " not in pictured.out

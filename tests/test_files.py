@@ -26,7 +26,7 @@ COMMANDS = {
     "file": "flow preview PIPE",
     "abi": "contract info --abi PIPE 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
     "source": "scenario import PIPE",
-    "calls": "--offline batch polkadot @PIPE",
+    "calls": "--offline tx batch polkadot @PIPE",
     "from": "--offline chain refresh polkadot --from PIPE",
     "config": "--config PIPE config show",
 }

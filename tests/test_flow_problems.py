@@ -117,7 +117,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
 
 
 def preview(app: Application, *steps: dict[str, Any], **more: Any) -> Result[FlowPreview]:
-    request = PreviewFlow(flow={"steps": list(steps), **more}, format="text", width=200)
+    request = PreviewFlow(flow={"steps": list(steps), **more}, format="svg")
     return finish(preview_flow(app, request))
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 import pytest
-from click.shell_completion import ShellComplete
 
 from scenarioctl.cli import guides as guides_module
 from scenarioctl.cli.guides import guides
@@ -47,16 +46,6 @@ def test_a_misspelt_guide_leads_to_it(scenarioctl: Run) -> None:
     assert ended.err.startswith(
         "Error: there is no guide 'swasp', did you mean scenarioctl help swaps?\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("line", "incomplete", "offered"),
-    [(["help"], "trou", ["troubleshooting"]), (["help", "job"], "trou", [])],
-)
-def test_completion_offers_guides(line: list[str], incomplete: str, offered: list[str]) -> None:
-    shell = ShellComplete(cli, {}, "scenarioctl", "_SCENARIOCTL_COMPLETE")
-
-    assert [each.value for each in shell.get_completions(line, incomplete)] == offered
 
 
 def test_the_built_package_holds_the_guides(
