@@ -172,16 +172,20 @@ class StoreMetrics:
         self._read_at = 0.0
         #: The task that reads newer ones.
         self._reading: asyncio.Task[None] | None = None
+        self._began = 0.0
         self._is_up = True
 
     async def read(self) -> list[Metric]:
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._refresh(), name="figures of the store")
+            self._began = time.monotonic()
         await asyncio.wait({self._reading}, timeout=_PATIENCE if self._known else _AT_FIRST)
         if self._reading.done():
             # A bug is shown.
             self._reading.result()
-        readings = [gauge("store_up", "Whether the store answers.", self._is_up)]
+        is_silent = not self._reading.done() and time.monotonic() - self._began > _AT_FIRST
+        is_up = self._is_up and not is_silent
+        readings = [gauge("store_up", "Whether the store answers.", is_up)]
         if self._known:
             age = round(time.monotonic() - self._read_at, 3)
             help = "Seconds since the figures of the store were read: it may be too slow, or away."
