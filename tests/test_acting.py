@@ -17,6 +17,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
 from scenarioctl.model.acting import MultisigLayer, multisig, pure_account, read_acting
 from scenarioctl.model.calls import Call
+from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.operations.acting_accounts import find_acting
 from scenarioctl.operations.addresses import AddAddress, add_address
 from scenarioctl.operations.calls import BuildCall, build_call
@@ -25,15 +26,18 @@ from scenarioctl.operations.multisigs import (
     ListOperations,
     approve_operation,
     list_operations,
+    read_state,
 )
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.runtime.scale import encode_compact
+from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.acting_calls import multisig_call
-from tests.blocks import block_hash, block_of, header_of
+from tests.blocks import block_hash, block_of, header_of, number_of
 from tests.canned import ALICE_KEY, BOB_KEY
 from tests.conftest import Run
 from tests.messages import raises, says
 from tests.network import HEAD, FakeChain, FakeNetwork, call_tried
+from tests.node import Refusal
 from tests.runner import finish
 
 ALICE, BOB, CHARLIE = (
@@ -50,6 +54,13 @@ PURE = [
     (6, 0, 7, "8362bdacb5d96053586f51261b0f1a3e4be9daf8b70f09ea7b6f9f30ca193042"),
     (8, 6, 65535, "b4ab2d4b00fe9f5d3374637397e28cce6032a95ac97c944aac604bfabefb7b52"),
 ]
+#: An operation of the council, and what the events say that end it.
+CALL_HASH = bytes([7] * 32)
+END = {"timepoint": {"height": 60, "index": 0}, "call_hash": CALL_HASH}
+ENDS: dict[str, dict[str, Any]] = {
+    "MultisigExecuted": {"approving": BOB_KEY, "result": {"Err": "CannotLookup"}},
+    "MultisigCancelled": {"cancelling": BOB_KEY},
+}
 TRANSFER = (
     *("--from", "assetHub", "--to", "assetHub", "--asset", "DOT", "--amount", "1"),
     *("--to-address", "Bob"),
@@ -372,6 +383,124 @@ class TestOpenOperations:
 
         with raises(error, says(*words)):
             finish(perform(app, approve_operation, request))
+
+    def ended(
+        self, app: Application, chain: FakeChain, event: Any, *, opened: int, kept: int
+    ) -> bytes:
+        """Let an operation of the council be open from block *opened* to 80, where *event* ends it;
+        the node keeps the state of the blocks from *kept*. Return the council's account."""
+        layer = finish(find_acting(app, "council", field="as")).layers[0]
+        key = storage_key(chain.table, "Multisig", "Multisigs", [layer.account, CALL_HASH]).hex
+        events = storage_key(chain.table, "System", "Events", ())
+        told = {"Multisig": {event: {**END, "multisig": layer.account, **ENDS[event]}}}
+        record = {"phase": {"ApplyExtrinsic": 1}, "event": told, "topics": []}
+        written = chain.table.encode(events.entry.value_type, [record])
+        body = ["0x00", "0x280403000b"]
+
+        def storage(asked: str, block: str = HEAD) -> Any:
+            number = number_of(block)
+            if number < kept:
+                raise Refusal(4003, "Client error: State already discarded")
+            if asked == events.hex:
+                return "0x" + (written.hex() if number == 80 else "00")
+            return "0x00" if asked == key and opened <= number < 80 else None
+
+        def body_of(number: int) -> list[str]:
+            return body if number == 80 else []
+
+        genesis = app.registry.find(chain.name).genesis
+        chain.node.answers |= {
+            "chain_getBlockHash": lambda number=100: (
+                block_hash(number, body_of(number)) if number else genesis
+            ),
+            "chain_getHeader": lambda block=HEAD: header_of(block),
+            "chain_getFinalizedHead": lambda: block_hash(90),
+            "chain_getBlock": lambda block: block_of(block, body_of(number_of(block))),
+            "state_getStorage": storage,
+        }
+        return layer.account
+
+    @pytest.mark.parametrize(
+        ("event", "given", "state", "words"),
+        [
+            ("MultisigExecuted", {}, "executed", ("block 80", polkadot(BOB), "CannotLookup")),
+            ("MultisigCancelled", {}, "canceled", ("block 80", polkadot(BOB))),
+            ("MultisigCancelled", {"opened": 80}, "canceled", ("block 80",)),
+            ("MultisigCancelled", {"kept": 70}, "unknown", ("explorer", polkadot(COUNCIL))),
+            ("MultisigCancelled", {"since": 0}, "unknown", ("MultisigCancelled", CALL_HASH.hex())),
+            ("MultisigCancelled", {"opened": 90}, "unknown", ("explorer",)),
+        ],
+        ids=["ran", "canceled", "at once", "pruned", "opened by others", "in no block"],
+    )
+    def test_what_became_of_one_that_is_not_open_is_read_from_the_block_that_ended_it(
+        self,
+        app: Application,
+        network: FakeNetwork,
+        event: str,
+        given: dict[str, int],
+        state: str,
+        words: tuple[str, ...],
+    ) -> None:
+        given = {"opened": 60, "kept": 0, **given}
+        since = given.pop("since", given["opened"])
+        account = self.ended(app, network.chains["polkadot"], event, **given)
+
+        found = finish(
+            read_state(
+                app,
+                app.client(app.registry.find("polkadot")),
+                account,
+                CALL_HASH,
+                threshold=2,
+                since=since,
+            )
+        )
+
+        assert (found.state, found.says) == (state, says(*words))
+        assert (found.ending is not None) == (state != "unknown")
+        assert found.error == ("CannotLookup" if event == "MultisigExecuted" else "")
+
+    def test_what_our_own_transaction_did_tells_what_became_of_it(
+        self, app: Application, network: FakeNetwork
+    ) -> None:
+        hub = network.chains["assetHub"]
+        call_hash = self.open(app, hub, ALICE_KEY, name="council")
+        council = finish(find_acting(app, "council", field="as")).layers[0].account
+
+        def sends(number: int, event: str, **fields: Any) -> SentTransaction:
+            about = {"multisig": polkadot(COUNCIL), "call_hash": call_hash, **fields}
+            effects = {"success": True, "events": [{"Multisig": {event: about}}]}
+            sent = SentTransaction(
+                chain="assetHub",
+                hash=f"0x{number:064x}",
+                sent=number,
+                at_block=number,
+                searched=number,
+                state=SentState.FINALIZED,
+                block=block_hash(number),
+                block_number=number,
+                effects=json.dumps(effects),
+            )
+            finish(app.store.sent().add(sent))
+            return sent
+
+        sends(10, "NewMultisig")
+        ran = sends(20, "MultisigExecuted", approving=polkadot(BOB), result={"Ok": None})
+        sends(30, "NewMultisig")
+        client = app.client(app.registry.find("assetHub"))
+
+        def state(since: int) -> Any:
+            read = read_state(
+                app, client, council, bytes.fromhex(call_hash[2:]), threshold=2, since=since
+            )
+            return finish(read)
+
+        assert (state(10).state, state(10).by, state(10).ending) == (
+            "executed",
+            polkadot(BOB),
+            ran,
+        )
+        assert (state(0).state, state(0).says) == ("open", says("1 of 2", polkadot(ALICE)))
 
 
 class Vault:

@@ -138,6 +138,7 @@ class TestEveryStore:
             ({"scenario": "bJob"}, 0),
             ({"state": "uncertain"}, 2),
             ({"state": "uncertain", "chain": "polkadot"}, 1),
+            ({"mentions": "0xab"}, 1),
             ({"since": NOW + 1}, 1),
             ({"until": NOW + 1}, 1),
             ({"since": NOW, "until": NOW + 2}, 2),
@@ -146,7 +147,7 @@ class TestEveryStore:
     def test_only_those_that_are_wanted_are_listed(
         self, store: Store, wanted: dict[str, Any], count: int
     ) -> None:
-        for each in (SENT, OTHER):
+        for each in (SENT, replace(OTHER, effects='{"call_hash": "0xab"}')):
             run(store.sent().add(each))
 
         page = run(store.sent().list(SentFilter(**wanted), limit=10, after=""))

@@ -2,7 +2,7 @@
 cancel one."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
@@ -17,6 +17,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
 )
 from scenarioctl.model.acting import Acting, MultisigLayer
+from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Hex
 from scenarioctl.model.request_fields import ChainName, Hash, TransactionHex, Value
 from scenarioctl.operations.built_transactions import (
@@ -27,6 +28,9 @@ from scenarioctl.operations.built_transactions import (
     check_sender,
 )
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.transaction_status import examine, read_effects
+from scenarioctl.stores.sent import SentFilter
+from scenarioctl.transactions.events import Event, read_event
 from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
 
 if TYPE_CHECKING:
@@ -38,8 +42,13 @@ if TYPE_CHECKING:
 
 __all__ = ["approve_operation", "cancel_operation", "execute_operation", "list_operations"]
 
-#: Operations of one multisig on one chain that are listed.
+#: Operations of one multisig on one chain that are listed; transactions of the store that name one.
 _MOST = 200
+#: Events that end an operation: what became of it, and their field that says who did that.
+_ENDS: Mapping[str, tuple[Literal["executed", "canceled"], str]] = {
+    "MultisigExecuted": ("executed", "approving"),
+    "MultisigCancelled": ("canceled", "cancelling"),
+}
 _WHO = Annotated[str, Value("NAME", complete="ADDRESS", public="as")]
 
 
@@ -293,6 +302,165 @@ def _describe(
 
 
 @dataclass(frozen=True, kw_only=True)
+class OperationState:
+    """What became of a call that a multisig began to approve."""
+
+    #: `open`: it waits for approvals. `unknown`: it isn't open, and whether it ran isn't known.
+    state: Literal["open", "executed", "canceled", "unknown"]
+    #: The same in words, of "it"; of an unknown one, how to tell.
+    says: str
+    #: Who opened it, when, and who approved it; None unless it is open.
+    opened: "OpenOperation | None" = None
+    #: Who ran or canceled it, as the chain writes addresses.
+    by: str = ""
+    #: Why the call that ran failed as a whole; empty if it succeeded.
+    error: str = ""
+    #: The transaction that ran or canceled it, with what it did; None if there is none.
+    ending: SentTransaction | None = None
+
+
+async def read_state(
+    app: Application,
+    client: "Client",
+    account: bytes,
+    call_hash: bytes,
+    *,
+    threshold: int,
+    since: int = 0,
+) -> OperationState:
+    """Return what became of the call with *call_hash* that the multisig *account* is to make.
+
+    *since* is the number of the block that opened it: the multisig may have made the same call
+    before. 0 if only the store may know it. ChainUnreachable or ChainRefused if the chain can't be
+    asked.
+    """
+    from scenarioctl.actions.acting import OpenOperation
+
+    chain, shown = client.chain, format_account(account, client.chain.ss58_prefix)
+    naming = SentFilter(chain=chain.name, mentions=f"0x{call_hash.hex()}")
+    page = await app.store.sent().list(naming, limit=_MOST, after="")
+    ours = [
+        (each.block_number or 0, each, event)
+        for each in page.items
+        for event in _events_of(read_effects(each).get("events", ()), account, call_hash, shown)
+    ]
+    since = since or max((at for at, _, event in ours if event.name == "NewMultisig"), default=0)
+    found = sorted(
+        (each for each in ours if each[0] >= since and each[2].name in _ENDS),
+        key=lambda each: each[0],
+    )
+    if found:
+        _, ending, end = found[0 if since else -1]
+    else:
+        row = await client.storage("Multisig", "Multisigs", account, call_hash)
+        if row is not None:
+            opened = OpenOperation.read(call_hash, row)
+            says = (
+                f"it is open, and {len(opened.approvals)} of {threshold} have approved it: "
+                f"{format_account(opened.depositor, chain.ss58_prefix)} opened it"
+            )
+            return OperationState(state="open", says=says, opened=opened)
+        closed = await _find_end(client, account, call_hash, since) if since else None
+        if closed is None:
+            says = (
+                "it ran, was canceled, or isn't in a block yet. An explorer of "
+                f"{chain.title} shows which: the event {' or '.join(_ENDS)} of {shown} with the "
+                f"call hash 0x{call_hash.hex()}"
+            )
+            return OperationState(state="unknown", says=says)
+        ending, end = closed
+    examined, _ = await examine(app, chain, ending.hash, ending)
+    ending = examined if examined is not None and examined.effects else ending
+    state, field_name = _ENDS[end.name]
+    by = end.fields[field_name]
+    by = format_account(by, chain.ss58_prefix) if isinstance(by, bytes) else str(by)
+    error = ""
+    if "Err" in end.fields.get("result", ()):
+        prefix = f"{end.pallet}.{end.name}: "
+        told = {each for each in read_effects(ending).get("notes", ()) if each.startswith(prefix)}
+        error = told.pop().removeprefix(prefix) if len(told) == 1 else "its events say why"
+    did = "it ran" if state == "executed" else "it was canceled"
+    says = f"{did} in block {ending.block_number}, by {by}"
+    says += f", and its call failed: {error}" if error else ""
+    says += "" if ending.state is SentState.FINALIZED else " (not final yet)"
+    return OperationState(state=state, says=says, by=by, error=error, ending=ending)
+
+
+def _events_of(events: Iterable[Any], account: bytes, call_hash: bytes, shown: str) -> list[Event]:
+    """Return those of *events*, decoded or as plain data, that are about an operation."""
+    return [
+        event
+        for event in map(read_event, events)
+        if event.pallet == "Multisig"
+        and isinstance(event.fields, Mapping)
+        and event.fields.get("multisig") in (account, shown)
+        and event.fields.get("call_hash") in (call_hash, f"0x{call_hash.hex()}")
+    ]
+
+
+async def _find_end(
+    client: "Client", account: bytes, call_hash: bytes, since: int
+) -> tuple[SentTransaction, Event] | None:
+    """Return the transaction that ended the operation that block *since* opened, and its event;
+    None if the blocks that the node shows don't tell.
+
+    It is in the chain's state until it ends, so the block is found by halving.
+    """
+    from scenarioctl.model.amounts import from_hex
+    from scenarioctl.runtime.storage_keys import storage_key
+    from scenarioctl.transactions.extrinsic import extrinsic_hash
+    from scenarioctl.transactions.submission.inclusion import (
+        read_block,
+        read_block_hashes,
+        read_events,
+        read_heads,
+    )
+
+    table = await client.table()
+    key = storage_key(table, "Multisig", "Multisigs", (account, call_hash)).hex
+    heads = await read_heads(client)
+
+    async def is_open(number: int) -> bool:
+        (block,) = await read_block_hashes(client, [number])
+        return await client.call("state_getStorage", key, block) is not None
+
+    low, high = since, heads.best
+    try:
+        # Opened and ended in one block, it is in no state.
+        high = high if await is_open(low) else low
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if await is_open(middle) else (low, middle)
+        (block,) = await read_block_hashes(client, [high])
+        then = await client.table_at(block)
+        events = storage_key(then, "System", "Events", ()).hex
+        body, raw = await client.call_many(
+            [("chain_getBlock", (block,)), ("state_getStorage", (events, block))]
+        )
+    except ChainRefused:
+        # A node that keeps the state of its newest blocks only.
+        return None
+    _, extrinsics = read_block(client, body, block)
+    shown = format_account(account, client.chain.ss58_prefix)
+    for record in read_events(client, then, raw):
+        for event in _events_of([record["event"]], account, call_hash, shown):
+            if event.name in _ENDS and isinstance(record["phase"], Mapping):
+                extrinsic = extrinsics[record["phase"]["ApplyExtrinsic"]]
+                ending = SentTransaction(
+                    chain=client.chain.name,
+                    hash=extrinsic_hash(from_hex(extrinsic) or b""),
+                    sent=0,
+                    at_block=0,
+                    searched=0,
+                    state=SentState.FINALIZED if high <= heads.finalized else SentState.IN_BLOCK,
+                    block=block,
+                    block_number=high,
+                )
+                return ending, event
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
 class OperationFields(CheckableFields):
     """Which open operation of a multisig is meant."""
 
@@ -443,9 +611,10 @@ async def _find(app: Application, request: OperationFields) -> _Found:
         "Multisig", "Multisigs", layer.account, call_hash
     )
     if row is None:
+        state = await read_state(app, client, layer.account, call_hash, threshold=layer.threshold)
         raise NotFound(
             f"{acting.name} has no operation with the hash 0x{call_hash.hex()} open on "
-            f"{chain.title}: it ran, was cancelled, or isn't in a block yet"
+            f"{chain.title}: {state.says}"
         )
     return _Found(
         acting=acting,

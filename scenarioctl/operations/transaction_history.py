@@ -134,7 +134,7 @@ async def _names_of(app: Application, sent: Sequence[SentTransaction]) -> dict[s
 def _read_filter(app: Application, request: ListTransactions) -> SentFilter:
     from scenarioctl.chains.addresses import format_of
 
-    moments = {
+    moments: dict[str, Any] = {
         name: read_since(value, now=app.clock(), field=name)
         for name, value in (("since", request.since), ("until", request.until))
         if value

@@ -38,6 +38,8 @@ class SentFilter:
     chain: str = ""
     scenario: str = ""
     state: str = ""
+    #: A text that is in what it did: the hash of a multisig's call.
+    mentions: str = ""
     #: Nanoseconds since 1970: from this one on, and before that one.
     since: int | None = None
     until: int | None = None
@@ -46,6 +48,7 @@ class SentFilter:
 #: Field of the filter -> its condition.
 _CONDITIONS = {
     **{name: f"{name} = :{name}" for name in ("signer", "chain", "scenario", "state")},
+    "mentions": "effects LIKE '%' || :mentions || '%'",
     "since": "sent >= :since",
     "until": "sent < :until",
 }
