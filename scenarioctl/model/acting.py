@@ -159,6 +159,17 @@ def pure_account(
     return blake2b(data, digest_size=32).digest()[: len(creator)]
 
 
+def derivative_account(account: bytes, index: int) -> bytes:
+    """Return the account as which *account* makes the call of `Utility.as_derivative`.
+
+    Source: `derivative_account_id` of pallet-utility of polkadot-sdk, read 2026-11-28.
+    """
+    from hashlib import blake2b
+
+    data = b"modlpy/utilisuba" + account + index.to_bytes(2, "little")
+    return blake2b(data, digest_size=32).digest()[: len(account)]
+
+
 def _bad_threshold(threshold: int, most: int) -> InvalidRequest:
     return InvalidRequest(
         field="threshold",

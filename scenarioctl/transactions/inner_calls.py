@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.chains.locations import located_accounts
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.acting import derivative_account, multisig
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.type_table import find_typed
 from scenarioctl.transactions.call_kinds import kind_of_call
@@ -28,6 +29,21 @@ HeldKind = Literal["RuntimeCall", "Bounded", "VersionedXcm"]
 _KINDS: frozenset[str] = frozenset(("RuntimeCall", "Bounded", "VersionedXcm"))
 #: Types of accounts, and of what holds them in locations; other bytes, like a hash, may be as long.
 _ACCOUNTS = frozenset(("AccountId32", "AccountId20", "H160", "Junction"))
+
+#: Calls that are made by the same account as those inside them.
+_SAME_ACCOUNT = frozenset(
+    (
+        *(f"Utility.{each}" for each in ("batch", "batch_all", "force_batch", "if_else")),
+        *(f"Dispatcher.dispatch_{each}" for each in ("with_extra_gas", "evm_call")),
+    )
+)
+#: Calls that name who makes those inside them.
+_NAMED_ACCOUNT = {
+    "Proxy.proxy": "real",
+    "Proxy.proxy_announced": "real",
+    "Recovery.as_recovered": "account",
+    "Sudo.sudo_as": "who",
+}
 
 #: The address at which Hydration dispatches the encoded call that it is given.
 DISPATCH_PRECOMPILE = bytes(18) + b"\x04\x01"
@@ -53,24 +69,56 @@ class InnerCall:
     #: Whether a simulation of the transaction runs it; else it may run later, or if something
     #: fails.
     runs: bool = True
+    #: The account that makes it; None if that isn't known, or is none.
+    account: bytes | None = None
+    #: Where it stands: `(2, 0)` is the first call inside the third one inside the transaction's
+    #: own, which is at `()`.
+    place: tuple[int, ...] = ()
 
 
-def walk_calls(call: Call, table: "RuntimeTable") -> Iterator[InnerCall]:
-    """Give *call*, and every call inside it, the outer ones first."""
-    yield from _walk(InnerCall(call=call), table, 0)
+def walk_calls(
+    call: Call, table: "RuntimeTable", signer: bytes | None = None
+) -> Iterator[InnerCall]:
+    """Give *call* of *signer*, and every call inside it, the outer ones first."""
+    yield from _walk(InnerCall(call=call, account=signer), table)
 
 
-def _walk(found: InnerCall, table: "RuntimeTable", depth: int) -> Iterator[InnerCall]:
+def _walk(found: InnerCall, table: "RuntimeTable") -> Iterator[InnerCall]:
     yield found
     outer = found.call
-    if depth >= DEEPEST:
+    if len(found.place) >= DEEPEST:
         return
-    for held in held_values(outer, table):
-        inner = _call_in(held, table)
-        if inner is None:
-            continue
-        runs = found.runs and kind_of_call(outer).runs_inside and held.field != "fallback"
-        yield from _walk(InnerCall(call=inner, outer=outer, runs=runs), table, depth + 1)
+    runs_inside = kind_of_call(outer).runs_inside
+    account = account_inside(outer, found.account) if runs_inside else None
+    inner = ((held, _call_in(held, table)) for held in held_values(outer, table))
+    calls = ((held.field, each) for held, each in inner if each is not None)
+    for place, (field, each) in enumerate(calls):
+        runs = found.runs and runs_inside and field != "fallback"
+        place_inside = (*found.place, place)
+        yield from _walk(
+            InnerCall(call=each, outer=outer, runs=runs, account=account, place=place_inside), table
+        )
+
+
+def account_inside(call: Call, account: bytes | None) -> bytes | None:
+    """Return who makes the calls inside *call*, which *account* makes; None for nobody, and if that
+    isn't known."""
+    name, args = f"{call.pallet}.{call.method}", call.args
+    try:
+        if name.startswith("Multisig.") and account is not None:
+            others = args["other_signatories"]
+            return multisig([account, *others], args.get("threshold", 1)).account
+        if name == "Utility.as_derivative" and account is not None:
+            return derivative_account(account, args["index"])
+        if name in _NAMED_ACCOUNT:
+            given = args[_NAMED_ACCOUNT[name]]
+            # A MultiAddress, or the account itself.
+            return bytes(given["Id"] if isinstance(given, Mapping) else given)
+        if name.startswith("Utility.dispatch_as"):
+            return bytes(args["as_origin"]["system"]["Signed"])
+    except (*_MISFITS, InvalidRequest):
+        return None
+    return account if name in _SAME_ACCOUNT else None
 
 
 def _call_in(held: HeldValue, table: "RuntimeTable") -> Call | None:

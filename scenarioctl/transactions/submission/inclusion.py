@@ -27,6 +27,7 @@ from scenarioctl.transactions.simulation.ledger import (
     unread_events,
 )
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
+from scenarioctl.transactions.submission.outcomes import Outcome, read_outcomes
 from scenarioctl.transactions.values import ValueWriter
 from scenarioctl.transactions.xcm_instructions import (
     Instruction,
@@ -209,6 +210,8 @@ class Inclusion:
     inner: tuple[str, ...] = ()
     #: The messages that it sent to other chains.
     messages: tuple[SentMessage, ...] = ()
+    #: What became of its call and of those inside it, the outer ones first.
+    outcomes: tuple[Outcome, ...] = ()
 
 
 async def read_inclusion(
@@ -235,7 +238,8 @@ async def read_inclusion(
     )
     writer = ValueWriter(table, client.chain)
     events = [read_event(value) for value in values]
-    concerned = {*_named_accounts(table, extrinsics[index])}
+    call = _read_call(table, extrinsics[index])
+    concerned = {*_named_accounts(call)}
     if account is not None:
         concerned.add(f"0x{account.hex()}")
     return Inclusion(
@@ -253,6 +257,7 @@ async def read_inclusion(
         error=_failure(table, events),
         inner=tuple(_inner_failures(table, client.chain, assets, events, account, number)),
         messages=tuple(find_messages(assets.registry, client.chain, events)),
+        outcomes=() if call is None else tuple(read_outcomes(table, call, account, events)),
     )
 
 
@@ -287,13 +292,17 @@ def gains(
     ]
 
 
-def _named_accounts(table: "RuntimeTable", extrinsic: str) -> Iterator[str]:
-    """Give what may be an account in the call of *extrinsic*, in 0x hex: each field as long as
-    one."""
+def _read_call(table: "RuntimeTable", extrinsic: str) -> Call | None:
+    """Return the call of *extrinsic*; None if it can't be read."""
     try:
-        values: list[Any] = [decode_extrinsic(table, from_hex(extrinsic) or b"").call.args]
+        return decode_extrinsic(table, from_hex(extrinsic) or b"").call
     except InvalidRequest:
-        return
+        return None
+
+
+def _named_accounts(call: Call | None) -> Iterator[str]:
+    """Give what may be an account in *call*, in 0x hex: each field as long as one."""
+    values: list[Any] = [call]
     while values:
         value = values.pop()
         if isinstance(value, bytes) and len(value) in ACCOUNT_FORMATS:

@@ -208,6 +208,7 @@ def write_effects(inclusion: Inclusion, *, is_followed: bool = True, asked: int 
         "delivery": [each.answer() for each in inclusion.delivery],
         "time": inclusion.time,
         "events": list(inclusion.events),
+        "outcomes": [each.write() for each in inclusion.outcomes],
         "notes": list(inclusion.inner),
         "arrivals": expect_arrivals(inclusion.messages, is_followed=is_followed),
     }
