@@ -1,11 +1,19 @@
 """What could run counts: whoever a handler, an appendix, a claim, a fallback or a later call can
 pay is named."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from scenarioctl.chains.locations import located_accounts
+from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.inner_calls import local_programs, named_accounts, walk_calls
+from scenarioctl.transactions.simulation.branches import check_branches
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs
+from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from tests.check_rules import (
     CAROL,
     CAROL_KEY,
@@ -23,10 +31,14 @@ from tests.check_rules import (
     network,
     pay,
     transferred,
+    trial,
     withdraw,
 )
+from tests.live.programs import proxied as through
 from tests.messages import says
+from tests.runner import finish
 from tests.test_check import ALICE_KEY, BOB_KEY, DOT, asset, location
+from tests.test_truth import table_of
 
 __all__ = ["check", "judge", "network"]
 
@@ -81,6 +93,138 @@ def if_else(main: Call, fallback: Call) -> Call:
     return Call(
         pallet="Utility", method="if_else", args={"main": inner(main), "fallback": inner(fallback)}
     )
+
+
+KUSAMA = table_of("statemine")
+#: Of an Asset Hub of Kusama: a transfer of 1 KSM, or else 300; 1 KSM withdrawn, or 100 more.
+MORE = {
+    "if_else": "28060a03004f86f2052cc023664c471652b56f88f423ff9d98dc57f615cb94e4899cae1987070010a5"
+    "d4e80a03004f86f2052cc023664c471652b56f88f423ff9d98dc57f615cb94e4899cae19870f00c06e31d91001",
+    "a handler": "1f03050c0004010000070010a5d4e8150c1700040100000b00407a10f35a0d010000010100a67c"
+    "1968d39f3d5f58cc2e2125f983e6244e74ac7e73dbbb865f00a79a1ead2b0d010000010100a67c1968d39f3d5f"
+    "58cc2e2125f983e6244e74ac7e73dbbb865f00a79a1ead2b0700e8764817021bb700",
+}
+
+
+MAIN_RAN = Event(pallet="Utility", name="IfElseMainSuccess")
+FALLBACK_RAN = Event(pallet="Utility", name="IfElseFallbackCalled", fields={})
+
+
+def proxied(call: Call) -> Call:
+    return through(CAROL_KEY, call)
+
+
+class Kusama:
+    async def table(self) -> Any:
+        return KUSAMA
+
+
+def branches_of(call: Call, *events: Event) -> list[str]:
+    """Return what a check leaves open of the branches of *call* on Kusama's Asset Hub, where it
+    pays whoever it names."""
+    tried = trial("assetHubKusama", clients=lambda _: Kusama(), call=call)
+    programs = local_programs(call, KUSAMA)
+    tried.calls, tried.hops = (
+        list(walk_calls(call, KUSAMA)),
+        [DryRunResult(chain=tried.chain, events=events)],
+    )
+    tried.instructions = read_programs(programs, tried.hops, Registry())
+    ksm = tried.assets.native(tried.chain)
+    paid = [
+        LedgerEntry(account=who, asset=ksm, value=1, identity="")
+        for who in {*named_accounts(call, KUSAMA), *located_accounts(programs)}
+    ]
+    tried.ledgers = [HopLedger(hop=tried.hops[0], entries=paid)]
+    finish(check_branches(tried))
+    return tried.findings.unknowns
+
+
+@pytest.mark.parametrize(("name", "amount"), [("if_else", "300 KSM"), ("a handler", "100 KSM")])
+def test_a_branch_that_takes_more_for_the_same_receiver_is_told(name: str, amount: str) -> None:
+    call = KUSAMA.decode_call(bytes.fromhex(MORE[name]))
+
+    assert branches_of(call, MAIN_RAN) == [says(amount, "Kusama Asset Hub")]
+
+
+USDT = {"parents": 0, "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1984}]}}
+FIVE = {"WithdrawAsset": [asset(USDT, 5 * 10**6)]}
+MOVED = {"TransferAsset": {"assets": [asset(USDT, 5 * 10**6)], "beneficiary": location(BOB_KEY)}}
+
+
+@pytest.mark.parametrize("takes", [FIVE, MOVED], ids=["withdraws", "transfers"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda takes: [{"SetErrorHandler": [{"SetAppendix": [takes]}]}],
+        lambda takes: [{"SetAppendix": [takes]}],
+        lambda takes: [{"SetErrorHandler": []}, takes],
+        lambda takes: [{"SetErrorHandler": []}, {"ExecuteWithOrigin": {
+            "descendant_origin": None, "xcm": [takes]}}],
+    ],
+    ids=["in a handler", "in an appendix", "behind a handler", "deep behind a handler"],
+)  # fmt: skip
+def test_what_a_program_takes_only_if_it_fails_or_only_if_not_is_told(
+    place: Any, takes: Any
+) -> None:
+    call = hub_program(*place(takes), deposit(BOB_KEY))
+
+    assert branches_of(call) == [says("5 USDt", *takes, "Kusama Asset Hub")]
+    assert branches_of(hub_program(takes, {"SetErrorHandler": []}, deposit(BOB_KEY))) == []
+
+
+def hub_program(*program: Any) -> Call:
+    return replace(execute(*program), pallet="PolkadotXcm")
+
+
+def on_hub(amount: int, to: bytes = BOB_KEY, method: str = "transfer") -> Call:
+    args = {"id": 1984, "target": {"Id": to}, "amount": amount}
+    return Call(pallet="Assets", method=method, args=args)
+
+
+@pytest.mark.parametrize(
+    ("main", "fallback", "told"),
+    [
+        (on_hub(5), on_hub(5), ""),
+        (on_hub(5), batch(on_hub(3), on_hub(2)), ""),
+        (batch(on_hub(3), pay(), on_hub(3)), batch(pay(), on_hub(4)), ""),
+        (on_hub(5), batch(on_hub(3), on_hub(3)), "0.000003 USDt"),
+        (on_hub(5), pay(amount=10**12), "1 KSM"),
+        (on_hub(5), on_hub(5, CAROL_KEY), "transfer"),
+        (on_hub(5), on_hub(5, method="transfer_keep_alive"), "keep_alive"),
+        (on_hub(5), proxied(on_hub(5)), "0.000005 USDt"),
+        (proxied(on_hub(5)), on_hub(5), "0.000005 USDt"),
+    ],
+)
+def test_the_other_branch_may_only_make_the_payments_of_the_one_that_ran(
+    main: Call, fallback: Call, told: str
+) -> None:
+    expected = [says("Utility.if_else", told)] if told else []
+
+    assert branches_of(if_else(main, fallback), MAIN_RAN) == expected
+    assert branches_of(if_else(fallback, main), FALLBACK_RAN) == expected
+    assert len(branches_of(if_else(main, fallback), MAIN_RAN, FALLBACK_RAN)) == 2
+
+
+def test_a_payment_behind_a_handler_that_ran_instead_is_told(judge: Judge) -> None:
+    """The verdict may be another one by then: it is told all the same."""
+    call = execute(
+        withdraw(DOT),
+        {"SetErrorHandler": ["ClearError", deposit(BOB_KEY)]},
+        {"Trap": 1},
+        deposit(CAROL_KEY),
+    )
+    refused = judge(call, burned(DOT), minted(DOT), {"Utility": "BatchCompletedWithErrors"})
+
+    assert judge(call, burned(DOT), minted(DOT))["reasons"] == [says(CAROL, "Polkadot")]
+    assert (refused["verdict"], refused["warnings"][:1]) == ("refused", [says(CAROL, "Polkadot")])
+
+
+def test_calls_of_a_batch_in_a_branch_are_not_for_later(judge: Judge) -> None:
+    call = if_else(pay(), batch(pay(), pay(CAROL_KEY)))
+
+    answer = judge(call, transferred(BOB_KEY, DOT), {"Utility": "IfElseMainSuccess"})
+
+    assert answer["reasons"] == [says("Utility.batch_all", "Utility.if_else")]
 
 
 FELL_BACK: dict[str, Any] = {"IfElseFallbackCalled": {"main_error": {"Token": "FundsUnavailable"}}}

@@ -26,6 +26,8 @@ class InstructionKind:
     words: str = ""
     #: Its fields are assets that come from the origin to the holding.
     brings: bool = False
+    #: It takes the assets in its field `assets` from the origin, or what is trapped of it.
+    takes: bool = False
     #: It destroys the assets that are its fields.
     destroys: bool = False
     #: It pays for execution out of the holding.
@@ -69,7 +71,7 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
         words="takes as teleported {assets}", brings=True, computed=True
     ),
     "SetHints": InstructionKind(words="lets {claimers:hints} claim assets that are trapped"),
-    "ClaimAsset": InstructionKind(words="claims {assets:assets}"),
+    "ClaimAsset": InstructionKind(words="claims {assets:assets}", takes=True),
     "BurnAsset": InstructionKind(words="burns {assets}", destroys=True),
     "DepositAsset": InstructionKind(
         words="deposits {filter:assets} for {receiver:beneficiary}",
@@ -77,7 +79,9 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
         computed=True,
     ),
     "TransferAsset": InstructionKind(
-        words="transfers {assets:assets} to {receiver:beneficiary}", pays="beneficiary"
+        words="transfers {assets:assets} to {receiver:beneficiary}",
+        pays="beneficiary",
+        takes=True,
     ),
     "DepositReserveAsset": InstructionKind(
         words=(
@@ -97,6 +101,7 @@ INSTRUCTIONS: Mapping[str, InstructionKind] = {
         arrives_as="ReserveAssetDeposited",
         program="xcm",
         runs="there",
+        takes=True,
     ),
     "InitiateReserveWithdraw": InstructionKind(
         words=(
@@ -188,6 +193,8 @@ class Instruction:
     on_error: bool
     #: Whether it runs at the end, of a program that failed too: then with all that was left.
     at_end: bool = False
+    #: Whether an error handler stands before it: then it may be skipped.
+    skippable: bool = False
     #: Whether it stands in a program that is sent to another chain: what of it runs there stands in
     #: that message too.
     sent_on: bool = False
@@ -266,6 +273,7 @@ def _walk(
             yield from _walk(
                 fields if kind.program == "*" else fields[kind.program], registry, inside
             )
+            around = replace(around, skippable=around.skippable or kind.runs == "on error")
         elif kind.changes_origin:
             around = replace(around, as_chain=False)
 

@@ -1,5 +1,6 @@
 """All cases of benchmarks/truth.py: crafted ones, those composed at random, and ordinary ones."""
 
+from tests.live.branching import BRANCHING
 from tests.live.cases import ANY, CAREFUL, OK, UNKNOWN, Case, Verdicts
 from tests.live.generated import compose
 from tests.live.losses import LOSSES
@@ -27,7 +28,7 @@ RIGHT: dict[str, tuple[Verdicts, str]] = {
 
 
 def cases() -> list[Case]:
-    crafted = [*programs(), *LOSSES, *RIGHTS, *EXCHANGE, *SYSTEM]
+    crafted = [*programs(), *LOSSES, *RIGHTS, *EXCHANGE, *SYSTEM, *BRANCHING]
     return [*crafted, *compose(), *ordinary()]
 
 

@@ -4,6 +4,7 @@ what isn't understood.
 A check says of it what it is, and never *ok*.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,15 @@ from scenarioctl.chains.locations import split_account, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.transactions.call_kinds import Danger, kind_of_call
 from scenarioctl.transactions.events import explain_dispatch_error
-from scenarioctl.transactions.inner_calls import decoded_call, named_accounts
+from scenarioctl.transactions.inner_calls import decoded_call, read_call, walk_calls
+from scenarioctl.transactions.simulation.trapped_assets import describe_assets
 from scenarioctl.transactions.wording.calls import tell_call
 from scenarioctl.transactions.xcm_instructions import kind_of
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
+    from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.xcm_instructions import Instruction
@@ -30,70 +33,113 @@ _WAITING = ("NewMultisig", "MultisigApproval")
 
 
 async def check_branches(trial: "Trial") -> None:
-    """Leave open what pays anybody but the expected receivers, or destroys something, if it runs on
-    another day."""
-    unknowns = trial.findings.unknowns
-    for instruction in trial.instructions:
-        chain = instruction.chain
-        if chain is None:
-            continue
-        kind = kind_of(instruction.name)
-        if instruction.on_error and (kind.destroys or kind.buys):
-            what = "destroys assets" if kind.destroys else "pays fees that no simulation shows"
-            unknowns.append(f"if a program fails on {chain.title}, it {what} ({instruction.name})")
-        expected = {trial.sender, trial.beneficiary} | _only_receiver(trial.ledgers, chain)
-        for who in _paid(instruction):
-            if not isinstance(who, bytes) or who not in expected:
-                unknowns.append(_say_branch(instruction, chain, _say(who, chain)))
-    fell_back = any(str(event) == "Utility.IfElseFallbackCalled" for event in trial.hops[0].events)
-    for found in trial.calls:
-        outer, call = found.outer, found.call
-        if outer is None or kind_of_call(call).danger is Danger.REMARK:
-            continue
-        if (outer.pallet, outer.method) == ("Utility", "if_else"):
-            # Of the two, the one that ran was simulated.
-            if fell_back or not found.runs:
-                unknowns += _say_other_branch(
-                    trial, call, {*named_accounts(call, await trial.table())}
-                )
-        elif not found.runs:
-            unknowns.append(
+    """Leave open what takes more than is seen, pays anybody but the expected receivers, or destroys
+    something, if it runs on another day."""
+    found = [said for each in trial.instructions for said in _read_instruction(trial, each)]
+    events = [str(event) for event in trial.hops[0].events]
+    for call in (each.call for each in trial.calls):
+        if (call.pallet, call.method) == ("Utility", "if_else"):
+            # Of the two, the one that ran was simulated; of several calls, events don't tell which.
+            if "Utility.IfElseFallbackCalled" not in events:
+                found += await _say_other_branch(trial, call, ran="main", other="fallback")
+            elif "Utility.IfElseMainSuccess" not in events:
+                found += await _say_other_branch(trial, call, ran="fallback", other="main")
+            else:
+                found += await _say_other_branch(trial, call, ran="", other="main")
+                found += await _say_other_branch(trial, call, ran="", other="fallback")
+    for each in trial.calls:
+        outer, call = each.outer, each.call
+        if (
+            outer is not None
+            and not each.runs
+            and not kind_of_call(outer).runs_inside
+            and kind_of_call(call).danger is not Danger.REMARK
+        ):
+            found.append(
                 f"{outer.pallet}.{outer.method} keeps {call.pallet}.{call.method} to run "
                 "later, which is not simulated"
             )
+    trial.findings.unknowns += found
+    trial.findings.branches += found
 
 
-def _say_other_branch(trial: "Trial", call: "Call", named: set[bytes]) -> list[str]:
-    """Return what is open if *call*, a branch of `if_else` that has *named*, runs: it may only pay
-    who is paid now."""
-    may_run = f"the branch {call.pallet}.{call.method} of Utility.if_else may run instead, and"
+def _read_instruction(trial: "Trial", instruction: "Instruction") -> Iterator[str]:
+    """Say what is open if *instruction* runs, or doesn't, on another day."""
+    chain, kind = instruction.chain, kind_of(instruction.name)
+    is_certain = not (instruction.on_error or instruction.at_end or instruction.skippable)
+    if chain is None:
+        return
+    if (kind.brings or kind.takes) and not is_certain:
+        items = instruction.fields if kind.brings else instruction.fields["assets"]
+        taken = describe_assets(trial.assets, chain, {"": items})
+        yield (
+            f"whether a program takes {taken} on {chain.title} ({instruction.name}) depends on "
+            "whether it fails"
+        )
+    if instruction.on_error and (kind.destroys or kind.buys):
+        what = "destroys assets" if kind.destroys else "pays fees that no simulation shows"
+        yield f"if a program fails on {chain.title}, it {what} ({instruction.name})"
     expected = {trial.sender, trial.beneficiary}
-    expected |= {entry.account for entry in trial.ledgers[0].received()}
-    strangers = [f"{may_run} names {_say(account, trial.chain)}" for account in named - expected]
-    if not strangers and (not named or any(each.outer is call for each in trial.calls)):
-        return [f"{may_run} is not simulated"]
-    return strangers
+    got = _receivers(trial.ledgers, chain)
+    # Whoever gets what is left may get all of it: nobody else may be meant to get something.
+    if len(got) == 1 or not (instruction.on_error or instruction.at_end or is_certain):
+        expected |= got
+    for who in () if is_certain and instruction.name != "SetHints" else _paid(instruction):
+        if not isinstance(who, bytes) or who not in expected:
+            yield _say_branch(instruction, chain, _say(who, chain))
 
 
-def _only_receiver(ledgers: "Sequence[HopLedger]", chain: "Chain") -> frozenset[bytes]:
-    """Return the account that gets all that reaches *chain*; none if several do."""
-    found = frozenset(
+async def _say_other_branch(trial: "Trial", call: "Call", *, ran: str, other: str) -> list[str]:
+    """Return what is open if the *other* branch of *call*, an `if_else`, runs instead of the one
+    that *ran*: it may only make the same payments, or a part of them."""
+    table = await trial.table()
+    branch = read_call(call.args[other])
+    paid = _payments(branch, table)
+    seen = (_payments(read_call(call.args[ran]), table) if ran else None) or Counter()
+    if paid is not None and paid <= seen:
+        return []
+    chain = trial.chain
+    story = tell_call(branch, chain, trial.assets, lambda each: table if each == chain else None)
+    return [
+        f"the branch {branch.pallet}.{branch.method} of Utility.if_else may run instead, and is "
+        f"not simulated: {story.sentence}"
+    ]
+
+
+def _payments(branch: "Call", table: "RuntimeTable") -> "Counter[str] | None":
+    """Return how much *branch* pays of what to whom, by the same account; None if it does more."""
+    sums: Counter[str] = Counter()
+    for found in walk_calls(branch, table):
+        call, kind = found.call, kind_of_call(found.call)
+        if kind.payment is not None:
+            amount = kind.payment[0].partition(":")[2].partition(",")[0]
+            others = {name: value for name, value in call.args.items() if name != amount}
+            sums[f"{call.pallet}.{call.method} {others}"] += int(call.args[amount])
+        elif kind.danger is not Danger.REMARK and not (
+            call.pallet == "Utility" and "calls" in call.args
+        ):
+            return None
+    return sums
+
+
+def _receivers(ledgers: "Sequence[HopLedger]", chain: "Chain") -> set[bytes | None]:
+    """Return the accounts that get something of what reaches *chain*."""
+    return {
         entry.account
         for ledger in ledgers
         if ledger.hop.chain == chain
         for entry in ledger.received()
-    )
-    return found if len(found) == 1 else frozenset()
+    }
 
 
 def _paid(instruction: "Instruction") -> Iterator[bytes | str]:
-    """Give each account, or other place, that *instruction* pays in a branch."""
+    """Give each account, or other place, that *instruction* pays, or lets claim what is trapped."""
     fields = instruction.fields
     if instruction.name == "SetHints":
         for hint in fields["hints"]:
             if isinstance(hint, dict) and "AssetClaimer" in hint:
                 yield _account_of(hint["AssetClaimer"]["location"])
-    elif (paid := kind_of(instruction.name).pays) and (instruction.on_error or instruction.at_end):
+    elif paid := kind_of(instruction.name).pays:
         yield _account_of(fields[paid])
 
 
@@ -105,7 +151,11 @@ def _say_branch(instruction: "Instruction", chain: "Chain", who: str) -> str:
     if instruction.name == "SetHints":
         return f"if assets are trapped on {chain.title}, {who} can claim them"
     when = (
-        "if a program fails" if instruction.on_error else "at the end of a program, or if it fails"
+        "if a program fails"
+        if instruction.on_error
+        else "at the end of a program, or if it fails"
+        if instruction.at_end
+        else "if a program doesn't fail"
     )
     return f"{when} on {chain.title}, {who} gets what is left"
 

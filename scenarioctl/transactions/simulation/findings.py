@@ -22,6 +22,8 @@ class Findings:
     refusals: list[str] = field(default_factory=list)
     #: What no chain could prove.
     unknowns: list[str] = field(default_factory=list)
+    #: Those of them that tell what may run instead of what was tried: told whatever the verdict.
+    branches: list[str] = field(default_factory=list)
     #: Who may act for the signer, spend or unlock from now on.
     rights: list[str] = field(default_factory=list)
     #: What the signer, or a receiver, has no longer or can't spend.
@@ -37,11 +39,12 @@ class Findings:
     @property
     def told(self) -> tuple[str, ...]:
         """All that the signer should know, in the order of danger."""
-        return tuple(dict.fromkeys((*self.rights, *self.losses, *self.warnings)))
+        branches = self.branches if self.refusals else ()
+        return tuple(dict.fromkeys((*self.rights, *branches, *self.losses, *self.warnings)))
 
     def add(self, other: "Findings", *, when: str) -> None:
         """Take over what *other* says of what a multisig, its sender, does *when* all approve."""
-        for name in ("refusals", "unknowns", "rights", "losses", "warnings"):
+        for name in ("refusals", "unknowns", "branches", "rights", "losses", "warnings"):
             getattr(self, name).extend(f"{when}: {said}" for said in getattr(other, name))
         for own, more in ((self.leaves, other.leaves), (self.credits, other.credits)):
             own += [
