@@ -11,7 +11,8 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.inner_calls import local_programs, named_accounts, walk_calls
-from scenarioctl.transactions.simulation.branches import check_branches
+from scenarioctl.transactions.simulation.branches import check_branches, check_removed_proxies
+from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs
 from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from tests.check_rules import (
@@ -35,6 +36,7 @@ from tests.check_rules import (
     withdraw,
 )
 from tests.live.programs import proxied as through
+from tests.live.programs import utility
 from tests.messages import says
 from tests.runner import finish
 from tests.test_check import ALICE_KEY, BOB_KEY, DOT, asset, location
@@ -293,3 +295,90 @@ def test_a_call_for_later_is_not_simulated(judge: Judge, later: Call) -> None:
         assert answer["verdict"] == "ok"
     else:
         assert answer["reasons"] == [says("Scheduler.schedule", "Balances.transfer_keep_alive")]
+
+
+POOL = bytes([7]) * 32
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "told"),
+    [
+        pytest.param({POOL: 5}, {POOL: -3, BOB_KEY: 3}, True, id="fills the pool"),
+        pytest.param({POOL: -5}, {POOL: -3, BOB_KEY: 3}, True, id="drains the pool"),
+        pytest.param(
+            {ALICE_KEY: -5}, {POOL: -3, BOB_KEY: 3}, False, id="has nothing to do with it"
+        ),
+        pytest.param({CAROL_KEY: -5}, {CAROL_KEY: 3}, True, id="closes the receiver's account"),
+        pytest.param({ALICE_KEY: -5}, {ALICE_KEY: 3}, False, id="sends to itself"),
+    ],
+)
+@pytest.mark.parametrize("fee_asset", [False, True])
+def test_a_message_that_comes_back_meets_what_the_call_did(
+    call: dict[bytes, int], message: dict[bytes, int], told: bool, fee_asset: bool
+) -> None:
+    """A fee that a pool exchanges is a part of that."""
+    tried = trial()
+    dot = tried.assets.native(tried.chain)
+    tried.fee_asset = dot if fee_asset else None
+    closed = Event(pallet="System", name="KilledAccount", fields={"account": CAROL_KEY})
+    tried.hops = [DryRunResult(chain=tried.chain, events=(closed,))]
+    back: Any = DryRunResult(chain=tried.chain, message=object())  # type: ignore[arg-type]
+    tried.ledgers = [
+        HopLedger(
+            hop=hop,
+            entries=[
+                LedgerEntry(account=who, asset=dot, value=value, identity="",
+                            role="pool" if who == POOL else "")
+                for who, value in changes.items()
+            ],
+        )
+        for hop, changes in ((tried.hops[0], call), (back, message))
+    ]  # fmt: skip
+    finish(check_competing_messages(tried))
+
+    expected = [says("comes back", "Polkadot")] if told or (fee_asset and POOL in message) else []
+    assert tried.findings.unknowns == expected
+
+
+class Proxied:
+    """A chain on which Alice and Bob may do anything as Carol, and Alice votes as her too."""
+
+    async def table(self) -> Any:
+        return KUSAMA
+
+    async def storage(self, *_: Any) -> Any:
+        rights = ((ALICE_KEY, "Any"), (BOB_KEY, "Any"), (ALICE_KEY, "Governance"))
+        return [{"delegate": who, "proxy_type": kind, "delay": 0} for who, kind in rights], 1
+
+
+def removing(who: bytes, kind: str = "Any") -> Call:
+    args = {"delegate": {"Id": who}, "proxy_type": kind, "delay": 0}
+    return Call(pallet="Proxy", method="remove_proxy", args=args)
+
+
+EVERY = Call(pallet="Proxy", method="remove_proxies", args={})
+BOTH = batch(removing(ALICE_KEY), removing(BOB_KEY))
+
+
+@pytest.mark.parametrize(
+    ("call", "losses", "unknowns"),
+    [
+        (EVERY, 0, 0),
+        (proxied(EVERY), 1, 1),
+        (proxied(BOTH), 1, 1),
+        (proxied(removing(BOB_KEY)), 1, 0),
+        (batch(proxied(removing(BOB_KEY)), proxied(removing(ALICE_KEY))), 1, 1),
+        (through(BOB_KEY, proxied(EVERY)), 1, 1),
+        (utility("as_derivative", index=1, call=inner(EVERY)), 1, 0),
+    ],
+)
+def test_proxies_are_never_removed_in_silence_and_the_last_one_is_not_ok(
+    call: Call, losses: int, unknowns: int
+) -> None:
+    tried = trial("assetHubKusama", clients=lambda _: Proxied())
+    tried.calls = list(walk_calls(call, KUSAMA, ALICE_KEY))
+    finish(check_removed_proxies(tried))
+    found = tried.findings
+
+    assert (len(found.losses), len(found.unknowns)) == (losses, unknowns)
+    assert all("Kusama Asset Hub" in each for each in (*found.losses, *found.unknowns))

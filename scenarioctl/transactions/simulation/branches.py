@@ -4,8 +4,9 @@ what isn't understood.
 A check says of it what it is, and never *ok*.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,14 @@ from scenarioctl.chains.locations import split_account, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.transactions.call_kinds import Danger, kind_of_call
 from scenarioctl.transactions.events import explain_dispatch_error
-from scenarioctl.transactions.inner_calls import decoded_call, read_call, walk_calls
+from scenarioctl.transactions.inner_calls import (
+    account_inside,
+    decoded_call,
+    named_accounts,
+    read_call,
+    walk_calls,
+)
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
 from scenarioctl.transactions.simulation.trapped_assets import describe_assets
 from scenarioctl.transactions.wording.calls import tell_call
 from scenarioctl.transactions.xcm_instructions import kind_of
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
 
 #: Events of a multisig whose call waits for more approvals.
 _WAITING = ("NewMultisig", "MultisigApproval")
+_REMOVALS = (("Proxy", "remove_proxy"), ("Proxy", "remove_proxies"))
 
 
 async def check_branches(trial: "Trial") -> None:
@@ -214,6 +223,36 @@ async def check_granted_rights(trial: "Trial") -> None:
     findings.rights += given
     findings.unknowns += [*given, *story.unknown]
     findings.losses += story.deposits
+
+
+async def check_removed_proxies(trial: "Trial") -> None:
+    """Say whose proxies are removed beside the signer's, and leave it open if none may be left for
+    an account that a proxy acts for: it may have no key."""
+    table, findings = await trial.table(), trial.findings
+    removed: dict[bytes | None, list[Call]] = defaultdict(list)
+    for found in trial.calls:
+        if found.account != trial.sender and (found.call.pallet, found.call.method) in _REMOVALS:
+            removed[found.account].append(found.call)
+    through = {
+        account_inside(each.call, None) for each in trial.calls if each.call.pallet == "Proxy"
+    }
+    for account, calls in removed.items():
+        whose = _say("another account" if account is None else account, trial.chain)
+        said = f"proxies of {whose} are removed on {trial.chain.title}"
+        left = []
+        with suppress(Inconclusive):
+            left, _ = await read_storage(trial.clients(trial.chain), "Proxy", "Proxies", account)
+        for call in calls:
+            gone = {(who, call.args["proxy_type"]) for who in named_accounts(call, table)}
+            left = [
+                each for each in left if gone and (each["delegate"], each["proxy_type"]) not in gone
+            ]
+        if account in through and not any(each["proxy_type"] == "Any" for each in left):
+            findings.unknowns.append(
+                f"{said}, and none is left that may do anything: if only its proxies control the "
+                "account, it is lost with all that it holds"
+            )
+        findings.losses.append(said)
 
 
 async def check_unsupported_instructions(trial: "Trial") -> None:

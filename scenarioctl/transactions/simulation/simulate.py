@@ -15,6 +15,7 @@ from scenarioctl.model.checks import Check, Step, Stop
 from scenarioctl.transactions.simulation.branches import (
     check_branches,
     check_granted_rights,
+    check_removed_proxies,
     check_unsupported_instructions,
     describe_fallbacks,
     pending_calls,
@@ -107,6 +108,7 @@ async def _try(trial: Trial, costs: CostCheck | None = None) -> None:
 async def _check_all(trial: Trial) -> None:
     """Judge all but what it costs and whether it arrives."""
     await check_granted_rights(trial)
+    await check_removed_proxies(trial)
     await check_inner_failures(trial)
     check_trapped_assets(trial)
     check_reserves(trial)

@@ -93,7 +93,7 @@ class Trial:
         """
         registry = self.assets.registry
         table = await self.table()
-        self.calls = list(walk_calls(self.call, table))
+        self.calls = list(walk_calls(self.call, table, self.sender))
         if too_heavy:
             self.hops = [DryRunResult(chain=self.chain, failure=too_heavy)]
         else:
