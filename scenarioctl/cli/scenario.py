@@ -88,38 +88,44 @@ def edit(id: str, file: str | None, revision: str) -> None:
     """Change a scenario in your editor ($VISUAL or $EDITOR), and print its id.
 
     It opens as a flow file, or as the JSON of its diagram if a flow file can't hold it. If you save
-    an error, the editor opens again and shows it. The id, the job, the log and the drafts stay; a
-    running job uses the new version from its next run.
+    an error, it is shown, and you can go on editing. The id, the job, the log and the drafts stay;
+    a running job uses the new version from its next run.
     """
     if file is not None:
         content = read_text(file, field="file", limit=IMPORT_LIMIT)
         print_answer(perform(id=id, content=content, revision=revision), plain="id")
         return
-    from scenarioctl.cli.editor import check_terminal, edit_text
-
     written = perform(operation=_FLOW, id=id, or_diagram=True).answer
-    check_terminal()
-    about = [
-        (
-            f"Scenario {id}. Save it to replace the scenario. If you change nothing, or empty "
-            "the file, it stays as it is."
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InvalidRequest(
+            "the editor needs a terminal on stdin and stdout. Pass the new version with "
+            "--file FILE, or --file - for stdin."
         )
-    ]
     if "reason" in written:
-        about.append(f"This is its diagram, since a flow file cannot hold it: {written['reason']}")
-    result = edit_text(
-        written["text"],
-        about=about,
-        name=f"{id}.{'toml' if written['form'] == 'flow' else 'json'}",
-        save=lambda content: perform(
-            id=id, content=content, revision=revision or written["revision"]
-        ),
-    )
-    if result is None:
-        tell("Nothing changed.")
-        emit({"id": id, "revision": written["revision"], "changed": False}, partial(click.echo, id))
-    else:
-        print_answer(result, plain="id")
+        tell(f"This is its diagram, since a flow file cannot hold it: {written['reason']}")
+    text, extension = written["text"], ".toml" if written["form"] == "flow" else ".json"
+    while (edited := _edited(text, extension)) is not None:
+        text = edited
+        try:
+            answer = perform(id=id, content=text, revision=revision or written["revision"])
+        except ScenarioctlError as error:
+            say(f"Error: {printable(error)}")
+            if not click.confirm("Go on editing?", default=True, err=True):
+                raise
+        else:
+            print_answer(answer, plain="id")
+            return
+    tell("Nothing changed.")
+    emit({"id": id, "revision": written["revision"], "changed": False}, partial(click.echo, id))
+
+
+def _edited(text: str, extension: str) -> str | None:
+    """Return what the person's editor leaves of *text*; None if that is the same or empty."""
+    try:
+        edited = click.edit(text, extension=extension)
+    except ValueError as error:
+        raise InvalidRequest(f"the editor's command or text cannot be read: {error}") from None
+    return edited if edited is not None and edited.strip() not in ("", text.strip()) else None
 
 
 @click.group(cls=Group)

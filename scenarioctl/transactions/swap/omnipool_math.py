@@ -29,12 +29,9 @@ class PoolSide:
 
 @dataclass(frozen=True, kw_only=True)
 class Sale:
-    """What a sale in the Omnipool brings, and what becomes of its parts; fees of the hub asset but
-    for `asset_fee`."""
+    """What a sale in the Omnipool brings, and what becomes of its parts; fees of the hub asset."""
 
     amount_out: int
-    #: Of the asset bought; kept by the pool.
-    asset_fee: int = 0
     protocol_fee: int = 0
     #: Of both sides.
     slip_fee: int = 0
@@ -88,7 +85,7 @@ def _buy(hub: int, bought: PoolSide, asset_fee: int, max_slip_fee: int) -> Sale:
     gross = bought.reserve * hub_out // (bought.hub_reserve + hub_out)
     # The fee is a Permill of the amount, rounded so that what is left is floored.
     net = (MILLION - asset_fee) * gross // MILLION
-    return Sale(amount_out=net, asset_fee=gross - net, slip_fee=hub_slip, hub_out=hub_out)
+    return Sale(amount_out=net, slip_fee=hub_slip, hub_out=hub_out)
 
 
 def minimum_received(quote: int, slippage_percent: Decimal) -> int:

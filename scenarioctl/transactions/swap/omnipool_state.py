@@ -141,10 +141,7 @@ class OmnipoolState:
             amount_out=sale.amount_out,
             impact=impact,
             asset_fee=bought.asset_fee,
-            asset_fee_amount=sale.asset_fee,
             protocol_fee=sold.protocol_fee if sold else 0,
-            protocol_fee_amount=sale.protocol_fee,
-            slip_fee_amount=sale.slip_fee,
         )
 
     def fee_change(self, hops: Iterable[RouteHop]) -> Fraction:

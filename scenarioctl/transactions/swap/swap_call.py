@@ -337,15 +337,10 @@ class QuoteLeg:
     #: How far below the price before the trade its size takes it, fees aside; None where that is
     #: not known.
     impact: Fraction | None
-    #: Parts per million of the asset received, and its raw amount; None where it is not the
-    #: Omnipool's.
+    #: Parts per million of the asset received; None where it is not the Omnipool's.
     asset_fee: int | None = None
-    asset_fee_amount: int | None = None
-    #: Parts per million of the hub asset on its way, and its raw amount.
+    #: Parts per million of the hub asset on its way.
     protocol_fee: int | None = None
-    protocol_fee_amount: int | None = None
-    #: Raw amount of the hub asset.
-    slip_fee_amount: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
