@@ -216,10 +216,10 @@ def test_a_daemon_says_that_only_a_standby_answers(tmp_path: Path, server: Serve
             def refused() -> tuple[int, Any, Mapping[str, str]] | None:
                 # The first may be that the connection is lost, or that nobody answered in time.
                 answered = running.ask("/api/scenarios")
-                return answered if "standby" in str(answered[1].get("error")) else None
+                return answered if "read-only" in str(answered[1].get("error")) else None
 
             status, answer, headers = wait_until(refused)
-            running.said("only a read-only standby answers")
+            running.said("read-only")
             standby.execute("ALTER DATABASE away RESET default_transaction_read_only")
             wait_until(lambda: running.ask("/api/scenarios")[0] == 200)
             running.said("is available again")
@@ -227,7 +227,7 @@ def test_a_daemon_says_that_only_a_standby_answers(tmp_path: Path, server: Serve
         standby.remove()
 
     assert (status, headers["Retry-After"]) == (503, "2")
-    assert answer["error"] == says("only a read-only standby answers", "promote")
+    assert answer["error"] == says("read-only")
 
 
 def test_a_run_that_the_store_refuses_tells_no_address(tmp_path: Path, server: Server) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import StoreFailed
+from scenarioctl.errors import StoreFailed, StoreUnavailable
 from scenarioctl.model.jobs import Retention
 from scenarioctl.stores import create_store
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
@@ -252,8 +252,8 @@ class TestThatIsNotSetUp:
         with start_bouncer(server, "pool_mode = transaction\n") as strict:
             store = PostgresStore(ServerSettings(url=strict.url()))
 
-            assert message(StoreFailed, store.count_scenarios()) == says(
-                "ignore_startup_parameters", port=strict.port
+            assert message(StoreUnavailable, store.count_scenarios()) == says(
+                "unsupported startup parameter: options", port=strict.port
             )
 
     def test_a_role_without_a_search_path(self, bouncer: Bouncer) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from scenarioctl.errors import StoreFailed
+from scenarioctl.errors import StoreUnavailable
 from scenarioctl.stores import create_store
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
@@ -163,7 +163,7 @@ def version_of_tls(url: str) -> object:
 
 
 def refusal(url: str) -> str:
-    return message(StoreFailed, PostgresStore(ServerSettings(url=url)).count_scenarios())
+    return message(StoreUnavailable, PostgresStore(ServerSettings(url=url)).count_scenarios())
 
 
 class TestCertificates:
@@ -177,18 +177,18 @@ class TestCertificates:
     ) -> None:
         url = address(server, sslmode="verify-full", sslrootcert=files / "other.crt")
 
-        assert refusal(url) == says("TLS", "sslrootcert", port=server.port)
+        assert refusal(url) == says("certificate verify failed", port=server.port)
 
     def test_a_server_under_another_name(self, server: Server, files: Path) -> None:
         url = address(
             server, host="localhost", sslmode="verify-full", sslrootcert=files / "root.crt"
         )
 
-        assert refusal(url) == says("TLS", "another host", port=server.port)
+        assert refusal(url) == says("certificate", "localhost", port=server.port)
 
     def test_no_tls_where_the_server_wants_it(self, server: Server) -> None:
         assert refusal(address(server, sslmode="disable")) == says(
-            "TLS", "sslmode", port=server.port
+            "no encryption", port=server.port
         )
 
     def test_a_client_with_a_certificate(self, server: Server, files: Path) -> None:
@@ -204,7 +204,7 @@ class TestCertificates:
             server, "certified", sslmode="require", sslcert=files / "client.crt", sslkey=key
         )
 
-        assert refusal(url) == says("TLS", "sslkey", port=server.port)
+        assert refusal(url) == says("client.key", port=server.port)
 
 
 class TestHome:

@@ -1,8 +1,7 @@
 """Connections to PostgreSQL: one for a command, which opens it once, and a pool for a daemon.
 
-The loss and the return of the server are each told once in the log of a daemon.  An error met
-meanwhile may be logged all the same: `server/logs.py` leaves out what only repeats that the store
-is away.
+That no connection can be opened, and that one can again, is told once in the log of a daemon.
+`server/logs.py` leaves out what only repeats that the store is away.
 """
 
 import asyncio
@@ -11,10 +10,10 @@ import os
 import select
 import socket
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,76 +34,48 @@ log = logging.getLogger("scenarioctl.store")
 
 #: Holds our tables and those of the engine; every connection has it as its search path.
 SCHEMA = "scenarioctl"
-#: Seconds after which lost connections are an outage, if none has failed to open.
+#: Seconds to wait for a connection before the server is asked whether it is there.
 _PATIENCE = 1.0
-#: Seconds after the return for which connections of before are found lost, one after the other.
-_AFTERMATH = 15.0
-
-
-class Outage:
-    """Tells when the server goes away and comes back, once it has answered."""
-
-    def __init__(self, name: str, *, tells: bool) -> None:
-        """*tells*: a daemon has a log; a command shows its error itself."""
-        self._name = name
-        self._tells = tells
-        self._has_answered = False
-        #: When it was first and last found away, in seconds of the monotonic clock; None while it
-        #: answers.
-        self._since: float | None = None
-        self._last = 0.0
-        #: How often it was found away since, and whether the log has that.
-        self._failed = 0
-        self._told = False
-        #: When it was back.
-        self._back = float("-inf")
-
-    def note(self, error: ScenarioctlError, *, on_connecting: bool = False) -> None:
-        """Note an error of the store.
-
-        *on_connecting*: it says why none answers. That a connection was lost doesn't, and may be
-        all that happens.
-        """
-        if not isinstance(error, StoreUnavailable) or not self._has_answered:
-            return
-        now = self._last = time.monotonic()
-        if self._since is None:
-            if now - self._back < _AFTERMATH:
-                return
-            self._since, self._failed, self._told = now, 0, False
-        self._failed += 1
-        if self._tells and not self._told and (on_connecting or now - self._since > _PATIENCE):
-            self._told = True
-            # As text, so that it isn't left out.
-            log.error("%s", str(error))
-
-    def answered(self, asked: float) -> None:
-        """Note that the server has answered what was *asked* then; an answer to an earlier question
-        says nothing of now."""
-        self._has_answered = True
-        if self._since is None or asked <= self._last:
-            return
-        self._back = time.monotonic()
-        seconds, self._since = self._back - self._since, None
-        if self._tells:
-            sentence = "is available again after" if self._told else "was not available for"
-            attempts = "1 attempt" if self._failed == 1 else f"{self._failed} attempts"
-            log.warning(
-                "store %s %s %.1f s; %s to reach it failed", self._name, sentence, seconds, attempts
-            )
+#: Seconds to wait for a connection while others use all.
+_BUSY_SECONDS = 10.0
+#: Seconds that an answer may be on its way once the server has to have it.
+_SILENCE = 5.0
 
 
 class Connection(AsyncConnection[tuple[Any, ...]]):
     """A connection in autocommit mode, and how transactions are made of it."""
 
     _last: AsyncExitStack | None = None
+    #: Seconds that a statement, or a commit, may take until the connection is ended.
+    patience = 86_400.0
+
+    async def execute(self, *query: Any, **options: Any) -> psycopg.AsyncCursor[tuple[Any, ...]]:
+        with self._bounded():
+            return await super().execute(*query, **options)
+
+    @contextmanager
+    def _bounded(self) -> Iterator[None]:
+        """End the connection if it takes too long: the network reports no loss where a proxy or a
+        frozen server still takes what is sent."""
+        late = asyncio.get_running_loop().call_later(self.patience, self._end)
+        try:
+            yield
+        finally:
+            late.cancel()
+
+    def _end(self) -> None:
+        if not self.closed:
+            # Whoever waits for its answer is told that it has ended.
+            with socket.socket(fileno=os.dup(self.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
         """Commit at the end, or roll back."""
         try:
-            async with AsyncExitStack() as self._last, self.transaction():
+            async with AsyncExitStack() as last, AsyncExitStack() as self._last, self.transaction():
                 yield
+                last.enter_context(self._bounded())
         finally:
             self._last = None
 
@@ -120,11 +91,6 @@ class Connection(AsyncConnection[tuple[Any, ...]]):
             self._last = None
 
 
-#: ...and, if it is, at most.
-_BUSY_SECONDS = 10.0
-#: Seconds for which a connection may be in use before the server is asked for another one, and that
-#: it has for that.
-_SILENCE = 4.0
 #: Seconds after which the server ends a transaction whose client says nothing.
 _IDLE_SECONDS = 5
 #: What libpq gets unless the URL, the environment or a service file says otherwise.  A server that
@@ -158,12 +124,18 @@ def connection_info(settings: ServerSettings, url: str) -> str:
     over our defaults."""
     try:
         given: dict[str, Any] = dict(conninfo_to_dict(url))
+        # With a bare / or @ in a password, a part of it would be quoted as one of these.
+        is_read = str(given.get("port") or 1).replace(",", "").isdecimal() and not any(
+            "@" in (given.get(name) or "")[1:] for name in ("host", "dbname")
+        )
     except psycopg.ProgrammingError:
-        # Its text quotes the URL, with the password.
+        is_read = False
+    if not is_read:
+        # The text of the error quotes the URL, with the password.
         raise InvalidRequest(
             f"store {Explainer(url).name} is not a valid URL, expected one like "
-            "postgresql://user@host/database"
-        ) from None
+            "postgresql://user@host:5432/database; write / and @ of a password as %2F and %40"
+        )
     environment = {
         option.keyword.decode(): option.val.decode()
         for option in psycopg.pq.Conninfo.get_defaults()
@@ -193,56 +165,40 @@ class Connections:
         self.explainer = Explainer(settings.url)
         #: How long connections that were lent took to what they were lent for.
         self.seconds = Histogram(SECONDS)
-        self._outage = Outage(self.explainer.name, tells=bool(settings.pool))
         #: What libpq is told.
         self.info = connection_info(settings, settings.url)
         #: Who uses the one connection, or opens the pool.
         self._turn = asyncio.Lock()
         self._probing = asyncio.Lock()
-        #: When the server was last found to be there, on the monotonic clock.
-        self._probed = 0.0
+        #: When the server was last found to be there, and when to be away, on the monotonic clock;
+        #: 0.0 while it isn't.
+        self._probed = self._away = 0.0
         self._one: Connection | None = None
         self._pool: AsyncConnectionPool[Connection] | None = None
-        #: Since when each connection is in use, on the monotonic clock, and the task that watches
-        #: those that are long in use.
-        self._lent: dict[Connection, float] = {}
-        self._watching: asyncio.Task[None] | None = None
         self._closed = False
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Connection]:
         """Lend a connection in autocommit mode; errors of psycopg are explained."""
-        asked = time.monotonic()
-        try:
-            async with self._lend() as connection:
-                yield connection
-        except psycopg.Error as error:
-            raise self.explain(error) from error
-        except StoreUnavailable as error:
-            self._outage.note(error, on_connecting=True)
-            raise
-        self._outage.answered(asked)
-
-    def explain(self, error: psycopg.Error) -> ScenarioctlError:
-        """Return what *error* of a connection to the server means to a user; raise *error* if it is
-        a bug."""
-        explained = self.explainer.explain(error)
-        self._outage.note(explained)
-        return explained
-
-    @asynccontextmanager
-    async def _lend(self) -> AsyncIterator[Connection]:
         if self._closed:
             raise RuntimeError("the store is closed")
-        connection = await (self._take_pooled() if self.settings.pool else self._take_one())
-        begun = self._lent[connection] = time.monotonic()
-        late = asyncio.get_running_loop().call_later(_SILENCE, self._watch)
+        asked = time.monotonic()
+        try:
+            connection = await (self._take_pooled() if self.settings.pool else self._take_one())
+        except StoreUnavailable as error:
+            # A command shows its error itself, and so does a daemon that starts.
+            if self._pool is not None and not self._away:
+                # As text, so that it isn't left out.
+                log.error("%s", str(error))  # noqa: TRY400
+                self._away = time.monotonic()
+            raise
+        begun = time.monotonic()
         try:
             yield connection
             self.seconds.add(time.monotonic() - begun)
+        except psycopg.Error as error:
+            raise self.explain(error) from error
         finally:
-            late.cancel()
-            del self._lent[connection]
             if self._pool is not None:
                 await self._pool.putconn(connection)
             else:
@@ -250,6 +206,14 @@ class Connections:
                     # Its user was canceled in between.
                     await connection.close()
                 self._turn.release()
+        if 0 < self._away < asked:
+            seconds, self._away = time.monotonic() - self._away, 0.0
+            log.warning("store %s is available again after %.1f s", self.explainer.name, seconds)
+
+    def explain(self, error: psycopg.Error) -> ScenarioctlError:
+        """Return what *error* of a connection to the server means to a user; raise *error* if it is
+        a bug."""
+        return self.explainer.explain(error)
 
     async def _take_one(self) -> Connection:
         await self._turn.acquire()
@@ -268,76 +232,28 @@ class Connections:
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
-                if pool.get_stats()["pool_available"]:
-                    connection = await pool.getconn(timeout=_PATIENCE)
-                else:
-                    connection = await self._wait_for(pool, deadline - time.monotonic())
+                connection = await pool.getconn(timeout=_PATIENCE)
             except PoolTimeout:
-                raise StoreBusy(
-                    f"store {self.explainer.name}: all {pool.max_size} connections of this "
-                    "daemon have been busy for"
-                    f" {_BUSY_SECONDS:g} seconds; try again later"
-                ) from None
+                if time.monotonic() > deadline:
+                    raise StoreBusy(
+                        f"store {self.explainer.name}: all {pool.max_size} connections of this "
+                        "daemon have been busy for"
+                        f" {_BUSY_SECONDS:g} seconds; try again later"
+                    ) from None
+                await self._probe()
+                continue
             # The pool's own check would wait for a second before it tries another one.
             if is_sound(connection):
                 return connection
             await pool.putconn(connection)
 
-    async def _wait_for(
-        self, pool: "AsyncConnectionPool[Connection]", seconds: float
-    ) -> Connection:
-        """Wait for a connection that another task uses now, or until the server is found to be
-        gone."""
-        asked = asyncio.ensure_future(pool.getconn(timeout=seconds))
-        try:
-            while not asked.done():
-                await asyncio.wait({asked}, timeout=_PATIENCE)
-                if not asked.done():
-                    await self._probe()
-        except BaseException:
-            asked.add_done_callback(partial(_give_back, pool))
-            asked.cancel()
-            raise
-        return asked.result()
-
-    def _watch(self) -> None:
-        if self._watching is None or self._watching.done():
-            self._watching = asyncio.create_task(self._end_silent())
-
-    async def _end_silent(self) -> None:
-        """End the connections in use if the server doesn't answer any more.
-
-        The network reports no loss where a proxy or a frozen server still takes what is sent.  A
-        PgBouncer that lets us in answers, even if its own server is busy or gone.
-        """
-        while self._lent and time.monotonic() - min(self._lent.values()) >= _SILENCE:
-            asked = time.monotonic()
-            try:
-                async with asyncio.timeout(_SILENCE):
-                    await (await connect(self.info, self.explainer)).close()
-            except TimeoutError:
-                for connection, begun in self._lent.items():
-                    if begun < asked and not connection.closed:
-                        # Whoever waits for its answer is told that it has ended.
-                        with socket.socket(fileno=os.dup(connection.fileno())) as line:
-                            line.shutdown(socket.SHUT_RDWR)
-            except ScenarioctlError:
-                # The server answers, or the network tells that it is gone.
-                pass
-            await asyncio.sleep(_SILENCE)
-
     async def _probe(self) -> None:
         """Find out, for all that wait, why no connection has come: raise if the server can't be
         reached."""
         async with self._probing:
-            if time.monotonic() - self._probed < _PATIENCE:
-                return
-            try:
-                async with asyncio.timeout(_PATIENCE / 2):
-                    await (await self.open()).close()
-            except TimeoutError as error:
-                raise self.explainer.explain_connecting(error) from error
-            self._probed = time.monotonic()
+            if time.monotonic() - self._probed > _PATIENCE:
+                await (await self.open()).close()
+                self._probed = time.monotonic()
 
     async def _open_pool(self) -> "AsyncConnectionPool[Connection]":
         async with self._turn:
@@ -393,6 +309,8 @@ class Connections:
 
     async def _check_tables(self, connection: Connection) -> None:
         self.explainer.check_server(connection)
+        if self.settings.statement_seconds:
+            connection.patience = self.settings.statement_seconds + _SILENCE
         try:
             asked = await connection.execute("SELECT version, engine, pg_backend_pid() FROM meta")
         except psycopg.errors.UndefinedTable:
@@ -410,8 +328,6 @@ class Connections:
 
     async def close(self) -> None:
         self._closed = True
-        if self._watching is not None:
-            self._watching.cancel()
         if self._one is not None:
             await self._one.close()
         if self._pool is not None:
@@ -475,17 +391,3 @@ def is_sound(connection: Connection) -> bool:
         except psycopg.OperationalError:
             return False
     return connection.pgconn.status == psycopg.pq.ConnStatus.OK
-
-
-def _give_back(
-    pool: "AsyncConnectionPool[Connection]", asked: "asyncio.Future[Connection]"
-) -> None:
-    """Return a connection that came when nobody waited for it any more."""
-    if not asked.cancelled() and asked.exception() is None:
-        returning = asyncio.ensure_future(pool.putconn(asked.result()))
-        _RETURNING.add(returning)
-        returning.add_done_callback(_RETURNING.discard)
-
-
-#: The event loop keeps no task that nobody holds.
-_RETURNING: "set[asyncio.Future[None]]" = set()

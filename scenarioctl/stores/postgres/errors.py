@@ -66,32 +66,24 @@ class Explainer:
             return InvalidRequest(f"store {self.name} cannot hold a value that large")
         if isinstance(error, errors.InsufficientPrivilege):
             return StoreFailed(
-                f"store {self.name} refuses this role ({_first_line(error)}): grant it the "
+                f"store {self.name} refuses this role ({error.diag.message_primary}): grant it the "
                 "rights, or use another role"
-            )
-        if isinstance(error, (*_NO_TABLES, errors.UndefinedObject)) and "procrastinate_" in str(
-            error
-        ):
-            return StoreFailed(
-                f"store {self.name} has tables that the installed version of procrastinate "
-                "does not work with: run scenarioctl store check"
             )
         if isinstance(error, _NO_TABLES):
             return no_tables(self.name)
         if isinstance(error, _GONE) or _is_lost(error):
             return self.lost()
         if (error.sqlstate or "").startswith(_CONNECTION):
-            return self.unavailable(_first_line(error))
+            return self.unavailable(str(error.diag.message_primary))
         raise error
 
-    def unavailable(self, reason: str, *, advice: str = "try again later") -> StoreUnavailable:
+    def unavailable(self, reason: str) -> StoreUnavailable:
         return StoreUnavailable(
-            f"store {self.name} is not available: {reason}; {advice}",
-            details={"retry_after": RETRY_AFTER},
+            f"store {self.name} is not available: {reason}", details={"retry_after": RETRY_AFTER}
         )
 
     def lost(self) -> StoreUnavailable:
-        return self.unavailable("the connection was lost")
+        return self.unavailable("the connection was lost; try again later")
 
     def cannot_listen(self) -> StoreFailed:
         return StoreFailed(
@@ -113,37 +105,9 @@ class Explainer:
             "store into a new one"
         )
 
-    def explain_connecting(self, error: psycopg.Error | OSError | TimeoutError) -> ScenarioctlError:
-        """Return why no connection could be opened; the server's own sentences say it in its
-        language."""
-        said = str(error)
-        words = said.lower()
-        if ": invalid " in words:
-            # The value may be a part of a password that is not written as a URL wants it.
-            return InvalidRequest(
-                f"store {self.name} has a port or an option that is not valid, expected one like"
-                " postgresql://user@host:5432/database; write / and @ of a password as %2F and %40"
-            )
-        if "session is read-only" in words or "in hot standby mode" in words:
-            # Of several servers: what libpq says of the others is in there, too.
-            return self.unavailable(
-                "only a read-only standby answers",
-                advice="start the primary server, or promote the standby",
-            )
-        if isinstance(error, TimeoutError) or "timeout expired" in words or "timed out" in words:
-            return self.unavailable("the server does not answer")
-        for spellings, kind, sentence in _REFUSALS:
-            if all(spelling in words for spelling in spellings):
-                return kind(f"store {self.name} {sentence.format(reason=_first_line(error))}")
-        if "certificate" in words or "ssl" in words or "private key" in words:
-            return StoreFailed(f"store {self.name} cannot be reached by TLS: {_explain_tls(error)}")
-        if "too many clients" in words or "remaining connection slots" in words:
-            return self.unavailable("it has too many connections")
-        if "starting up" in words or "shutting down" in words or "recovery" in words:
-            return self.unavailable("the server is starting or stopping")
-        if "refused" in words or "no such file" in words:
-            return self.unavailable("no server answers there")
-        return self.unavailable(_first_line(error))
+    def explain_connecting(self, error: psycopg.Error | OSError) -> StoreUnavailable:
+        """Return why no connection could be opened, in the words of libpq and of the server."""
+        return self.unavailable(" ".join(str(error).split())[:400])
 
     def check_server(self, connection: "psycopg.AsyncConnection[object]") -> None:
         """Refuse a server that can't hold the store."""
@@ -162,96 +126,9 @@ class Explainer:
             )
 
 
-#: Words that all stand in an error of connecting -> what it is, and its sentence behind the name of
-#: the store.
-_REFUSALS: tuple[tuple[tuple[str, ...], type[ScenarioctlError], str], ...] = (
-    *(
-        ((spelling,), StoreFailed, "names an unknown host, expected one that can be resolved")
-        for spelling in ("resolve host", "translate host name", "name or service")
-    ),
-    (
-        ("definition of service",),
-        InvalidRequest,
-        "names an unknown service ({reason}): add it to ~/.pg_service.conf",
-    ),
-    (("no password supplied",), StoreFailed, "needs a password: put it into ~/.pgpass"),
-    (
-        ("password authentication failed",),
-        StoreFailed,
-        "refuses the user or the password, expected those of a role of the server",
-    ),
-    (
-        ("does not exist", "database"),
-        StoreFailed,
-        "names an unknown database, create it with: createdb",
-    ),
-    (("does not exist", "role"), StoreFailed, "names an unknown role, create it with: createuser"),
-    (
-        ("pg_hba.conf", "no encryption"),
-        StoreFailed,
-        "accepts only connections with TLS: set sslmode=verify-full",
-    ),
-    (
-        ("pg_hba.conf",),
-        StoreFailed,
-        "does not let this client in, expected a line for it in the server's pg_hba.conf",
-    ),
-    (
-        ("permission denied for database",),
-        StoreFailed,
-        "does not let this role connect, expected the CONNECT right",
-    ),
-    (
-        ("unsupported startup parameter",),
-        StoreFailed,
-        "is behind a PgBouncer that refuses the startup parameter options. Set "
-        "ignore_startup_parameters = options there,"
-        " and ALTER ROLE … SET search_path = scenarioctl",
-    ),
-)
-
-
 def _is_lost(error: psycopg.Error) -> bool:
     """Return whether the connection has ended under the statement: then there is no state of the
     server."""
-    return (
-        isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
-        and error.sqlstate is None
+    return error.sqlstate is None and isinstance(
+        error, (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
     )
-
-
-def _explain_tls(error: BaseException) -> str:
-    """Return why there is no TLS, and what to do; what libpq says itself names a file."""
-    line = _first_line(error)
-    for words, sentence in _TLS.items():
-        if words in line:
-            return sentence
-    return line
-
-
-_TLS = {
-    "certificate verify failed": (
-        "the authority in sslrootcert has not signed the server's certificate"
-    ),
-    "does not match host name": (
-        "the server's certificate is for another host; use the name that it has"
-    ),
-    "requires a valid client certificate": (
-        "the server asks for a client certificate; set sslcert and sslkey"
-    ),
-    "certificate authentication failed": (
-        "the client certificate in sslcert is that of another role"
-    ),
-    "does not support SSL": "the server has TLS turned off; turn its setting ssl on",
-    "has group or world access": "others can read the file in sslkey; run chmod 600 on it",
-}
-
-
-def _first_line(error: BaseException) -> str:
-    """Return the reason in the first line of an error, without the address before it."""
-    line = str(error).strip().partition("\n")[0]
-    for before in ("connection failed: ", "connection is bad: "):
-        line = line.removeprefix(before)
-    if line.startswith("connection to server at "):
-        line = line.partition(" failed: ")[2]
-    return (line.rpartition("FATAL:")[2].strip() or line)[:200]
