@@ -1,6 +1,7 @@
 """`call` and `batch`: any call of a chain from a line, and several in one transaction."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,12 +12,12 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable
-from scenarioctl.transactions.call_builder import build_call
+from scenarioctl.transactions.call_builder import build_call, nest, refuse_nested
 from scenarioctl.transactions.values import ValueWriter
 from tests.conftest import BOB, DATA, Run
 from tests.generated_values import Generator
-from tests.messages import says
-from tests.runtimes import bundled
+from tests.messages import raises, says
+from tests.runtimes import bundled, unhex
 
 VECTORS = json.loads((DATA / "vectors" / "golden.json").read_text())["vectors"]
 HELLO, BYE = "0x00001468656c6c6f", "0x00000c627965"
@@ -101,6 +102,61 @@ def test_a_batch_of_more_calls_than_the_runtime_takes_is_refused(
     ended = scenarioctl("--offline", "tx", "batch", "polkadot", f"@{file}")
 
     assert (ended.code, ended.err) == (2, says(limit, limit + 1))
+
+
+def utility(method: str, *calls: Call) -> Call:
+    held = [nest(call) for call in calls]
+    args = {"main": held[0], "fallback": held[-1]} if method == "if_else" else {"calls": held}
+    return Call(pallet="Utility", method=method, args=args)
+
+
+def proxied(call: Call) -> Call:
+    args = {"real": {"Id": bytes(32)}, "force_proxy_type": None, "call": nest(call)}
+    return Call(pallet="Proxy", method="proxy", args=args)
+
+
+@pytest.mark.parametrize("kind", ["batch-all", "batch", "force-batch"])
+def test_a_batch_inside_one_of_its_kind_is_joined_and_of_another_kind_refused(
+    scenarioctl: Run, kind: str
+) -> None:
+    table = bundled("polkadot")
+    hello, bye = (table.decode_call(unhex(each)) for each in (HELLO, BYE))
+
+    def joined(*calls: Call) -> Any:
+        data = ("0x" + table.encode_call(call).hex() for call in calls)
+        return scenarioctl("--offline", "tx", "batch", "polkadot", "--kind", kind, *data)
+
+    flat = joined(hello, bye, hello, bye)
+
+    for method in ("batch_all", "batch", "force_batch"):
+        ended = joined(hello, utility(method, bye, hello), bye)
+        if method == kind.replace("-", "_"):
+            assert ended.out == flat.out
+        else:
+            assert (ended.out, ended.err) == ("", says("call 2", f"Utility.{method}"))
+
+
+@pytest.mark.parametrize(
+    ("around", "is_filtered"),
+    [
+        (("batch",), True),
+        (("if_else", "force_batch"), True),
+        (("proxy",), False),
+        (("proxy", "if_else"), False),
+        (("batch", "batch_all", "proxy"), True),
+    ],
+)
+def test_a_batch_all_that_the_filter_of_another_one_stops_is_not_built(
+    around: tuple[str, ...], is_filtered: bool
+) -> None:
+    """As pallet-utility filters: whatever is made with the origin of a batch_all."""
+    table = bundled("polkadot")
+    call = utility("batch_all", table.decode_call(unhex(BYE)))
+    for method in around:
+        call = proxied(call) if method == "proxy" else utility(method, call)
+
+    with raises(InvalidRequest, says("CallFiltered")) if is_filtered else nullcontext():
+        refuse_nested(utility("batch_all", call), table)
 
 
 def test_a_signed_extrinsic_is_neither_an_argument_nor_part_of_a_batch(scenarioctl: Run) -> None:

@@ -22,7 +22,7 @@ from scenarioctl.transactions.signing.fee_asset import (
     without_set_currency,
 )
 from tests.conftest import Run
-from tests.messages import says
+from tests.messages import raises, says
 from tests.network import FakeNetwork, made_by_root
 from tests.refusals import refused
 from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
@@ -159,6 +159,8 @@ def test_only_a_batch_that_sets_the_currency_stands_for_its_call() -> None:
     batch = set_currency_before(table, HELLO, dot)
     longer = Call(pallet="Utility", method="batch_all", args={"calls": [*batch.args["calls"]] * 2})
 
+    with raises(InvalidRequest, says("fee_asset", "Utility.batch_all", "set_currency 5")):
+        set_currency_before(table, longer, dot)
     assert without_set_currency(table, table.encode_call(batch)) == unhex(DEX_REMARK)
     assert without_set_currency(table, unhex(DEX_REMARK)) == unhex(DEX_REMARK)
     assert without_set_currency(table, table.encode_call(longer)) == table.encode_call(longer)

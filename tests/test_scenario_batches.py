@@ -72,14 +72,38 @@ def test_all_transactions_are_in_one_batch_in_their_order(scenarioctl: Run, tmp_
     assert answer["says"] == says("2 DOT", "1.5 DOT", "paid", BOB)
 
 
+def payout(count: int, **fields: Any) -> dict[str, Any]:
+    lines = "".join(f"{BOB},1,DOT\n" for _ in range(count))
+    return {
+        "type": "payout",
+        "chain": "polkadot",
+        "lines": f"account,amount,asset\n{lines}",
+        **fields,
+    }
+
+
+def test_the_payments_of_a_payout_are_joined_with_the_other_transactions(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    scenario = create(scenarioctl, flow(tmp_path, payout(2), transfer("3")))
+
+    answer = batch(scenarioctl, scenario)
+
+    call, _ = read_unsigned(TABLE, POLKADOT, unhex(answer["tx"]))
+    paid = [inner("transfer_keep_alive", value=DOT * each) for each in (1, 1, 3)]
+    assert (call.method, call.args["calls"], answer["count"]) == ("batch_all", paid, 2)
+
+
 @pytest.mark.parametrize(
     ("steps", "error"),
     [
         ([transfer("1")], says("two", "1")),
         ([transfer("1"), transfer("2", "polkadot", "assetHub")], says("polkadot", "assetHub")),
         ([transfer("1"), {"type": "delay", "seconds": 60}, transfer("2")], says("delay")),
+        ([transfer("1"), payout(2, force_batch=True)], says("call 2", "Utility.force_batch")),
+        ([payout(300), payout(101)], says("401", "one by one")),
     ],
-    ids=["a single transaction", "two chains", "a delay between"],
+    ids=["a single transaction", "two chains", "a delay between", "another kind", "too many"],
 )
 def test_what_cannot_be_one_batch_is_refused(
     scenarioctl: Run, tmp_path: Path, steps: list[dict[str, Any]], error: Says

@@ -19,6 +19,7 @@ from scenarioctl.actions.drafting import (
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.checks import Check
+from scenarioctl.transactions.batch_limits import read_limits
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -35,7 +36,7 @@ async def draft_together(
 
     With a *sender* each step is checked for them, and then the batch as a whole; `check` has the
     verdict on the batch. InvalidRequest if a step does more than draft, if they draft on several
-    chains, or if a step cannot draft.
+    chains, if a step cannot draft, or if no batch holds them all.
     """
     _check_steps(diagram)
     acting = app.acting or diagram.acting
@@ -58,6 +59,13 @@ async def draft_together(
     chain = _find_chain(app, (each.chain for each in transactions))
     calls = [each.call for each in transactions]
     batch = await draft_batch(app.acting_as(acting), chain=chain, kind="batch-all", calls=calls)
+    count = sum(len(call.args.get("calls", (call,))) for call in calls)
+    limits = read_limits(await app.runtime(chain))
+    if limits.share(length=len(batch.call_data), calls=count, weight=None) > 1:
+        raise InvalidRequest(
+            f"the {count} calls of this scenario are more than a transaction of {chain.title} "
+            "holds: sign its transactions one by one"
+        )
     # Each step says more of its own call than is known of any call in a batch.
     batch = replace(
         batch,

@@ -312,7 +312,7 @@ def build(every: bool, together: bool, **fields: Any) -> None:
         if len(others) > 1 and not every:
             tell(
                 f"{len(others)} transactions in all: --all builds each of them, --step N "
-                "one, and --batch joins them."
+                "one, and --batch joins them if one transaction can hold them."
             )
     show_check(result)
     if every and not asked_for_data():

@@ -7,7 +7,7 @@ from scenarioctl.chains.locations import XCM_PALLETS
 from scenarioctl.errors import InvalidRequest, fold, shorten
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.drafts import Draft
-from scenarioctl.transactions.inner_calls import walk_calls
+from scenarioctl.transactions.inner_calls import held_values, read_call, walk_calls
 from scenarioctl.transactions.trades import warn_of_order
 from scenarioctl.transactions.values import ValueReader
 
@@ -20,6 +20,18 @@ _REFUSED = "XTokens"
 _MOVED_WITH_STAKING = {"Staking", "NominationPools"}
 #: Ways to join calls -> the method of the pallet Utility.
 BATCHES = {"batch-all": "batch_all", "batch": "batch", "force-batch": "force_batch"}
+_BATCH_ALL = ("Utility", "batch_all")
+#: Calls that make the calls inside them with their own origin, so with the filter that is on it.
+_SAME_ORIGIN = {
+    *(("Utility", name) for name in (*BATCHES.values(), "if_else", "as_derivative")),
+    ("Dispatcher", "dispatch_with_extra_gas"),
+}
+#: Calls that make the call inside them as another account, whose origin has no filter yet.
+_NEW_ORIGIN = {
+    *(("Proxy", name) for name in ("proxy", "proxy_announced")),
+    *(("Multisig", name) for name in ("as_multi", "as_multi_threshold_1")),
+    ("Recovery", "as_recovered"),
+}
 
 
 def build_call(
@@ -109,17 +121,31 @@ def list_arguments(table: "RuntimeTable", pallet: str, method: str) -> str:
 
 
 def build_batch(kind: str, calls: Sequence[Call], table: "RuntimeTable") -> Draft:
-    """Return *calls* in one call of the pallet Utility; *kind* is a key of `BATCHES`."""
+    """Return *calls* in one call of the pallet Utility; *kind* is a key of `BATCHES`.
+
+    The calls of a batch of that kind are joined with the others; one of another kind is refused.
+    """
     _, method = table.find_call("Utility", BATCHES[kind])
+    flat: list[dict[str, Any]] = []
+    for place, call in enumerate(calls, start=1):
+        if call.pallet != "Utility" or call.method not in BATCHES.values():
+            flat.append(nest(call))
+        elif call.method == method:
+            flat += call.args["calls"]
+        else:
+            raise InvalidRequest(
+                f"call {place} of the batch is a Utility.{call.method}, and a Utility.{method} "
+                "treats calls that fail in another way: sign it alone, or join its calls"
+            )
     if "batched_calls_limit" in table.constants("Utility"):
         limit = table.constant("Utility", "batched_calls_limit")
-        if len(calls) > limit:
+        if len(flat) > limit:
             raise InvalidRequest(
                 field="calls",
-                problem=f"has {len(calls)} calls",
+                problem=f"has {len(flat)} calls",
                 expected=f"at most {limit}: {table} takes no more in a batch",
             )
-    batch = Call(pallet="Utility", method=method, args={"calls": [nest(call) for call in calls]})
+    batch = Call(pallet="Utility", method=method, args={"calls": flat})
     return Draft(call=batch, warnings=_judge(batch, table))
 
 
@@ -133,8 +159,26 @@ def nest(call: Call) -> dict[str, Any]:
     return {call.pallet: {call.method: call.args} if call.args else call.method}
 
 
+def refuse_nested(call: Call, table: "RuntimeTable", *, filtered: bool = False) -> None:
+    """Refuse a *call* with a batch_all inside a batch_all, which is *filtered* there.
+
+    Source: pallet-utility's batch_all, whose filter stays on the origin of all that is inside.
+    """
+    name = (call.pallet, call.method)
+    if filtered and name == _BATCH_ALL:
+        raise InvalidRequest(
+            f"{table} runs no Utility.batch_all inside another one (System.CallFiltered): put its "
+            "calls into the outer one"
+        )
+    if name in _SAME_ORIGIN | _NEW_ORIGIN:
+        filtered = name == _BATCH_ALL or (filtered and name in _SAME_ORIGIN)
+        for held in held_values(call, table):
+            refuse_nested(read_call(held.value), table, filtered=filtered)
+
+
 def _judge(call: Call, table: "RuntimeTable") -> tuple[str, ...]:
     """Refuse what loses funds by its nature, and return what the signer should know of the rest."""
+    refuse_nested(call, table)
     calls = [found.call for found in walk_calls(call, table)]
     pallets = {each.pallet for each in calls}
     if _REFUSED in pallets:

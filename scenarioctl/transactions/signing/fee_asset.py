@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.call_builder import nest, refuse_nested
 from scenarioctl.transactions.hex_fields import parse_hex
 from scenarioctl.transactions.transfer.plan import location_of_type
 
@@ -81,13 +82,19 @@ def has_fee_currencies(table: "RuntimeTable") -> bool:
 
 def set_currency_before(table: "RuntimeTable", call: Call, asset: "Asset") -> Call:
     """Return the batch that sets the signer's fee currency and then makes *call*: its fee is paid
-    in *asset* already."""
+    in *asset* already. InvalidRequest if no batch can hold *call*."""
     pallet, method = _SET_CURRENCY
     number = table.constant(pallet, "NativeAssetId") if asset.kind == "native" else int(asset.id)
-    calls = [
-        {pallet: {method: {"currency": number}}},
-        {call.pallet: {call.method: call.args} if call.args else call.method},
-    ]
+    try:
+        refuse_nested(call, table, filtered=True)
+    except InvalidRequest:
+        raise InvalidRequest(
+            field="fee_asset",
+            value=asset.id,
+            problem="can't be set in one transaction with a Utility.batch_all",
+            expected=f"{pallet}.{method} {number} signed and sent before it",
+        ) from None
+    calls = [{pallet: {method: {"currency": number}}}, nest(call)]
     return Call(pallet="Utility", method="batch_all", args={"calls": calls})
 
 
