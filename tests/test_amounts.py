@@ -103,7 +103,7 @@ def test_whole_tokens_are_scaled_exactly(written: object, places: int, raw: int)
 
 
 @given(
-    number=st.decimals(min_value="0.001", max_value=10**12, places=3),
+    number=st.decimals(min_value="0.001", max_value=10**12, places=4),
     unit=st.sampled_from(["", "DOT", " DOT", "raw", "  i1DOT"]),
     grouped=st.booleans(),
 )
@@ -226,10 +226,11 @@ UNSURE = ("m", " m", "G{}", " million", "bn", "BTC", " x{}", "cent", "p", "M m{}
 def readings(digits: str) -> set[Fraction]:
     """Return the numbers that *digits* with a comma can mean."""
     plain = re.sub("[_ \u202f]", "", digits)
+    whole = Fraction(re.sub("[.,]", "", plain))
     decimal = (
         {Fraction(plain.replace(",", "."))} if plain.count(",") == 1 and "." not in plain else set()
     )
-    return {Fraction(plain.replace(",", "")), *decimal}
+    return {Fraction(plain.replace(",", "")), whole, *decimal}
 
 
 @pytest.mark.parametrize("read", [read_tokens, read_raw])

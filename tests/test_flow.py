@@ -216,7 +216,7 @@ def test_a_swap_keeps_what_bounds_and_routes_it(app: Application) -> None:
                 "method": "post",
                 "connectionType": "httpRequest",
                 "headers": [{"key": "Accept", "value": "application/json"}],
-                "requestContent": '{"amount": "1.50", "to": ["a"]}',
+                "requestContent": '{"amount": "1.5", "to": ["a"]}',
                 "contentType": "application/json",
                 "parseResponse": "yes",
             },

@@ -430,6 +430,28 @@ def test_a_request_id_is_taken_over_where_it_is_sane(served: Serving) -> None:
     assert len(set(made)) == len(made)
 
 
+@pytest.mark.parametrize(
+    ("spelled", "plain"), [("1.5e23", "150000000000000000000000"), ("1000000.0", "1000000")]
+)
+def test_a_number_is_exact_whatever_its_spelling(served: Serving, spelled: str, plain: str) -> None:
+    def build(number: str) -> list[Any]:
+        call = {"chain": "polkadot", "pallet": "Balances", "method": "transferKeepAlive"}
+        sent = [
+            ("/api/xcm/asset-transfer", {**TRANSFER, "amount": "N"}),
+            ("/api/tx/call", {**call, "args": [BOB, "N"]}),
+            ("/api/tx/call", {**call, "args": {"dest": BOB, "value": "N"}}),
+        ]
+        bodies = [(path, json.dumps(body).replace('"N"', number)) for path, body in sent]
+        return [
+            served.send("POST", path, body, {"Content-Type": JSON}).json() for path, body in bodies
+        ]
+
+    built = build(spelled)
+
+    assert built == build(plain)
+    assert not any("error" in each for each in built)
+
+
 def test_warnings_travel_in_a_header(served: Serving) -> None:
     reply = served.post("/api/xcm/asset-transfer", TRANSFER)
 

@@ -194,6 +194,11 @@ def test_a_payout_is_the_batch_that_polkadot_js_makes(
         ([BOB, "0"], says("amount", "zero")),
         ([BOB, ""], says("amount", "missing")),
         ([BOB, "1,000"], says("amount", "1000", "mean")),
+        ([BOB, "1.000"], says("amount", "1 or 1000")),
+        ([BOB, "12.250 DOT"], says("amount", "12.25 DOT or 12250 DOT")),
+        ([BOB, "1.234"], says("amount", "1.2340 or 1234")),
+        ([BOB, "1", "\uff1d1+1"], says("memo", "formula")),
+        ([BOB, "\uff0b1"], says("amount", "formula")),
         ([BOB, "1.00000000001"], says("amount", "decimals")),
         ([BOB, "1 KSM"], says("amount", "KSM", "DOT")),
         ([BOB, "max"], says("amount", "max")),
@@ -222,6 +227,12 @@ def test_what_is_wrong_with_a_line_is_said_with_its_number_and_column(
 
     assert (answer["error"], answer["code"], answer["field"]) == (error, "invalid_request", "lines")
     assert [each["line"] for each in answer["mistakes"]] == [2]
+
+
+def test_a_file_shows_that_its_points_are_decimal(scenarioctl: Run, tmp_path: Path) -> None:
+    text = table([BOB, "1.234"], [ALICE, "0.5"])
+
+    assert "result" in create(scenarioctl, tmp_path, text, *CHAIN)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from scenarioctl.model.amounts import (
     parse_number,
     parse_raw,
     parse_typed,
+    refuse_unsure,
     several_meanings,
     to_raw,
     to_text,
@@ -260,6 +261,8 @@ def _read_form_amount(
         return to_whole(raw, decimals), raw
     if unit:
         units_of(asset, field, value)(unit)
+    if not isinstance(value, Filled):
+        refuse_unsure(digits, field=field)
     tokens, raw = _scale(parse_number(digits, field=field), asset, field, value)
     return _existing(tokens, raw, asset, field, value)
 

@@ -20,7 +20,7 @@ from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, name_o
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
 from scenarioctl.model.acting import read_acting
-from scenarioctl.model.amounts import read_choice
+from scenarioctl.model.amounts import read_choice, whole_number
 from scenarioctl.model.diagram import (
     ACTING,
     Diagram,
@@ -424,7 +424,7 @@ def _parse(text: str | bytes, syntax: str) -> object:
 
     text = decode_text(text, field="flow", limit=MAX_BYTES)
     try:
-        return parse_toml(text.replace("\r\n", "\n"), field="flow", parse_float=Decimal)
+        return parse_toml(text.replace("\r\n", "\n"), field="flow", parse_float=_read_number)
     except TOMLDecodeError as error:
         raise BadJson(field="flow", problem=f"is not TOML: {error}") from None
     except (ValueError, ArithmeticError):
@@ -433,6 +433,14 @@ def _parse(text: str | bytes, syntax: str) -> object:
         ) from None
     except RecursionError:
         raise InvalidRequest(field="flow", problem="nests too deep") from None
+
+
+def _read_number(text: str) -> int | Decimal:
+    """Return a number of TOML with a point or an exponent, exactly."""
+    whole = whole_number(Decimal(text))
+    # Written as text later, in which 1.500 could be 1500.
+    shortest = text if "e" in text.lower() else text.rstrip("0")
+    return Decimal(shortest) if whole is None else whole
 
 
 def _read_steps(name: str, entries: list[Any], mistakes: Mistakes) -> Flow:

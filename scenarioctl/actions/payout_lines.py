@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions.fields import read_tokens
@@ -13,7 +14,7 @@ from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.chains.addresses import ACCOUNT_ID_32, GENERIC, decode_ss58
 from scenarioctl.errors import InvalidRequest, meant, shorten, suggest
 from scenarioctl.formats.documents import FORMULA, read_csv
-from scenarioctl.model.amounts import read_digits
+from scenarioctl.model.amounts import read_digits, several_meanings
 from scenarioctl.model.named_addresses import could_be_address, normalized
 from scenarioctl.transactions.keyless_accounts import describe_keyless
 
@@ -29,6 +30,8 @@ LONGEST = 4 * 1024 * 1024
 LONGEST_MEMO = 200
 #: Mistakes that a sentence names; an answer has more of them in `mistakes`.
 _NAMED, _LISTED = 10, 1000
+#: An amount whose point can separate thousands.
+_UNSURE = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9])", re.ASCII)
 _EXPONENT = re.compile(r"[0-9.,][eE][+-]?[0-9]")
 #: The columns of a file that people write, …
 COLUMNS = ("account", "amount", "asset", "memo", "chain")
@@ -100,6 +103,8 @@ class LineReader:
     is_stored: bool = False
     mistakes: list[Mistake] = field(default_factory=list)
     has_duplicates: bool = False
+    #: An amount shows that the file writes decimals with a point.
+    _is_point_sure: bool = False
     #: Chain and prefix of addresses that are written for another network -> their lines.
     _foreign: "dict[tuple[Chain, int], list[int]]" = field(default_factory=dict)
     _chains: "dict[str, Chain | InvalidRequest]" = field(default_factory=dict)
@@ -122,22 +127,22 @@ class LineReader:
             )
         rows = read_csv(text, field="lines")
         header = self._read_header(next(rows, (1, []))[1])
-        found: list[PayoutLine] = []
-        count = 0
-        for number, cells in rows:
-            count += 1
-            if count > MOST:
-                raise InvalidRequest(
-                    field="lines",
-                    problem="are too many",
-                    expected=f"at most {MOST}: split the file",
-                )
-            line = self._read_line(number, header, cells)
-            if line is not None:
-                found.append(line)
-        if not count:
+        payments = list(islice(rows, MOST + 1))
+        if not payments:
             raise InvalidRequest(field="lines", problem="have no payment below the header")
-        return found
+        if len(payments) > MOST:
+            raise InvalidRequest(
+                field="lines",
+                problem="are too many",
+                expected=f"at most {MOST}: split the file",
+            )
+        place = header.index("amount")
+        amounts = [cells[place] for _, cells in payments if len(cells) > place]
+        self._is_point_sure = self.is_stored or any(
+            "." in amount and not _UNSURE.match(amount) for amount in amounts
+        )
+        lines = [self._read_line(number, header, cells) for number, cells in payments]
+        return [line for line in lines if line is not None]
 
     def refuse_duplicates(self, lines: Sequence[PayoutLine]) -> None:
         """Add a mistake for each line that pays an account an asset that a line before pays it
@@ -357,7 +362,11 @@ class LineReader:
             self._refuse(number, "amount", text, problem, "all its digits")
         elif asset is not None:
             try:
-                return read_tokens(text, asset, "amount")
+                read = read_tokens(text, asset, "amount")
+                if _UNSURE.match(text) and not self._is_point_sure:
+                    both = _UNSURE.sub(r"\g<0>0", text), text.replace(".", "", 1)
+                    raise several_meanings("amount", text, both)
+                return read
             except InvalidRequest as error:
                 self._add(number, "amount", error)
         return "", 0

@@ -149,14 +149,6 @@ def _read_remote_fee(app: "Application", source: "Chain", given: Any) -> "Asset 
     with suppress(WaitsForData):
         # A placeholder that nothing fills has been told of by that; any other is refused too.
         require_filled(given, field="remoteFeeAsset")
-    if isinstance(given, float):
-        # A diagram that is drawn again has a text there.
-        raise InvalidRequest(
-            field="remoteFeeAsset",
-            value=given,
-            problem="is not the id or the symbol of an asset",
-            expected="one like 1984",
-        )
     return read_remote_fee_asset(app, source, given, "remoteFeeAsset")
 
 

@@ -271,8 +271,6 @@ class Assets:
         return f"not the canonical {_symbol_of(other)} {meant}"
 
     def _read_id(self, asset_id: object, field: str, chain: Chain) -> str:
-        if isinstance(asset_id, float) and asset_id.is_integer() and abs(asset_id) < 2**53:
-            asset_id = int(asset_id)
         if isinstance(asset_id, bool) or not isinstance(asset_id, (str, int)):
             raise InvalidRequest(
                 field=field,

@@ -13,11 +13,11 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from string import whitespace
 from typing import Any, NamedTuple
 
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, shorten
+from scenarioctl.model.amounts import MOST_DIGITS, read_json_number
 from scenarioctl.model.diagram import MAX_DEPTH, check_depth
 
 #: The largest document, in bytes of UTF-8.
@@ -27,9 +27,6 @@ MAX_BYTES = 16 * 1024 * 1024
 MAX_VALUES = 250_000
 #: The most escaped characters: the parser is slow on them and holds the GIL.
 MAX_ESCAPES = 2_000_000
-
-#: More digits than the largest integer of any chain (a u256) has.
-_MAX_DIGITS = 80
 
 _PLAIN = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _SORTED = json.JSONEncoder(
@@ -61,7 +58,8 @@ def parse_json(text: str | bytes, *, field: str, limit: int = MAX_BYTES) -> Any:
                 f"{error.colno})"
             ),
         ) from None
-    except _Unacceptable as error:
+    except ValueError as error:
+        # Of a number or a key: the parser does not know the field's name.
         raise BadJson(field=field, problem=str(error)) from None
     except RecursionError:
         raise InvalidRequest(field=field, problem=f"nests deeper than {MAX_DEPTH} levels") from None
@@ -154,10 +152,6 @@ def _holds_more(text: str) -> bool:
     return False
 
 
-class _Unacceptable(Exception):
-    """Raised inside the parser, which does not know the field's name."""
-
-
 def _write(document: object, *, sort_keys: bool) -> bytes:
     try:
         return (_SORTED if sort_keys else _PLAIN).encode(document).encode()
@@ -177,45 +171,25 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Unacceptable(f"contains the key {shorten(key)} twice in one object")
+                raise ValueError(f"contains the key {shorten(key)} twice in one object")
             seen.add(key)
     return found
 
 
 def _read_int(text: str) -> int:
-    if len(text) > _MAX_DIGITS:
-        raise _Unacceptable(f"contains a number of {len(text)} digits, the limit is {_MAX_DIGITS}")
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"contains a number of {len(text)} digits, the limit is {MOST_DIGITS}")
     return int(text)
 
 
-def read_float(text: str) -> float:
-    """Return a JSON number with a point or an exponent; raises if a double would lose digits."""
-    value = float(text)
-    # A double keeps 15 digits; beyond that, compare its shortest text.
-    if len(text) < 16 and "e" not in text and "E" not in text:
-        return value
-    if value in (float("inf"), float("-inf")):
-        raise _Unacceptable(f"contains {shorten(text)}, which is too large; write it as text")
-    if value:
-        exact = Decimal(text) == Decimal(repr(value))
-    else:
-        exact = not text.upper().partition("E")[0].strip("-0.")
-    if not exact:
-        raise _Unacceptable(
-            f"contains {shorten(text)}, which has more digits than a JSON number can hold; "
-            "write it as text"
-        )
-    return value
-
-
 def _refuse_constant(name: str) -> object:
-    raise _Unacceptable(f"contains {name}, which is not JSON")
+    raise ValueError(f"contains {name}, which is not JSON")
 
 
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_read_object,
     parse_int=_read_int,
-    parse_float=read_float,
+    parse_float=read_json_number,
     parse_constant=_refuse_constant,
 )
 
@@ -404,7 +378,7 @@ def _parameter_of(text: str) -> str:
 
 
 #: What a cell begins with that a spreadsheet takes for a formula.
-FORMULA = ("=", "+", "-", "@")
+FORMULA = tuple("=+-@＝＋－＠")
 
 
 def read_csv(text: str, *, field: str) -> Iterator[tuple[int, list[str]]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
+from math import isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
@@ -36,6 +37,38 @@ def read_digits(text: object, *, longest: int = MOST_DIGITS) -> int | None:
     if isinstance(text, str) and len(text) <= longest and text.isascii() and text.isdigit():
         return int(text)
     return None
+
+
+def whole_number(number: Decimal) -> int | None:
+    """Return *number* as an int; None if it has a fraction or more than MOST_DIGITS digits."""
+    # Not by a ratio: that of 1e-999999 has a million digits.
+    is_short = number.is_finite() and number.adjusted() < MOST_DIGITS
+    if is_short and number == number.to_integral_value():
+        return int(number)
+    return None
+
+
+def read_json_number(text: str) -> int | float:
+    """Return a JSON number with a point or an exponent, exactly: `1.5e23` is an int.
+
+    ValueError if it has a fraction of which a double would lose digits.
+    """
+    value = float(text)
+    if not value.is_integer() or abs(value) >= 10.0**MOST_DIGITS:
+        # A double keeps 15 digits; beyond that, compare its shortest text.
+        if isinf(value):
+            raise ValueError(f"contains {shorten(text)}, which is too large; write it as text")
+        if (len(text) < 16 and "e" not in text.lower()) or Decimal(text) == Decimal(repr(value)):
+            return value
+    elif not value:
+        if not text.upper().partition("E")[0].strip("-0."):
+            return 0
+    elif (whole := whole_number(Decimal(text))) is not None:
+        return whole
+    raise ValueError(
+        f"contains {shorten(text)}, which has more digits than a JSON number can hold; "
+        "write it as text"
+    )
 
 
 def read_number(
@@ -74,8 +107,8 @@ _EXPECTED = "digits with an optional point, like 1.5"
 _EXPECTED_RAW = "a whole number of smallest units, like 15000000000"
 
 _NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
-#: A number without a fraction that people of many countries read as thousands: 1.000.
-_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}\.000", re.ASCII)
+#: What people of many countries read as thousands, with a zero that a fraction doesn't need: 1.000.
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{2}0", re.ASCII)
 
 #: Digits as people type them, and a unit.
 _TYPED = re.compile(
@@ -168,7 +201,7 @@ def parse_typed(
             raise InvalidRequest(
                 field=field,
                 value=value,
-                problem="has a comma that can separate thousands or decimals",
+                problem="has a mark that can separate thousands or decimals",
                 expected=f"{expected}",
             )
         raise several_meanings(field, value, [each for ways in spelled for each in ways])
@@ -185,6 +218,12 @@ def several_meanings(field: str, value: object, spelled: Iterable[str]) -> Inval
     )
 
 
+def refuse_unsure(digits: object, *, field: str) -> None:
+    """Raise InvalidRequest for *digits* whose point can separate thousands or decimals: 1.000."""
+    if isinstance(digits, str) and _THOUSANDS.fullmatch(digits):
+        raise several_meanings(field, digits, [to_text(Decimal(digits)), digits.replace(".", "")])
+
+
 def _readings(digits: str, *, is_whole: bool) -> tuple[str, ...]:
     """Return *digits* without the marks between them, in each way to read them; with the marks if
     they mean nothing.
@@ -194,6 +233,8 @@ def _readings(digits: str, *, is_whole: bool) -> tuple[str, ...]:
     plain = re.sub(r"(?<=[0-9])_(?=[0-9])", "", digits)
     if _GROUPED.fullmatch(plain) and (plain.count(",") > 1 or "." in plain):
         return (plain.replace(",", ""),)
+    if _THOUSANDS.fullmatch(plain):
+        return (plain, plain.replace(".", ""))
     whole, _, fraction = plain.partition(",")
     # With an exponent, a comma can be either mark: 1,500e3.
     if plain.count(",") != 1 or not whole or not fraction.isdigit() or "." in whole:
@@ -264,8 +305,7 @@ def parse_raw(value: object, *, field: str, zero: bool = False) -> int:
             problem="has a fraction, but is counted in the smallest unit",
             expected="a whole number",
         )
-    if isinstance(value, str) and _THOUSANDS.fullmatch(value):
-        raise several_meanings(field, value, [str(raw), str(raw * 1000)])
+    refuse_unsure(value, field=field)
     return _within_u128(raw, value, field)
 
 

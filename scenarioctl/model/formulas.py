@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import RAW, U128_MAX, parse_number, parse_raw
+from scenarioctl.model.amounts import RAW, U128_MAX, parse_number, parse_raw, refuse_unsure
 
 #: The amount that stands for all that can be sent.
 MAXIMUM = "max"
@@ -251,6 +251,9 @@ class FormulaReader:
                 return value
 
     def _number(self, digits: str, unit: str) -> Value:
+        if self._is_template:
+            # Its author wrote it; what data brings is written by programs.
+            refuse_unsure(digits, field=self._field)
         if digits == OPEN:
             number = Fraction(1)
         elif unit.lower() == RAW:

@@ -3,16 +3,14 @@
 import codecs
 import json
 import zlib
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from scenarioctl.errors import RequestFailed, ScenarioctlError
+from scenarioctl.model.amounts import MOST_DIGITS, read_json_number
 from scenarioctl.model.diagram import check_depth
 
 #: Bytes of the largest body, decompressed.
 MAX_BODY = 1024 * 1024
-
-_MAX_DIGITS = 80
 
 #: Python codecs that are no charsets of the web. Decoding a megabyte of punycode takes minutes.
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
@@ -100,17 +98,15 @@ def _decode(data: bytes, parameters: str) -> str:
     return data.decode("utf-8-sig", errors="replace")
 
 
-def _exact_float(text: str) -> float | str:
-    value = float(text)
+def _exact_float(text: str) -> int | float | str:
     try:
-        return value if Decimal(text) == Decimal(repr(value)) else text
-    except InvalidOperation:
-        # The exponent is too large for a Decimal.
+        return read_json_number(text)
+    except ValueError:
         return text
 
 
 def _exact_int(text: str) -> int | str:
-    return int(text) if len(text) <= _MAX_DIGITS else text
+    return int(text) if len(text) <= MOST_DIGITS else text
 
 
 def _refuse_constant(name: str) -> object:

@@ -150,15 +150,6 @@ class Decoder:
     def _make(self, given: Mapping[str, Any]) -> Any:
         try:
             return self._convert(given)
-        except msgspec.ValidationError:
-            pass
-        # Accept 1e10 for 10000000000: it was parsed exactly.
-        given = {
-            name: int(value) if isinstance(value, float) and value.is_integer() else value
-            for name, value in given.items()
-        }
-        try:
-            return self._convert(given)
         except msgspec.ValidationError as error:
             self._explain(given, str(error))
 
@@ -294,7 +285,7 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, int):
         return "a whole number"
     if isinstance(value, float):
-        return "a whole number" if value.is_integer() else "a number"
+        return "a number"
     return "a list" if isinstance(value, (list, tuple)) else "an object"
 
 

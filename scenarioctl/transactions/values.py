@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, fold, shorten
-from scenarioctl.model.amounts import from_hex, read_digits
+from scenarioctl.model.amounts import from_hex, read_digits, read_json_number
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -312,7 +312,7 @@ class ValueReader:
         if not isinstance(value, str):
             return value
         try:
-            return json.loads(value, parse_float=_refuse_float, parse_constant=_refuse_float)
+            return json.loads(value, parse_float=read_json_number, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             raise self.misfit(type_id, value, "it is not JSON") from None
 
@@ -320,7 +320,9 @@ class ValueReader:
         """Return the JSON object in *value*, or *value* as it is where it holds none."""
         if isinstance(value, str) and value.lstrip().startswith("{"):
             try:
-                return json.loads(value, parse_float=_refuse_float, parse_constant=_refuse_float)
+                return json.loads(
+                    value, parse_float=read_json_number, parse_constant=_refuse_constant
+                )
             except (ValueError, RecursionError):
                 return value
         return value
@@ -424,5 +426,5 @@ def _is_table(value: object) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, str) and value.lstrip().startswith("{"))
 
 
-def _refuse_float(text: str) -> Any:
+def _refuse_constant(text: str) -> Any:
     raise ValueError(text)
