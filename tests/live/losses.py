@@ -109,93 +109,30 @@ BURNED = "destroys 0.9 KSM"
 BURNED_DOT = "destroys 0.9 DOT"
 
 BURNS = (
-    case(
-        "burns a part of what it withdraws",
-        *(H, ANY, lambda x: execute(W100, burn(UP, TENTH), deposit(x.a)), BURNED),
-    ),
-    case(
-        "teleports, and burns a part there",
-        *(
-            R,
-            ANY,
-            lambda x: on_relay(W100_HERE, teleport(pay(UP), burn(UP, TENTH), deposit(x.a))),
-            BURNED,
-        ),
-    ),
-    case(
-        "burns a part in the appendix",
-        *(H, ANY, lambda x: execute(W100, appendix(burn(UP, TENTH), deposit(x.a))), BURNED),
-    ),
-    case(
-        "burns a part in an error handler that runs",
-        *(
-            H,
-            ANY,
-            lambda x: execute(
-                W100,
-                {"SetErrorHandler": ["ClearError", burn(UP, TENTH), deposit(x.a)]},
-                {"Trap": 1},
-            ),
-        ),
-        BURNED,
-    ),
-    case(
-        "burns another asset beside it",
-        *(
-            H,
-            ANY,
-            lambda x: execute(
-                withdraw(asset(USDT, 100 * USD), asset(UP, KSM)),
-                burn(USDT, USD * 9 // 10),
-                deposit(x.a),
-            ),
-        ),
-        "destroys 0.9 USDT",
-    ),
-    case(
-        "sends on, and burns a part two hops away",
-        *(
-            R,
-            ANY,
-            lambda x: on_relay(
-                W100_HERE, teleport(pay(UP), reserve(pay(UP), burn(UP, TENTH), deposit(x.a)))
-            ),
-            BURNED_DOT,
-        ),
-    ),
-    case(
-        "a reserve transfer that burns a part there",
-        *(
-            H,
-            ANY,
-            lambda x: and_then(
-                "PolkadotXcm", DEX, UP, 100 * KSM, "LocalReserve", burn(UP, TENTH), deposit(x.a)
-            ),
-        ),
-        BURNED_DOT,
-    ),
-    case(
-        "a transfer, and a burn in one batch",
-        *(H, ANY, lambda x: batch(give(x.a, 100 * KSM), burn_here(TENTH)), BURNED),
-    ),
-    case("a burn alone", *(H, ANY, lambda _: burn_here(TENTH), BURNED)),
-    case("a burn on the relay chain", *(R, ANY, lambda _: burn_here(TENTH), BURNED)),
-    case("a burn by a proxy", *(H, ANY, lambda x: proxied(x.bob, burn_here(TENTH)), BURNED)),
-    case(
-        "an issuer that burns what others hold",
-        *(
-            H,
-            ANY,
-            lambda x: Call(
-                pallet="Assets",
-                method="burn",
-                args={"id": 77_000_001, "who": {"Id": x.sender}, "amount": 900},
-            ),
-            "900 of the smallest unit",
-        ),
-        prepare=lambda world, cast: create_asset(world, cast.alice),
-    ),
-)
+    case("burns a part of what it withdraws", H, ANY, lambda x: execute(W100, burn(UP, TENTH),
+        deposit(x.a)), BURNED),
+    case("teleports, and burns a part there", R, ANY, lambda x: on_relay(W100_HERE,
+        teleport(pay(UP), burn(UP, TENTH), deposit(x.a))), BURNED),
+    case("burns a part in the appendix", H, ANY, lambda x: execute(W100, appendix(burn(UP, TENTH),
+        deposit(x.a))), BURNED),
+    case("burns a part in an error handler that runs", H, ANY, lambda x: execute(W100,
+        {"SetErrorHandler": ["ClearError", burn(UP, TENTH), deposit(x.a)]}, {"Trap": 1}), BURNED),
+    case("burns another asset beside it", H, ANY, lambda x: execute(withdraw(asset(USDT,
+        100 * USD), asset(UP, KSM)), burn(USDT, USD * 9 // 10), deposit(x.a)),
+        "destroys 0.9 USDT"),
+    case("sends on, and burns a part two hops away", R, ANY, lambda x: on_relay(W100_HERE,
+        teleport(pay(UP), reserve(pay(UP), burn(UP, TENTH), deposit(x.a)))), BURNED_DOT),
+    case("a reserve transfer that burns a part there", H, ANY, lambda x: and_then("PolkadotXcm",
+        DEX, UP, 100 * KSM, "LocalReserve", burn(UP, TENTH), deposit(x.a)), BURNED_DOT),
+    case("a transfer, and a burn in one batch", H, ANY, lambda x: batch(give(x.a, 100 * KSM),
+        burn_here(TENTH)), BURNED),
+    case("a burn alone", H, ANY, lambda _: burn_here(TENTH), BURNED),
+    case("a burn on the relay chain", R, ANY, lambda _: burn_here(TENTH), BURNED),
+    case("a burn by a proxy", H, ANY, lambda x: proxied(x.bob, burn_here(TENTH)), BURNED),
+    case("an issuer that burns what others hold", H, ANY, lambda x: Call(pallet="Assets",
+        method="burn", args={"id": 77000001, "who": {"Id": x.sender}, "amount": 900}),
+        "900 of the smallest unit", prepare=lambda world, cast: create_asset(world, cast.alice)),
+)  # fmt: skip
 
 
 def create_asset(world: "World", owner: bytes) -> None:
@@ -237,54 +174,21 @@ def to_dex(amount: int, to: bytes) -> Call:
 
 #: Refused unless accepted.
 LOCKS = (
-    case(
-        "more than Hydration's deposit limit",
-        *(H, REFUSED, lambda x: to_dex(100 * USD, x.a)),
-        prepare=limit_deposits,
-        restore=lift_limit,
-    ),
-    case(
-        "while the asset is locked there",
-        *(H, REFUSED, lambda x: to_dex(10 * USD, x.a)),
-        prepare=limit_and_reach,
-        restore=lift_limit,
-    ),
-    case(
-        "two that reach the limit only together",
-        *(H, CAREFUL, lambda x: batch(to_dex(40 * USD, x.a), to_dex(40 * USD, x.b))),
-        prepare=limit_deposits,
-        restore=lift_limit,
-    ),
-    case(
-        "the program's own transfer over the limit",
-        *(H, REFUSED, lambda x: x.transfer(H, D, "1984", 100 * USD, x.a)),
-        prepare=limit_deposits,
-        restore=lift_limit,
-    ),
-    case(
-        "below the limit",
-        *(H, OK, lambda x: to_dex(20 * USD, x.a)),
-        prepare=limit_deposits,
-        restore=lift_limit,
-    ),
-    case("a bond", *(R, ANY, lambda _: bond("Staked"), "20 KSM"), endowed=50 * KSM),
-    case(
-        "a transfer that vests",
-        *(
-            R,
-            ANY,
-            lambda x: Call(
-                pallet="Vesting",
-                method="vested_transfer",
-                args={
-                    "target": {"Id": x.a},
-                    "schedule": {"locked": 10 * KSM, "per_block": KSM, "starting_block": 10**6},
-                },
-            ),
-            "10 KSM",
-        ),
-    ),
-)
+    case("more than Hydration's deposit limit", H, REFUSED, lambda x: to_dex(100 * USD, x.a),
+        prepare=limit_deposits, restore=lift_limit),
+    case("while the asset is locked there", H, REFUSED, lambda x: to_dex(10 * USD, x.a),
+        prepare=limit_and_reach, restore=lift_limit),
+    case("two that reach the limit only together", H, CAREFUL, lambda x: batch(to_dex(40 * USD,
+        x.a), to_dex(40 * USD, x.b)), prepare=limit_deposits, restore=lift_limit),
+    case("the program's own transfer over the limit", H, REFUSED, lambda x: x.transfer(H, D,
+        "1984", 100 * USD, x.a), prepare=limit_deposits, restore=lift_limit),
+    case("below the limit", H, OK, lambda x: to_dex(20 * USD, x.a), prepare=limit_deposits,
+        restore=lift_limit),
+    case("a bond", R, ANY, lambda _: bond("Staked"), "20 KSM", endowed=50 * KSM),
+    case("a transfer that vests", R, ANY, lambda x: Call(pallet="Vesting",
+        method="vested_transfer", args={"target": {"Id": x.a}, "schedule": {"locked": 10 * KSM,
+        "per_block": KSM, "starting_block": 10 ** 6}}), "10 KSM"),
+)  # fmt: skip
 
 
 def bond(payee: Any) -> Call:
@@ -304,57 +208,21 @@ def _ready(world: "World", chain: str, call: Call) -> None:
 
 
 DUST = (
-    case(
-        "all but dust, on Asset Hub",
-        *(H, ANY, lambda x: dollars(x.a, 999_930_001), "1000 USDT"),
-        prepare=give_dollars(1000 * USD),
-        endowed=20 * KSM,
-    ),
-    case(
-        "all but dust, from Asset Hub to Hydration",
-        *(H, ANY, lambda x: to_dex(999_930_001, x.a), "0.069999 USDT"),
-        prepare=give_dollars(1000 * USD),
-        endowed=20 * KSM,
-    ),
-    case(
-        "all but dust, in a batch",
-        *(H, ANY, lambda x: batch(dollars(x.a, 500 * USD), dollars(x.b, 499_930_001)), "1000 USDT"),
-        prepare=give_dollars(1000 * USD),
-        endowed=20 * KSM,
-    ),
-    case(
-        "all but dust, on Hydration",
-        *(D, ANY, lambda x: token(x.a, 9_990_001), "0.009999 USDT"),
-        prepare=give_tokens(10 * USD),
-        endowed=20 * KSM,
-    ),
-    case(
-        "all but dust, from Hydration to Asset Hub",
-        *(
-            D,
-            ANY,
-            lambda x: and_then(
-                "PolkadotXcm", HUB, USDT_UP, 9_990_001, "DestinationReserve", deposit(x.a)
-            ),
-            "0.009999 USDT",
-        ),
-        prepare=give_tokens(10 * USD),
-        endowed=20 * KSM,
-    ),
-    case(
-        "all but the deposit that keeps an account",
-        *(
-            H,
-            ANY,
-            lambda x: Call(
-                pallet="Balances",
-                method="transfer_allow_death",
-                args={"dest": {"Id": x.a}, "value": 19_997_000_000_000},
-            ),
-        ),
-        endowed=20 * KSM,
-    ),
-)
+    case("all but dust, on Asset Hub", H, ANY, lambda x: dollars(x.a, 999930001), "1000 USDT",
+        prepare=give_dollars(1000 * USD), endowed=20 * KSM),
+    case("all but dust, from Asset Hub to Hydration", H, ANY, lambda x: to_dex(999930001, x.a),
+        "0.069999 USDT", prepare=give_dollars(1000 * USD), endowed=20 * KSM),
+    case("all but dust, in a batch", H, ANY, lambda x: batch(dollars(x.a, 500 * USD), dollars(x.b,
+        499930001)), "1000 USDT", prepare=give_dollars(1000 * USD), endowed=20 * KSM),
+    case("all but dust, on Hydration", D, ANY, lambda x: token(x.a, 9990001), "0.009999 USDT",
+        prepare=give_tokens(10 * USD), endowed=20 * KSM),
+    case("all but dust, from Hydration to Asset Hub", D, ANY, lambda x: and_then("PolkadotXcm",
+        HUB, USDT_UP, 9990001, "DestinationReserve", deposit(x.a)), "0.009999 USDT",
+        prepare=give_tokens(10 * USD), endowed=20 * KSM),
+    case("all but the deposit that keeps an account", H, ANY, lambda x: Call(pallet="Balances",
+        method="transfer_allow_death", args={"dest": {"Id": x.a}, "value": 19997000000000}),
+        endowed=20 * KSM),
+)  # fmt: skip
 
 
 def exchanged(*program: Any, amount: int = 100 * USD) -> Call:
@@ -365,56 +233,21 @@ def exchanged(*program: Any, amount: int = 100 * USD) -> Call:
 
 #: What a program pays for itself in an asset, the Asset Hub exchanges in a pool.
 EXCHANGED = (
-    case(
-        "a fee that a pool exchanges", *(H, OK, lambda x: exchanged("RefundSurplus", deposit(x.a)))
-    ),
-    case(
-        "a fee that a pool exchanges, the rest to another",
-        *(H, UNKNOWN, lambda x: exchanged(deposit(x.a), appendix("RefundSurplus", deposit(x.b)))),
-    ),
-    case(
-        "a fee that is bought in a pool",
-        *(H, OK, lambda x: execute(withdraw(asset(USDT, 100 * USD)), pay(USDT, USD), deposit(x.a))),
-    ),
-    case(
-        "dollars that go home",
-        *(
-            D,
-            OK,
-            lambda x: and_then(
-                "PolkadotXcm", HUB, USDT_UP, 100 * USD, "DestinationReserve", deposit(x.a)
-            ),
-        ),
-    ),
-    case(
-        "two exchanges in one pool",
-        *(
-            H,
-            CAREFUL,
-            lambda x: batch(
-                *(
-                    execute(
-                        withdraw(asset(UP, 5 * KSM)),
-                        {"ExchangeAsset": {"give": ALL, "want": [asset(USDT, 1)], "maximal": True}},
-                        deposit(who),
-                    )
-                    for who in (x.a, x.b)
-                )
-            ),
-        ),
-    ),
-    case(
-        "an exchange and a fee in the same pool",
-        *(
-            D,
-            CAREFUL,
-            lambda x: batch(
-                and_then("PolkadotXcm", HUB, USDT_UP, 40 * USD, "DestinationReserve", deposit(x.a)),
-                and_then("PolkadotXcm", HUB, USDT_UP, 50 * USD, "DestinationReserve", deposit(x.b)),
-            ),
-        ),
-    ),
-)
+    case("a fee that a pool exchanges", H, OK, lambda x: exchanged("RefundSurplus",
+        deposit(x.a))),
+    case("a fee that a pool exchanges, the rest to another", H, UNKNOWN, lambda x:
+        exchanged(deposit(x.a), appendix("RefundSurplus", deposit(x.b)))),
+    case("a fee that is bought in a pool", H, OK, lambda x: execute(withdraw(asset(USDT,
+        100 * USD)), pay(USDT, USD), deposit(x.a))),
+    case("dollars that go home", D, OK, lambda x: and_then("PolkadotXcm", HUB, USDT_UP, 100 * USD,
+        "DestinationReserve", deposit(x.a))),
+    case("two exchanges in one pool", H, CAREFUL, lambda x: batch(*(execute(withdraw(asset(UP,
+        5 * KSM)), {"ExchangeAsset": {"give": ALL, "want": [asset(USDT, 1)], "maximal": True}},
+        deposit(who)) for who in (x.a, x.b)))),
+    case("an exchange and a fee in the same pool", D, CAREFUL, lambda x:
+        batch(and_then("PolkadotXcm", HUB, USDT_UP, 40 * USD, "DestinationReserve", deposit(x.a)),
+        and_then("PolkadotXcm", HUB, USDT_UP, 50 * USD, "DestinationReserve", deposit(x.b)))),
+)  # fmt: skip
 
 
 def move_price(world: "World", cast: Cast) -> None:
@@ -443,200 +276,46 @@ def expecting(x: Cast, amount: int) -> Call:
 
 #: Whoever a branch could pay is a stranger unless the verdict says otherwise.
 BRANCHES = (
-    case(
-        "a price that moves, and a handler that pays a stranger",
-        *(D, UNKNOWN, lambda x: expecting(x, 99_200_000), "", True),
-        meanwhile=move_price,
-    ),
-    case(
-        "a handler that pays a stranger, if a price moved",
-        *(D, UNKNOWN, lambda x: expecting(x, 90_000_000), "", True),
-    ),
-    case(
-        "a handler that isn't run pays a stranger",
-        *(
-            H,
-            UNKNOWN,
-            lambda x: execute(withdraw(asset(UP, KSM)), handler(x.mallory), deposit(x.a)),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "a handler there pays a stranger",
-        *(
-            R,
-            CAREFUL,
-            lambda x: on_relay(
-                withdraw(asset(HERE, KSM)),
-                teleport(pay(UP, KSM // 5), handler(x.mallory), deposit(x.a)),
-            ),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "an appendix pays what is left to a stranger",
-        *(
-            H,
-            UNKNOWN | OK,
-            lambda x: execute(withdraw(asset(UP, KSM)), appendix(deposit(x.mallory)), deposit(x.a)),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "an appendix in a handler pays a stranger",
-        *(
-            H,
-            UNKNOWN,
-            lambda x: execute(
-                withdraw(asset(UP, KSM)),
-                {"SetErrorHandler": [appendix(deposit(x.mallory))]},
-                deposit(x.a),
-            ),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "a handler that sends to a stranger abroad",
-        *(
-            H,
-            CAREFUL,
-            lambda x: execute(
-                withdraw(asset(UP, KSM)),
-                {"SetErrorHandler": [reserve(pay(UP), deposit(x.mallory))]},
-                deposit(x.a),
-            ),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "a program of another origin",
-        *(
-            H,
-            CAREFUL,
-            lambda x: execute(
-                withdraw(asset(UP, KSM)),
-                deposit(x.a),
-                {"ExecuteWithOrigin": {"descendant_origin": None, "xcm": [deposit(x.mallory)]}},
-            ),
-        ),
-    ),
-    case(
-        "the same, with an origin that is nobody's",
-        *(
-            H,
-            CAREFUL | OK,
-            lambda x: execute(
-                withdraw(asset(UP, KSM)),
-                {
-                    "ExecuteWithOrigin": {
-                        "descendant_origin": {"X1": [{"GeneralIndex": 7}]},
-                        "xcm": [handler(x.mallory)],
-                    }
-                },
-                deposit(x.a),
-            ),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "a stranger may claim what could be trapped",
-        *(
-            H,
-            UNKNOWN | OK,
-            lambda x: execute(
-                {"SetHints": {"hints": [{"AssetClaimer": {"location": account(x.mallory)}}]}},
-                withdraw(asset(UP, KSM)),
-                deposit(x.a),
-            ),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "a stranger may claim it there",
-        *(
-            R,
-            UNKNOWN | OK,
-            lambda x: on_relay(
-                withdraw(asset(HERE, KSM)),
-                teleport(
-                    {"SetHints": {"hints": [{"AssetClaimer": {"location": account(x.mallory)}}]}},
-                    pay(UP),
-                    deposit(x.a),
-                ),
-            ),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "a fallback that pays a stranger",
-        *(
-            H,
-            UNKNOWN,
-            lambda x: utility("if_else", main=inner(give(x.a)), fallback=inner(give(x.mallory))),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "a fallback in a batch that pays a stranger",
-        *(
-            H,
-            UNKNOWN,
-            lambda x: batch(
-                give(x.b),
-                utility("if_else", main=inner(give(x.a)), fallback=inner(give(x.mallory))),
-            ),
-            "",
-            True,
-        ),
-    ),
-    case(
-        "a scheduled transfer",
-        *(
-            R,
-            CAREFUL,
-            lambda x: Call(
-                pallet="Scheduler",
-                method="schedule",
-                args={
-                    "when": 10**6,
-                    "maybe_periodic": None,
-                    "priority": 0,
-                    "call": inner(give(x.mallory)),
-                },
-            ),
-        ),
-    ),
-    case(
-        "an announcement",
-        *(
-            H,
-            CAREFUL,
-            lambda x: Call(
-                pallet="Proxy",
-                method="announce",
-                args={"real": {"Id": x.bob}, "call_hash": b"\5" * 32},
-            ),
-        ),
-    ),
-    case(
-        "a preimage",
-        *(
-            R,
-            ANY,
-            lambda _: Call(pallet="Preimage", method="note_preimage", args={"bytes": b"\1" * 200}),
-            "KSM",
-        ),
-    ),
-)
+    case("a price that moves, and a handler that pays a stranger", D, UNKNOWN, lambda x:
+        expecting(x, 99200000), "", True, meanwhile=move_price),
+    case("a handler that pays a stranger, if a price moved", D, UNKNOWN, lambda x: expecting(x,
+        90000000), "", True),
+    case("a handler that isn't run pays a stranger", H, UNKNOWN, lambda x:
+        execute(withdraw(asset(UP, KSM)), handler(x.mallory), deposit(x.a)), "", True),
+    case("a handler there pays a stranger", R, CAREFUL, lambda x: on_relay(withdraw(asset(HERE,
+        KSM)), teleport(pay(UP, KSM // 5), handler(x.mallory), deposit(x.a))), "", True),
+    case("an appendix pays what is left to a stranger", H, UNKNOWN | OK, lambda x:
+        execute(withdraw(asset(UP, KSM)), appendix(deposit(x.mallory)), deposit(x.a)), "", True),
+    case("an appendix in a handler pays a stranger", H, UNKNOWN, lambda x:
+        execute(withdraw(asset(UP, KSM)), {"SetErrorHandler": [appendix(deposit(x.mallory))]},
+        deposit(x.a)), "", True),
+    case("a handler that sends to a stranger abroad", H, CAREFUL, lambda x:
+        execute(withdraw(asset(UP, KSM)), {"SetErrorHandler": [reserve(pay(UP),
+        deposit(x.mallory))]}, deposit(x.a)), "", True),
+    case("a program of another origin", H, CAREFUL, lambda x: execute(withdraw(asset(UP, KSM)),
+        deposit(x.a), {"ExecuteWithOrigin": {"descendant_origin": None, "xcm":
+        [deposit(x.mallory)]}})),
+    case("the same, with an origin that is nobody's", H, CAREFUL | OK, lambda x:
+        execute(withdraw(asset(UP, KSM)), {"ExecuteWithOrigin": {"descendant_origin": {"X1":
+        [{"GeneralIndex": 7}]}, "xcm": [handler(x.mallory)]}}, deposit(x.a)), "", True),
+    case("a stranger may claim what could be trapped", H, UNKNOWN | OK, lambda x:
+        execute({"SetHints": {"hints": [{"AssetClaimer": {"location": account(x.mallory)}}]}},
+        withdraw(asset(UP, KSM)), deposit(x.a)), "", True),
+    case("a stranger may claim it there", R, UNKNOWN | OK, lambda x: on_relay(withdraw(asset(HERE,
+        KSM)), teleport({"SetHints": {"hints": [{"AssetClaimer": {"location":
+        account(x.mallory)}}]}}, pay(UP), deposit(x.a))), "", True),
+    case("a fallback that pays a stranger", H, UNKNOWN, lambda x: utility("if_else",
+        main=inner(give(x.a)), fallback=inner(give(x.mallory))), "", True),
+    case("a fallback in a batch that pays a stranger", H, UNKNOWN, lambda x: batch(give(x.b),
+        utility("if_else", main=inner(give(x.a)), fallback=inner(give(x.mallory)))), "", True),
+    case("a scheduled transfer", R, CAREFUL, lambda x: Call(pallet="Scheduler", method="schedule",
+        args={"when": 10 ** 6, "maybe_periodic": None, "priority": 0, "call":
+        inner(give(x.mallory))})),
+    case("an announcement", H, CAREFUL, lambda x: Call(pallet="Proxy", method="announce",
+        args={"real": {"Id": x.bob}, "call_hash": b"\5" * 32})),
+    case("a preimage", R, ANY, lambda _: Call(pallet="Preimage", method="note_preimage",
+        args={"bytes": b"\1" * 200}), "KSM"),
+)  # fmt: skip
 
 
 def _keyless(name: str, who: bytes) -> tuple[Case, ...]:
@@ -664,73 +343,21 @@ KEYLESS = (
 )
 
 TOGETHER = (
-    case(
-        "two that go home together",
-        *(
-            D,
-            OK | UNKNOWN,
-            lambda x: batch(
-                and_then("PolkadotXcm", HUB, UP, KSM, "DestinationReserve", deposit(x.a)),
-                and_then("PolkadotXcm", HUB, UP, 2 * KSM, "DestinationReserve", deposit(x.b)),
-            ),
-        ),
-    ),
-    case(
-        "two halves, each below what keeps an account",
-        *(
-            R,
-            CAREFUL | OK,
-            lambda x: batch(
-                on_relay(
-                    withdraw(asset(HERE, KSM)),
-                    teleport(pay(UP), deposit(x.a, exactly(asset(UP, KSM // 600))), deposit(x.b)),
-                ),
-                give(x.b),
-            ),
-        ),
-    ),
-    case(
-        "a wrong reserve behind remarks",
-        *(
-            R,
-            REFUSED,
-            lambda x: batch(
-                *[remark()] * 9,
-                and_then("XcmPallet", DEX_DOWN, HERE, KSM, "LocalReserve", deposit(x.a)),
-            ),
-        ),
-    ),
-    case(
-        "a transfer behind nine remarks",
-        *(H, OK, lambda x: batch(*[remark()] * 9, give(x.a, 150 * KSM))),
-    ),
-    case(
-        "a transfer of V5 whose fees are too much",
-        *(
-            R,
-            ANY,
-            lambda x: on_relay(
-                W100_HERE,
-                {"PayFees": {"asset": asset(HERE, KSM)}},
-                onward(
-                    "RefundSurplus",
-                    deposit(x.a),
-                    kind="Teleport",
-                    dest={"parents": 0, "interior": {"X1": [{"Parachain": 1000}]}},
-                    fee=asset(HERE, 50 * KSM),
-                ),
-                "RefundSurplus",
-                deposit(x.b),
-            ),
-        ),
-    ),
-    case(
-        "fees that nobody gets back",
-        *(
-            H,
-            CAREFUL,
-            lambda x: execute(W100, {"PayFees": {"asset": asset(UP, 50 * KSM)}}, deposit(x.a)),
-        ),
-    ),
-)
+    case("two that go home together", D, OK | UNKNOWN, lambda x: batch(and_then("PolkadotXcm",
+        HUB, UP, KSM, "DestinationReserve", deposit(x.a)), and_then("PolkadotXcm", HUB, UP,
+        2 * KSM, "DestinationReserve", deposit(x.b)))),
+    case("two halves, each below what keeps an account", R, CAREFUL | OK, lambda x:
+        batch(on_relay(withdraw(asset(HERE, KSM)), teleport(pay(UP), deposit(x.a,
+        exactly(asset(UP, KSM // 600))), deposit(x.b))), give(x.b))),
+    case("a wrong reserve behind remarks", R, REFUSED, lambda x: batch(*[remark()] * 9,
+        and_then("XcmPallet", DEX_DOWN, HERE, KSM, "LocalReserve", deposit(x.a)))),
+    case("a transfer behind nine remarks", H, OK, lambda x: batch(*[remark()] * 9, give(x.a,
+        150 * KSM))),
+    case("a transfer of V5 whose fees are too much", R, ANY, lambda x: on_relay(W100_HERE,
+        {"PayFees": {"asset": asset(HERE, KSM)}}, onward("RefundSurplus", deposit(x.a),
+        kind="Teleport", dest={"parents": 0, "interior": {"X1": [{"Parachain": 1000}]}},
+        fee=asset(HERE, 50 * KSM)), "RefundSurplus", deposit(x.b))),
+    case("fees that nobody gets back", H, CAREFUL, lambda x: execute(W100, {"PayFees": {"asset":
+        asset(UP, 50 * KSM)}}, deposit(x.a))),
+)  # fmt: skip
 LOSSES = (*BURNS, *LOCKS, *DUST, *EXCHANGED, *BRANCHES, *KEYLESS, *TOGETHER)

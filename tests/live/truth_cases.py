@@ -28,7 +28,7 @@ RIGHT: dict[str, tuple[Verdicts, str]] = {
 
 
 def cases() -> list[Case]:
-    crafted = [*programs(), *LOSSES, *RIGHTS, *EXCHANGE, *SYSTEM, *BRANCHING]
+    crafted = [*programs(), *BRANCHING, *LOSSES, *RIGHTS, *EXCHANGE, *SYSTEM]
     return [*crafted, *compose(), *ordinary()]
 
 
