@@ -43,6 +43,7 @@ from tests.test_check import (
 __all__ = ["check", "judge", "network"]
 
 LOCKED = 5 * 10**9
+ADDRESS = bytes.fromhex("93e6a91734d50ba4e55ce9f45e0a01593e506a41")
 BOND = Call(pallet="Staking", method="bond", args={"value": DOT, "payee": "Staked"})
 
 
@@ -95,8 +96,11 @@ def test_what_the_signer_locks_is_a_step(judge: Judge) -> None:
     [
         bytes(32),
         *(text.ljust(32, b"\0") for text in (b"modlpy/trsry", b"para\xe8\x03", b"modlpy/xcmch")),
+        b"ETH\0" + ADDRESS + bytes(8),
+        ADDRESS + b"\xee" * 12,
+        b"yourWalletAddressToBeEnteredHere",
     ],
-    ids=["zero", "treasury", "sovereign", "checking"],
+    ids=["zero", "treasury", "sovereign", "checking", "Hydration's", "a Hub's", "a placeholder"],
 )
 def test_a_receiver_without_a_key_is_refused_in_hex(judge: Judge, account: bytes) -> None:
     paid = transferred(BOB_KEY, DOT), transferred(account, DOT)
@@ -125,19 +129,20 @@ def test_what_is_paid_to_nobody_whom_the_call_names_is_unknown(judge: Judge, cal
     assert answer["reasons"] == [says(BOB, "1 DOT", "Polkadot")]
 
 
-@pytest.mark.parametrize(
-    "account", accounts_of_address(bytes(range(20, 40))), ids=["Hydration's", "an Asset Hub's"]
-)
+@pytest.mark.parametrize("account", accounts_of_address(ADDRESS))
 def test_an_account_of_20_bytes_is_named_in_every_form(judge: Judge, account: bytes) -> None:
     key = {
         "parents": 0,
-        "interior": {"X1": [{"AccountKey20": {"network": None, "key": bytes(range(20, 40))}}]},
+        "interior": {"X1": [{"AccountKey20": {"network": None, "key": ADDRESS}}]},
     }
     paying = execute(withdraw(DOT), {"DepositAsset": {"assets": ALL, "beneficiary": key}})
+    events = burned(DOT), balances("Minted", who=account, amount=DOT)
 
-    answer = judge(paying, burned(DOT), balances("Minted", who=account, amount=DOT))
+    refused, confirmed = judge(paying, *events), judge(paying, *events, words=("--yes",))
 
-    assert (answer["verdict"], answer["reasons"]) == ("ok", [])
+    # Named, so that it is no stranger; and nobody has its key on a relay chain.
+    assert (refused["verdict"], refused["reasons"]) == ("refused", [says("nobody", "--yes")])
+    assert confirmed["verdict"] == "ok"
 
 
 @pytest.mark.parametrize("shared", [True, False])

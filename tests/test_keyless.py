@@ -3,17 +3,28 @@ transfer comes from."""
 
 import json
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scenarioctl.transactions.keyless_accounts import describe_keyless
-from tests.conftest import BOB, BOB_HEX, Run
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.registry import Registry
+from scenarioctl.runtime.table import BUNDLED
+from scenarioctl.transactions.keyless_accounts import (
+    accounts_of_address,
+    describe_keyless,
+    mapping_pallet,
+)
+from tests.conftest import BOB, Run
 from tests.messages import Says, says
+from tests.runtimes import REGISTRY as RIG
+from tests.runtimes import bundled
 from tests.serving import Serving
 
 TREASURY = "0x" + b"modlpy/trsry".ljust(32, b"\0").hex()
+REGISTRY = Registry()
 CONFIRM = "confirm it with --yes (yes) if you mean it"
 ROUTE = ("--from", "polkadot", "--to", "assetHub", "--asset", "DOT")
 STEP = {
@@ -30,33 +41,194 @@ def refusal(field: str, confirm: str = CONFIRM) -> Any:
     return Says([field, TREASURY, "py/trsry", confirm])
 
 
+#: What 20 bytes of an Ethereum address stand for.
+ADDRESS = bytes.fromhex("93e6a91734d50ba4e55ce9f45e0a01593e506a41")
+EVERYWHERE = frozenset(
+    ("polkadot", "kusama", "paseo", "people", "bridgeHub", "astar", "bifrost", "acala", "hydraDx")
+) | {"assetHub", "assetHub_kusama", "assetHub_paseo"}
+NOWHERE: frozenset[str] = frozenset()
+
+
+def hashes(name: str) -> list[bytes]:
+    return [
+        blake2b(b"%s %d" % (name.encode(), each), digest_size=32).digest() for each in range(20)
+    ]
+
+
+def padded(*texts: bytes) -> list[bytes]:
+    return [text.ljust(32, b"\0") for text in texts]
+
+
+def numbered(place: bytes) -> list[bytes]:
+    return padded(*(place + each.to_bytes(4, "little") for each in (1000, 1002, 2000, 2004, 2034)))
+
+
+ADDRESSES = [each[:20] for each in hashes("address")]
+#: Receivers of 32 bytes by their kind, the chains of `EVERYWHERE` on which their key is held, and
+#: what is said of them elsewhere.  Of runtimes: `EVMAccounts` makes `ETH\\0` accounts on Hydration
+#: and hashes on Bifrost; `EvmAccounts` makes `evm:` accounts on Acala; `Revive` is on Asset Hubs.
+RECEIVERS: dict[str, tuple[list[bytes], frozenset[str], str]] = {
+    "keys": (hashes("key"), EVERYWHERE, ""),
+    "multisigs": (hashes("multisig"), EVERYWHERE, ""),
+    "derived": (hashes("derived"), EVERYWHERE, ""),
+    "almost": ([b"para" + each[4:] for each in hashes("key")], EVERYWHERE, ""),
+    "pallets": (
+        padded(*(b"modl" + each for each in (b"py/trsry", b"py/nopls\x07", b"omnipool", b"a/b"))),
+        NOWHERE,
+        "the account of the pallet",
+    ),
+    "parachains": (numbered(b"para") + numbered(b"sibl"), NOWHERE, "the sovereign account of"),
+    "relay": (padded(b"Parent"), NOWHERE, "the sovereign account of the relay chain"),
+    "constants": ([bytes([each] * 32) for each in (0, 1, 0x11, 0xEE, 0xFF)], NOWHERE, "32 bytes"),
+    "padded": (
+        [each + bytes(12) for each in ADDRESSES] + [bytes(12) + each for each in ADDRESSES],
+        NOWHERE,
+        "padded with zeros",
+    ),
+    "Hydration's": (
+        [b"ETH\0" + each + bytes(8) for each in (*ADDRESSES, ADDRESS)],
+        frozenset(("hydraDx",)),
+        "an Ethereum address on Hydration",
+    ),
+    "Acala's": (
+        [b"evm:" + each + bytes(8) for each in ADDRESSES],
+        frozenset(("acala",)),
+        "an Ethereum address on Acala",
+    ),
+    "revive's": (
+        [each + b"\xee" * 12 for each in (*ADDRESSES, ADDRESS)],
+        frozenset(("assetHub", "assetHub_kusama", "assetHub_paseo")),
+        "with pallet-revive",
+    ),
+    # An Ethereum address that is none, under the marks of both.
+    "burnt": (
+        [b"ETH\0" + bytes(28), bytes(18) + b"\xde\xad" + b"\xee" * 12],
+        NOWHERE,
+        "the account of an Ethereum address on",
+    ),
+    "texts": (
+        padded(b"yourWalletAddressToBeEnteredHere", b"a text of some length", b"x"),
+        NOWHERE,
+        "a placeholder: the bytes spell",
+    ),
+    "counts": (
+        [bytes(range(32)), bytes(range(1, 33)), bytes(range(32, 0, -1)), bytes(range(0, 256, 8))],
+        NOWHERE,
+        "a placeholder: the bytes count",
+    ),
+    "patterns": (
+        [bytes.fromhex(each * 32)[:32] for each in ("12ab", "deadbeef", "0123456789abcdef")]
+        + [bytes.fromhex("1234567890" * 7)[:32]],
+        NOWHERE,
+        "a placeholder: the bytes repeat",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RECEIVERS)
+@pytest.mark.parametrize("name", sorted(EVERYWHERE))
+def test_whether_a_receiver_has_a_key_depends_on_the_chain(kind: str, name: str) -> None:
+    accounts, keyed, words = RECEIVERS[kind]
+
+    said = [describe_keyless(account, REGISTRY.find(name)) for account in accounts]
+
+    assert [words in each if each else name in keyed for each in said] == [True] * len(said)
+    assert {bool(each) for each in said} == {name not in keyed}
+
+
 @pytest.mark.parametrize(
-    ("account", "kind"),
+    ("account", "said"),
     [
-        (bytes(32), says("32", "00")),
-        (b"\xff" * 32, says("account", "32")),
-        (b"modlpy/trsry".ljust(32, b"\0"), says("account", "py/trsry")),
-        # A pallet's second account: its number stands behind the name.
-        (b"modlpy/nopls\x07".ljust(32, b"\0"), says("account", "py/nopls")),
-        (b"para" + (2034).to_bytes(4, "little") + bytes(24), says("sovereign", "2034")),
-        (b"sibl" + (1000).to_bytes(4, "little") + bytes(24), says("sovereign", "1000")),
-        (b"Parent".ljust(32, b"\0"), says("sovereign", "account")),
-        (b"\x12" * 19 + b"\x13" + bytes(12), says("Ethereum", "address")),
-        (bytes(12) + b"\x12" * 19 + b"\x13", says("Ethereum", "address")),
-        # A precompile, and where tokens are burnt.
-        (bytes(19) + b"\x01", says("zeros")),
-        (bytes(18) + b"\xde\xad", says("zeros")),
+        (ADDRESS, ""),
         (bytes(17) + b"\x01\xde\xad", ""),
-        (bytes.fromhex(BOB_HEX[2:]), ""),
-        # An account of Hydration that the key of an Ethereum address holds.
-        (b"ETH\0" + b"\x12" * 20 + bytes(8), ""),
-        # An account of Asset Hub that the key of an Ethereum address holds.
-        (b"\x12" * 19 + b"\x13" + b"\xee" * 12, ""),
-        (b"para" + b"\x12" * 28, ""),
+        # A precompile, and where tokens are burnt.
+        (bytes(19) + b"\x01", "zeros"),
+        (bytes(18) + b"\xde\xad", "zeros"),
+        (b"yourEthereumAddress!", "spell"),
+        (bytes.fromhex("1234567890" * 4), "repeat"),
+        (b"sibl\xe8\x03".ljust(20, b"\0"), "sovereign"),
     ],
 )
-def test_an_account_without_a_holder_is_known_by_its_bytes(account: bytes, kind: str) -> None:
-    assert describe_keyless(account) == kind
+def test_an_account_of_20_bytes_can_be_nobodys_too(account: bytes, said: str) -> None:
+    found = describe_keyless(account, REGISTRY.find("mythos"))
+
+    assert (bool(found), said in found) == (bool(said), True)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_facts_name_the_pallet_that_the_runtime_has(name: str) -> None:
+    chain = REGISTRY.find(name)
+
+    assert mapping_pallet(chain) == mapping_pallet(chain, bundled(name))
+
+
+def test_the_runtime_decides_where_no_facts_are_known() -> None:
+    contracts, account = RIG.find("rigcontracts"), ADDRESS + b"\xee" * 12
+
+    assert describe_keyless(account, contracts)
+    assert not describe_keyless(account, contracts, bundled("assetHub"))
+    # Bifrost has a pallet of this name that makes other accounts.
+    assert mapping_pallet(REGISTRY.find("bifrost"), bundled("hydraDx")) == ""
+    # A runtime from before the pallet.
+    assert describe_keyless(account, REGISTRY.find("assetHub"), bundled("polkadot"))
+
+
+HYDRATION, REVIVE = (format_account(each, 0) for each in accounts_of_address(ADDRESS)[::2])
+
+
+@pytest.mark.parametrize("to", ["assetHub", "polkadot", "kusama", "hydraDx"])
+@pytest.mark.parametrize("account", [HYDRATION, REVIVE])
+def test_a_transfer_to_an_account_whose_key_is_elsewhere_is_refused(
+    scenarioctl: Run, to: str, account: str
+) -> None:
+    route = ("--from", to, "--to", to, "--asset", "native", "--amount", "5")
+    line = ("--offline", "tx", "transfer", *route, "--to-address", account)
+    held = (to, account) in (("hydraDx", HYDRATION), ("assetHub", REVIVE))
+
+    first, confirmed = scenarioctl(*line), scenarioctl(*line, "--yes")
+
+    assert (first.code, confirmed.code) == (0 if held else 2, 0)
+    assert held or first.err == says(account, "nobody", CONFIRM).printed
+
+
+def test_a_payout_and_the_address_book_tell_of_it(scenarioctl: Run, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.csv"
+    lines.write_text(f"account,amount\n{HYDRATION},100\n")
+    payout = scenarioctl("create", "payout", str(lines), "--chain", "assetHub", "--asset", "USDT")
+    created = scenarioctl(
+        "create", "scenario", *ROUTE, "--amount", "5", "--to-address", HYDRATION, "--yes"
+    )
+    named = scenarioctl("address", "add", "Eve", HYDRATION)
+
+    assert (payout.code, payout.err) == (2, says("line 2", HYDRATION, "nobody").printed)
+    assert "valid address" not in created.err
+    assert "Ethereum address on Hydration" in created.err
+    assert "On other chains nobody is known to hold its key." in named.err
+
+
+@pytest.mark.parametrize(
+    ("to", "account"), [("hydraDx", HYDRATION), ("assetHub", REVIVE), ("polkadot", "")]
+)
+def test_an_ethereum_address_is_told_the_account_of_its_key(
+    scenarioctl: Run, to: str, account: str
+) -> None:
+    route = ("--from", to, "--to", to, "--asset", "native", "--amount", "5")
+
+    refused = scenarioctl(
+        "--offline", "tx", "transfer", *route, "--to-address", "0x" + ADDRESS.hex()
+    )
+
+    assert (refused.code, account in refused.err) == (2, True)
+    assert ("the account that its key has" in refused.err) is bool(account)
+
+
+def test_the_words_of_a_call_tell_of_a_placeholder(scenarioctl: Run) -> None:
+    call = "0x0a0300" + b"yourWalletAddressToBeEnteredHere".hex() + "04"
+    decoded = scenarioctl(
+        "--offline", "tx", "decode", call, "--chain", "assetHub", "--field", "says"
+    )
+
+    assert "the bytes spell 'yourWalletAddressToBeEnteredHere'" in decoded.out
 
 
 @pytest.mark.parametrize(

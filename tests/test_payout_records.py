@@ -5,6 +5,7 @@ import io
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,9 @@ from tests.test_scenario_batches import transfer
 from tests.test_sent import SENT
 from tests.test_transaction_status import World
 
-CAROL_KEY = bytes(range(32))
+CAROL_KEY, DAVE_KEY = sha256(b"carol").digest(), sha256(b"dave").digest()
 CAROL = format_account(CAROL_KEY, 0)
-DAVE = format_account(bytes(range(1, 33)), 0)
+DAVE = format_account(DAVE_KEY, 0)
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ from scenarioctl.model.formulas import (
     split_amount,
     work_out,
 )
+from scenarioctl.transactions.keyless_accounts import parse_receiver
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -150,8 +151,7 @@ class Fields:
     def account(self, key: str, chain: "Chain") -> tuple[str, bytes]:
         """Return an address as it was written, and the account on *chain* that it names."""
         value = self._given(key, "the receiver's address")
-        account = chain.account_format.parse(value, field=self.name(key))
-        return str(value), account
+        return str(value), parse_receiver(value, chain, field=self.name(key))
 
     def open(self, key: str, parse: Callable[[Any, str], T]) -> T | str | None:
         """Return what *parse* makes of the value and its name; a placeholder as it is, None where

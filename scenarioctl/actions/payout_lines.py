@@ -16,7 +16,7 @@ from scenarioctl.errors import InvalidRequest, meant, shorten, suggest
 from scenarioctl.formats.documents import FORMULA, read_csv
 from scenarioctl.model.amounts import read_digits, several_meanings
 from scenarioctl.model.named_addresses import could_be_address, normalized
-from scenarioctl.transactions.keyless_accounts import describe_keyless
+from scenarioctl.transactions.keyless_accounts import describe_keyless, parse_receiver
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -337,14 +337,14 @@ class LineReader:
             self._add(number, "account", error)
         elif chain is not None:
             try:
-                account = chain.account_format.parse(address, field="account")
+                account = parse_receiver(address, chain, field="account")
             except InvalidRequest as error:
                 self._add(number, "account", error)
                 return b"", ""
             if address == text:
                 self._note_prefix(number, chain, text)
-            if words := describe_keyless(account):
-                self._refuse(number, "account", text, f"is {words}, and nobody holds its key")
+            if keyless := describe_keyless(account, chain):
+                self._refuse(number, "account", text, f"is {keyless}")
             return account, "" if address == text else name
         return b"", ""
 

@@ -214,7 +214,7 @@ def parse_transfer(app: "Application", fields: Fields) -> ParsedTransfer:
     address, account = fields.open_account("destination_address", destination)
     confirmed = fields.flag("yes")
     with fields.checking():
-        _check_confirmation(fields, address, account, confirmed=confirmed)
+        _check_confirmation(fields, address, account, destination, confirmed=confirmed)
     version = None
     with fields.checking():
         version = _read_version(fields)
@@ -262,12 +262,13 @@ def _read_holder(fields: Fields, source: "Chain") -> str:
 
 
 def _check_confirmation(
-    fields: Fields, address: str, account: bytes | None, *, confirmed: bool
+    fields: Fields, address: str, account: bytes | None, destination: "Chain", *, confirmed: bool
 ) -> None:
     """Refuse a receiver without a key that is not confirmed, and a confirmation of no address."""
     if account is not None:
         check_receiver(
             account,
+            destination,
             address,
             field=fields.name("destination_address"),
             confirmed=confirmed,
@@ -309,6 +310,7 @@ def _parse_node(app: "Application", diagram: Diagram, node: Node) -> ParsedTrans
     confirmed = _confirms(node, destination, account)
     check_receiver(
         account,
+        destination,
         address,
         field=target.name("address"),
         confirmed=confirmed,

@@ -101,6 +101,11 @@ class TrustFacts:
     #: Assets from beyond a bridge that the chain, an Asset Hub, backs for the parachains.
     foreign_reserves: tuple[ForeignReserve, ...] = ()
     refused: tuple[Refused, ...] = ()
+    #: The pallet that gives accounts to Ethereum addresses (`transactions/keyless_accounts.py`);
+    #: empty for none. Read in pallets/evm-accounts of Hydration's commit, and in the same of
+    #: Bifrost's, which hashes; in AcalaNetwork/Acala@051631ef5, modules/evm-accounts; and in
+    #: substrate/frame/revive/src/address.rs of polkadot-sdk.
+    ethereum_accounts: str = ""
     #: Whether its users can send teleports (XcmTeleportFilter).
     sends_teleports: bool = False
     execution_fees: ExecutionFees

@@ -31,9 +31,10 @@ class ShowAddress:
 #: `account`: like any other, of a key, a multisig, a proxy or derived, which the bytes don't tell.
 #: `pallet`, `parachain` and `relay`: sovereign accounts of those. `ethereum`: controlled by the key
 #: of an Ethereum address. `padded`: an Ethereum address that somebody filled up with zeros.
-#: `constant`: the same byte throughout, or 20 bytes of zeros but for the last two.
+#: `constant`: the same byte throughout, or 20 bytes of zeros but for the last two. `placeholder`: a
+#: text, or bytes that count or repeat.
 AddressKind: TypeAlias = Literal[
-    "account", "pallet", "parachain", "relay", "ethereum", "padded", "constant"
+    "account", "pallet", "parachain", "relay", "ethereum", "padded", "constant", "placeholder"
 ]
 
 
@@ -249,6 +250,8 @@ async def add_address(app: Application, request: AddAddress) -> Result[AddressRo
     notes = [_COMPUTED] if request.pure_of else []
     if kind.is_keyless:
         notes.append(f"Nobody can sign for this account: it is {_describe(app, kind, ())}.")
+    elif kind.pallet:
+        notes.append(f"This is {kind.words}. On other chains nobody is known to hold its key.")
     return Result(answer=_row(entry, book), notes=tuple(notes))
 
 

@@ -94,16 +94,24 @@ def _judge_receiver(app: Application, story: "Story") -> str:
     """Return what the address of the receiver tells by itself; empty if there is none, or a run
     fills it in."""
     from scenarioctl.actions.placeholders import has_placeholder
+    from scenarioctl.transactions.keyless_accounts import (
+        describe_keyless,
+        kind_of,
+        parse_receiver,
+    )
 
     text = story.receiver
     if not text or has_placeholder(text) or has_placeholder(story.chains[-1].literal):
         return ""
     try:
-        account_format = app.registry.find(story.chains[-1].literal).account_format
+        chain = app.registry.find(story.chains[-1].literal)
     except InvalidRequest:
         return ""
     try:
-        account_format.parse(text, field="address")
+        account = parse_receiver(text, chain, field="address")
     except InvalidRequest:
         return "not a valid address"
-    return "valid address" if account_format.has_checksum(text) else "no checksum in this address"
+    if describe_keyless(account, chain):
+        return kind_of(account).words
+    has_checksum = chain.account_format.has_checksum(text)
+    return "valid address" if has_checksum else "no checksum in this address"

@@ -1,44 +1,55 @@
 """Receivers that nobody holds the key of: what is sent there stays there, so the caller has to
 confirm it.
 
-To add a kind of account, add its test to `kind_of`.
+Whether somebody holds it depends on the chain: `describe_keyless` answers that for each.
+
+To add a kind of account, add its test to `kind_of`; to add a pallet that gives accounts to Ethereum
+addresses, add a row to `_MAPPINGS` and name it in the trust facts of its chains.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from scenarioctl.chains.addresses import ACCOUNT_KEY_20, format_account, format_of
+from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.runtime.table import RuntimeTable
 
 #: How a request confirms such a receiver.
 CONFIRM = "confirm it with --yes (yes) if you mean it"
-#: What stands beside an Ethereum address of 20 bytes that somebody padded to 32.
-_EVM_PADDING = bytes(12)
-#: How addresses of 20 bytes begin that contracts of the chain itself have, and 0x…dEaD, where
-#: people burn tokens.
-_LOW = bytes(18)
-#: What pallet-revive puts behind one.
-_REVIVE_PADDING = b"\xee" * 12
+#: A pallet -> what it puts before and behind an Ethereum address to make an account that the
+#: address's key controls, and where there is such a pallet.
+_MAPPINGS: Mapping[str, tuple[bytes, bytes, str]] = {
+    "EVMAccounts": (b"ETH\0", bytes(8), "Hydration"),
+    "EvmAccounts": (b"evm:", bytes(8), "Acala and Karura"),
+    "Revive": (b"", b"\xee" * 12, "chains with pallet-revive, like Asset Hub"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class AccountKind:
     """What the bytes of an account tell."""
 
-    #: `account`, `constant`, `pallet`, `parachain`, `relay`, `padded`, or `ethereum` for one that
-    #: the key of an Ethereum address controls.
+    #: `account`, `constant`, `placeholder`, `pallet`, `parachain`, `relay`, `padded`, or `ethereum`
+    #: for one that the key of an Ethereum address controls.
     name: str
     #: In words; empty for an account that looks like any other.
     words: str = ""
     #: Of a pallet its id, of a parachain its number, of an Ethereum address the address, else
     #: empty.
     id: str = ""
+    #: The pallet by which the key of an Ethereum address controls it, on chains that have it; empty
+    #: for others.
+    pallet: str = ""
 
     @property
     def is_keyless(self) -> bool:
-        """Whether no person can hold its key."""
+        """Whether no person can hold its key, on any chain."""
         return self.name not in ("account", "ethereum")
 
 
@@ -56,62 +67,117 @@ def kind_of(account: bytes) -> AccountKind:
         place = "its relay chain" if account[:4] == b"para" else "other parachains"
         words = f"the sovereign account of parachain {number} on {place}"
         return AccountKind(name="parachain", words=words, id=str(number))
-    if account == b"Parent".ljust(32, b"\0"):
+    if account == b"Parent".ljust(len(account), b"\0"):
         return AccountKind(name="relay", words="the sovereign account of the relay chain")
-    if len(account) == 20 and account.startswith(_LOW):
+    # Contracts of the chain itself have such, and 0x…dEaD, where people burn tokens.
+    if len(account) == 20 and not any(account[:18]):
         return AccountKind(name="constant", words="an address of zeros but for its end")
+    for pallet, (head, tail, where) in _MAPPINGS.items():
+        address = account[len(head) :][:20]
+        if account == head + address + tail:
+            kind, words = kind_of(address), f"the account of an Ethereum address on {where}"
+            beside = f", {kind.words}" if kind.is_keyless else ""
+            return replace(kind, words=words + beside, pallet=pallet)
+    if pattern := _pattern(account):
+        return AccountKind(name="placeholder", words=f"a placeholder: the bytes {pattern}")
     if len(account) != 32:
         return AccountKind(name="ethereum", words="an Ethereum address", id="0x" + account.hex())
-    if _EVM_PADDING in (account[:12], account[20:]):
-        address = account[:20] if account[20:] == _EVM_PADDING else account[12:]
-        words = "an Ethereum address padded with zeros"
-        return AccountKind(name="padded", words=words, id="0x" + address.hex())
-    if is_evm_account(account):
-        words = "the account of an Ethereum address on Hydration"
-        return AccountKind(name="ethereum", words=words, id="0x" + account[4:24].hex())
-    if account[20:] == _REVIVE_PADDING:
-        words = "the account of an Ethereum address on chains with pallet-revive, like Asset Hub"
-        return AccountKind(name="ethereum", words=words, id="0x" + account[:20].hex())
+    if not (any(account[:12]) and any(account[20:])):
+        address = account[:20] if any(account[:12]) else account[12:]
+        return AccountKind(
+            name="padded", words="an Ethereum address padded with zeros", id="0x" + address.hex()
+        )
     return AccountKind(name="account")
 
 
-def accounts_of_address(address: bytes) -> tuple[bytes, bytes]:
-    """Return the accounts that an Ethereum address has on Hydration and on chains with
-    pallet-revive."""
-    return b"ETH\0" + address + bytes(8), address + _REVIVE_PADDING
+def _pattern(account: bytes) -> str:
+    """Return what pattern *account* is of those that no key or hash has; empty if it is none."""
+    text = account.rstrip(b"\0").decode("ascii", "replace")
+    if text.isascii() and text.isprintable():
+        return f"spell '{text}'"
+    if len({(after - before) % 256 for before, after in pairwise(account)}) == 1:
+        return f"count from {account[0]:02x} to {account[-1]:02x}"
+    for size in range(1, len(account) // 2 + 1):
+        if account[size:] == account[:-size]:
+            return f"repeat {account[:size].hex()}"
+    return ""
 
 
-def is_evm_account(account: bytes) -> bool:
-    """Tell whether *account*, of 32 bytes, is the one that Hydration gives an Ethereum address."""
-    return account.startswith(b"ETH\0") and account.endswith(bytes(8))
+def accounts_of_address(address: bytes) -> list[bytes]:
+    """Return the accounts that an Ethereum address has on chains that give it one."""
+    return [head + address + tail for head, tail, _ in _MAPPINGS.values()]
 
 
-def describe_keyless(account: bytes) -> str:
-    """Return what *account* is if no person can hold its key; empty for all others."""
+def mapping_pallet(chain: "Chain", table: "RuntimeTable | None" = None) -> str:
+    """Return the pallet of *chain* that gives accounts to Ethereum addresses; empty if none is
+    known.
+
+    The facts about the chain tell, and its runtime's *table*, if that is at hand, whether it is
+    there: a pallet of the same name can map otherwise, as Bifrost's EVMAccounts does.
+    """
+    facts = trust_of(chain)
+    known = "" if facts is None else facts.ethereum_accounts
+    if table is None:
+        return known
+    return next((each for each in (known, "Revive") if each in table.pallets), "")
+
+
+def describe_keyless(account: bytes, chain: "Chain", table: "RuntimeTable | None" = None) -> str:
+    """Return what *account* is, and that nobody holds its key on *chain*; empty if somebody can.
+
+    *table* is the runtime of the chain, if it is at hand.
+    """
     kind = kind_of(account)
-    return kind.words if kind.is_keyless else ""
+    if kind.is_keyless:
+        return f"{kind.words}, and nobody holds its key: funds sent there are lost"
+    if kind.pallet and kind.pallet != mapping_pallet(chain, table):
+        return (
+            f"{kind.words}, and nobody is known to hold its key on {chain.title}: funds sent there "
+            "can be lost"
+        )
+    return ""
+
+
+def parse_receiver(value: object, chain: "Chain", *, field: str) -> bytes:
+    """Return the account on *chain* that *value* names.
+
+    The error of an Ethereum address says which account its key has there.
+    """
+    is_other = isinstance(value, str) and format_of(value) is not chain.account_format
+    if is_other and (pallet := mapping_pallet(chain)):
+        head, tail, _ = _MAPPINGS[pallet]
+        address = ACCOUNT_KEY_20.parse(value, field=field)
+        raise InvalidRequest(
+            field=field,
+            value=value,
+            problem="is an EVM address of 20 bytes",
+            expected=(
+                f"the account that its key has on {chain.title}: "
+                f"{format_account(head + address + tail, chain.ss58_prefix)}"
+            ),
+        )
+    return chain.account_format.parse(value, field=field)
 
 
 def read_receiver(value: object, chain: "Chain", *, field: str, confirmed: bool) -> bytes:
     """Return the account on *chain* that *value* names, a receiver that somebody holds or that is
     *confirmed*."""
-    account = chain.account_format.parse(value, field=field)
-    check_receiver(account, value, field=field, confirmed=confirmed, confirm=CONFIRM)
+    account = parse_receiver(value, chain, field=field)
+    check_receiver(account, chain, value, field=field, confirmed=confirmed, confirm=CONFIRM)
     return account
 
 
 def check_receiver(
-    account: bytes, given: object, *, field: str, confirmed: bool, confirm: str
+    account: bytes, chain: "Chain", given: object, *, field: str, confirmed: bool, confirm: str
 ) -> None:
-    """Refuse a receiver that nobody holds unless it is *confirmed*; *confirm* tells how to do
-    that."""
-    kind = "" if confirmed else describe_keyless(account)
-    if kind:
+    """Refuse a receiver on *chain* that nobody holds unless it is *confirmed*; *confirm* tells how
+    to do that."""
+    if not confirmed and (keyless := describe_keyless(account, chain)):
         raise InvalidRequest(
             field=field,
             value=given,
             limit=80,
-            problem=f"is {kind}, and nobody holds its key: funds sent there are lost",
+            problem=f"is {keyless}",
             advice=f"; {confirm}",
             details={"confirm": "yes"},
         )

@@ -16,7 +16,7 @@ from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.inner_calls import walk_calls
-from scenarioctl.transactions.keyless_accounts import is_evm_account
+from scenarioctl.transactions.keyless_accounts import kind_of
 from scenarioctl.transactions.native_balance import NATIVE_DEPOSIT
 from scenarioctl.transactions.signing.fee_asset import asset_location
 from scenarioctl.transactions.simulation.findings import amount_of
@@ -89,7 +89,7 @@ async def fee_currency(
     if number is None:
         number = (
             int(await read_constant(client, _PALLET, "EvmAssetId"))
-            if is_evm_account(sender)
+            if kind_of(sender).pallet == "EVMAccounts"
             else core
         )
     asset = native if number == core else assets.listed(client.chain, number)

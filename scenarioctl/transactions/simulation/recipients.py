@@ -9,7 +9,11 @@ from scenarioctl.model.checks import Holding, Step
 from scenarioctl.transactions.keyless_accounts import describe_keyless
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.ledger import bound_amount, paid_for_delivery
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, read_storage
+from scenarioctl.transactions.simulation.runtime_api import (
+    Inconclusive,
+    read_storage,
+    read_table,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -176,23 +180,29 @@ def _holding(hop: "DryRunResult", entry: "LedgerEntry", value: int) -> Holding:
     )
 
 
-def check_keyless_receivers(trial: "Trial") -> None:
+async def check_keyless_receivers(trial: "Trial") -> None:
     """Refuse what is given to a receiver that loses it, of the accounts that the transaction names.
 
-    If nobody can hold the key of the receiver that the caller named, that was confirmed before.
+    If nobody is known to hold the key of the receiver that the caller named, that was confirmed
+    before.
     """
-    findings, confirmed = trial.findings, trial.beneficiary
+    findings, transfer = trial.findings, trial.transfer
+    confirmed = (
+        transfer.beneficiary
+        if transfer and describe_keyless(transfer.beneficiary, transfer.destination)
+        else None
+    )
     for ledger in trial.ledgers:
         chain = ledger.hop.chain
         for entry in ledger.received():
-            account, keyless = entry.account, describe_keyless(entry.account)
+            table = await read_table(trial.clients(chain))
+            account, keyless = entry.account, describe_keyless(entry.account, chain, table)
             # A program may name it by its place.
             is_place = chain.name in trial.named_on and entry.role.startswith("sovereign")
             if keyless and (is_place or account in trial.named) and account != confirmed:
                 said = (
                     f"the receiver {format_account(account, chain.ss58_prefix)} on "
-                    f"{chain.title} is {keyless}, and nobody holds its key: what it gets is "
-                    "lost"
+                    f"{chain.title} is {keyless}"
                 )
                 if trial.confirmed:
                     findings.losses.append(said)

@@ -113,7 +113,7 @@ async def _check_all(trial: Trial) -> None:
     check_trapped_assets(trial)
     check_reserves(trial)
     await check_unsupported_instructions(trial)
-    check_keyless_receivers(trial)
+    await check_keyless_receivers(trial)
     await check_branches(trial)
     check_strangers(trial)
     warn_of_losses(trial)
