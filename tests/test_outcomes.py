@@ -10,10 +10,17 @@ from scenarioctl.model.acting import derivative_account, multisig
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.submission.outcomes import Outcome, read_outcomes, walk_hashes
+from tests.blocks import block_of
 from tests.canned import ALICE_KEY
 from tests.check_rules import CAROL_KEY, batch, inner, pay
-from tests.test_broadcast import TABLE
+from tests.messages import says
+from tests.node import Feed, Node
+from tests.test_broadcast import NUMBER, TABLE, Send, answers, events, options, send, signed
+from tests.test_broadcast import SUCCESS as ENDED
 from tests.test_check import BOB_KEY
+from tests.test_transaction_status import World, world
+
+__all__ = ["send", "world"]
 
 ERROR = {"Token": "FundsUnavailable"}
 OK: dict[str, Any] = {"Ok": None}
@@ -62,7 +69,12 @@ def approving(call: Call | None, method: str = "as_multi", of: Call | None = Non
 
 
 def of_multisig(name: str, call: Call, **fields: Any) -> Event:
-    known = {"multisig": LAYER.account, "call_hash": hash_of(call), "approving": ALICE_KEY}
+    known: dict[str, Any] = {
+        "multisig": LAYER.account,
+        "call_hash": hash_of(call),
+        "approving": ALICE_KEY,
+    }
+    known |= {} if name == "NewMultisig" else {"timepoint": {"height": 1, "index": 1}}
     return event(f"Multisig.{name}", **known, **fields)
 
 
@@ -200,8 +212,8 @@ def test_each_call_has_its_own_outcome(call: Call, events: list[Event], states: 
 def test_a_transaction_that_failed_did_nothing() -> None:
     failed = event("System.ExtrinsicFailed", dispatch_error=ERROR)
 
-    for events, states in (([failed], {"failed"}), ([], {"unknown"})):
-        found = read_outcomes(TABLE, batch(*TWO), ALICE_KEY, events)
+    for told, states in (([failed], {"failed"}), ([], {"unknown"})):
+        found = read_outcomes(TABLE, batch(*TWO), ALICE_KEY, told)
 
         assert {each.state for each in found} == states
 
@@ -251,3 +263,104 @@ def test_the_account_that_is_derived_is_the_chains() -> None:
     )
 
     assert derivative_account(account, 0) == derived
+
+
+def written(*found: Event) -> str:
+    """Return the events of a block, as its state has them."""
+    values = [
+        {each.pallet: {each.name: each.fields} if each.fields else each.name} for each in found
+    ]
+    return events(*((1, value) for value in [*values, ENDED]))
+
+
+#: A call, its events, what became of it, its exit code, and what is said.
+STANDINGS = {
+    "done": (batch(*TWO), [DONE, DONE, ALL], "in-block", True, 0, ""),
+    "a proxy's call failed": (
+        *(proxy(pay()), [proxied({"Err": ERROR})], "failed", False, 6),
+        "the call inside it failed: Token.FundsUnavailable",
+    ),
+    "a part failed": (
+        *(force(pay(), pay(), pay()), [FAILED, DONE, FAILED, SOME], "partly-failed", None, 6),
+        "2 of 3 calls inside it were not done: Token.FundsUnavailable",
+    ),
+    "the last approval": (
+        *(approving(pay()), [of_multisig(EXECUTED, pay(), result={"Err": ERROR})], "failed"),
+        *(False, 6, "the call inside it failed"),
+    ),
+    "a first approval": (
+        *(approving(pay()), [of_multisig("NewMultisig", pay())], "pending", True, 0),
+        "1 of 2 approved",
+    ),
+    "untold": (force(*TWO), [DONE, SOME], "unknown", None, 0, "isn't known"),
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "found", "became", "success", "code", "words"), STANDINGS.values(), ids=STANDINGS
+)
+def test_one_state_is_told_everywhere(
+    world: World,
+    send: Send,
+    call: Call,
+    found: list[Event],
+    became: str,
+    success: bool | None,
+    code: int,
+    words: str,
+) -> None:
+    tx = signed(call)
+    world.chain.events = written(*found)
+    hash = world.broadcast(tx).answer["hash"]
+    world.chain.include(NUMBER + 1, tx)
+    status = world.status(hash)
+    block = world.chain.hash(NUMBER + 1)
+    node_answers = answers(
+        found=world.chain.events,
+        chain_getBlock=block_of(block, world.chain.body(NUMBER + 1)),
+        author_submitAndWatchExtrinsic=Feed(["ready", {"inBlock": block}]),
+    )
+    with Node(node_answers) as node:
+        ended = send(node, tx, "--wait", "in-block")
+
+    assert (status["became"], status["success"]) == (became, success)
+    assert became == "in-block" or status["summary"] == says(words)
+    assert bool(status["error"]) is ("failed" in became)
+    assert (ended.code, words in ended.out + ended.err) == (code, True)
+    assert world.show("tx", "list") == says(became)
+
+
+def test_what_a_multisig_waits_for_ends_with_the_last_approval(world: World) -> None:
+    call = approving(force(*TWO))
+    ran = of_multisig(EXECUTED, force(*TWO), result=OK)
+    ends = {
+        0: [of_multisig("NewMultisig", force(*TWO))],
+        1: [FAILED, DONE, SOME, ran],
+    }
+    transactions = [signed(call, options(nonce=5 + each)) for each in ends]
+    hashes = [world.broadcast(each).answer["hash"] for each in transactions]
+
+    def status(place: int) -> Any:
+        world.chain.events = written(*ends[place])
+        world.chain.include(NUMBER + 1 + place, transactions[place], finalized=True)
+        return world.status(hashes[place])
+
+    opened, executed = status(0), status(1)
+    later = world.status(hashes[0])
+
+    assert (opened["became"], opened["settled"]) == ("pending", False)
+    assert executed["became"] == later["became"] == "partly-failed"
+    assert later["settled"]
+    assert later["summary"] == says("1 of 2", "FundsUnavailable")
+
+
+def test_one_whose_nonce_another_one_has_is_replaced(world: World) -> None:
+    hash = world.broadcast().answer["hash"]
+    world.chain.finalized = world.chain.best
+    before = world.status(hash)
+    world.chain.nonce = 6
+    after = world.status(hash)
+
+    assert (before["became"], before["settled"]) == ("sent", False)
+    assert (after["became"], after["settled"]) == ("replaced", True)
+    assert after["summary"] == says("nonce", "Polkadot")

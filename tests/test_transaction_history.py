@@ -276,7 +276,7 @@ def test_a_transfer_is_a_line_with_its_fee(world: World) -> None:
     assert listed(world, csv=True)["csv"] == (
         "time,account,asset,amount,fee,fee asset,counterparty,block,hash,memo,state,chain,sent\r\n"
         f"2025-11-20 19:30:00,{ALICE},DOT,-1.03,0.016,DOT,bob,1002,{transaction.hash},Rent,"
-        "finalized,polkadot,2025-11-20 19:29:18\r\n"
+        "arrived,polkadot,2025-11-20 19:29:18\r\n"
     )
 
 

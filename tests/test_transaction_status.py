@@ -195,7 +195,12 @@ def test_a_sent_transaction_is_followed_into_its_block_until_it_is_final(world: 
     assert sent["explorer"] is None
     assert included["explorer"] == f"https://polkadot.subscan.io/extrinsic/{included['hash']}"
     assert [next(iter(event)) for event in included["events"]] == ["TransactionPayment", "System"]
-    assert final == {**included, "state": "finalized", "summary": final["summary"], "settled": True}
+    assert final == {
+        **included,
+        **dict.fromkeys(("state", "became"), "finalized"),
+        "summary": final["summary"],
+        "settled": True,
+    }
     assert final["summary"] == says("finalized", NUMBER + 2, "Polkadot")
     assert [each["settled"] for each in (sent, included)] == [False, False]
 
@@ -422,7 +427,7 @@ def test_one_that_nobody_knows_is_unknown(world: World) -> None:
     assert all(value in (None, "", [], False) for name, value in status.items() if name not in TOLD)
 
 
-TOLD = ("chain", "hash", "state", "summary")
+TOLD = ("chain", "hash", "state", "became", "summary")
 
 
 def test_another_chain_s_transaction_is_another_one(world: World) -> None:

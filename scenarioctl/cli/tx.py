@@ -222,7 +222,7 @@ def list_(**fields: Any) -> None:
             (
                 brief_time(row["sent"]),
                 row["chain"],
-                "failed" if row["success"] is False else row["state"],
+                row["became"],
                 row["says"] or row["name"] or None,
                 row["hash"],
             )
@@ -242,7 +242,7 @@ def send(**fields: Any) -> None:
     It is sent only once, and only if it is a signed transaction of that chain with a valid
     signature and an unused nonce. With --expect, it also has to be what was to be signed, with the
     same call, signer, nonce, era, tip, fee asset and metadata hash. `tx status` says later what
-    became of it. With --wait, the exit code is 6 if the chain included it and it failed.
+    became of it. With --wait, the exit code is 6 if it, or a call inside it, failed.
     """
     from scenarioctl.cli.reports import shown_progress
 

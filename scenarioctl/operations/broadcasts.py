@@ -14,6 +14,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
 )
 from scenarioctl.model.amounts import read_choice, read_number
+from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
 from scenarioctl.model.request_fields import (
     ChainName,
@@ -37,6 +38,7 @@ from scenarioctl.operations.sent_records import (
     state_of,
     write_record,
 )
+from scenarioctl.operations.sent_states import outcome_of, standing_of
 from scenarioctl.operations.signed_transactions import find_payload, read_expected, require_expected
 from scenarioctl.operations.transaction_status import read_effects, say_fee
 from scenarioctl.transactions.hex_fields import parse_hex
@@ -95,7 +97,8 @@ class IncludedTransaction(TypedDict, total=False):
     block: "Hex"
     block_number: int
     extrinsic_index: int
-    success: bool
+    #: False if it did nothing there; null if a part of it failed or is unknown.
+    success: bool | None
     #: In the asset that `fee_paid_in` names, else in the chain's native asset; null if it is
     #: unknown.
     fee: "Digits | None"
@@ -247,33 +250,46 @@ async def _send(
         )
     block, notes = await submission.send_and_follow(wait, seconds)
     inclusion = await _read_inclusion(app, submission, block)
+    included = _included(submission, inclusion)
     asked: Literal[1, 2] = 1
     doubt = ""
     if wait == "finalized":
-        asked, doubt = await _confirm_final(app, submission, inclusion)
+        asked, doubt = await _confirm_final(app, submission, included)
+    told = describe_inclusion(inclusion, submission.client.chain)
+    told["success"] = standing_of(included).success
     await record.include(inclusion, final=wait == "finalized" and not doubt, asked=asked)
     if doubt:
         raise ChainUnreachable(
             f"the transaction {submission.hash} may not be final: {doubt}",
-            details={**answer, **describe_inclusion(inclusion, submission.client.chain)},
+            details={**answer, **told},
         )
-    _check_success(submission, inclusion)
+    standing = standing_of(included)
+    if standing.became in ("failed", "partly-failed"):
+        spent = " and failed there; its fee is spent" if inclusion.error else f", {standing.words}"
+        error = f": {inclusion.error}" if inclusion.error else ""
+        raise ChainRefused(
+            (
+                f"the transaction {submission.hash} is in block {inclusion.number} of "
+                f"{submission.client.chain.title}{spent}{error}"
+            ),
+            details={**answer, **told},
+        )
+    said = (
+        () if standing.became in ("in-block", "finalized") else (f"It is {outcome_of(included)}.",)
+    )
     return Result(
-        answer={**answer, **describe_inclusion(inclusion, submission.client.chain), "asked": asked},
+        answer={**answer, **told, "asked": asked},
+        notes=said,
         warnings=tuple(filter(None, [*warnings, *notes, *inclusion.inner, *record.warnings])),
     )
 
 
-async def _confirm_final(
-    app: Application, submission: "Submission", inclusion: "Inclusion"
-) -> tuple[Literal[1, 2], str]:
-    """Return how many endpoints say that the block of a transaction is final, and why that is in
-    doubt."""
-    from scenarioctl.model.jobs import SentState, SentTransaction
-    from scenarioctl.transactions.submission.tracking import confirm_final, write_effects
+def _included(submission: "Submission", inclusion: "Inclusion") -> SentTransaction:
+    """Return the transaction as the store would have it once it is in its final block."""
+    from scenarioctl.transactions.submission.tracking import write_effects
 
     account = submission.signed.account
-    final = SentTransaction(
+    return SentTransaction(
         chain=submission.client.chain.name,
         hash=submission.hash,
         # It is followed.
@@ -286,6 +302,15 @@ async def _confirm_final(
         state=SentState.FINALIZED,
         effects=write_effects(inclusion),
     )
+
+
+async def _confirm_final(
+    app: Application, submission: "Submission", final: SentTransaction
+) -> tuple[Literal[1, 2], str]:
+    """Return how many endpoints say that the block of a transaction is final, and why that is in
+    doubt."""
+    from scenarioctl.transactions.submission.tracking import confirm_final
+
     try:
         found, doubts = await confirm_final(app.pool, submission.client, final, assets=app.assets)
     except ChainUnreachable as error:
@@ -398,19 +423,3 @@ async def _read_inclusion(app: Application, submission: "Submission", block: str
             details=details,
         ) from None
     return inclusion
-
-
-def _check_success(submission: "Submission", inclusion: "Inclusion") -> None:
-    if inclusion.error:
-        raise ChainRefused(
-            (
-                f"the transaction {submission.hash} is in block {inclusion.number} of "
-                f"{submission.client.chain.title} and failed there; its fee is spent: "
-                f"{inclusion.error}"
-            ),
-            details={
-                "status": "broadcasted",
-                "hash": submission.hash,
-                **describe_inclusion(inclusion, submission.client.chain),
-            },
-        )

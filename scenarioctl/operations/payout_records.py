@@ -9,7 +9,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, shorten
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import timestamp
-from scenarioctl.operations.transaction_status import read_effects
+from scenarioctl.operations.sent_states import standing_of
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.stores.validation import changed_meanwhile
 
@@ -37,7 +37,7 @@ async def read_sent_payouts(app: Application, scenario: str) -> list[SentTransac
 
 def is_standing(sent: SentTransaction) -> bool:
     """Tell whether *sent* has paid, or may still pay: it neither expired nor failed."""
-    return sent.state is not SentState.EXPIRED and read_effects(sent).get("success") is not False
+    return sent.state is not SentState.EXPIRED and standing_of(sent).success is not False
 
 
 def payouts_of(diagram: "Diagram") -> "list[Node]":

@@ -11,7 +11,8 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
-from scenarioctl.operations.transaction_status import examine, read_effects
+from scenarioctl.operations.sent_states import outcome_of, standing_of
+from scenarioctl.operations.transaction_status import examine
 from scenarioctl.stores.rows import cut_line
 from scenarioctl.stores.sent import SentTransactions
 
@@ -50,7 +51,7 @@ def mark_of(sent: SentTransaction) -> SentMark:
         "hash": sent.hash,
         "state": sent.state.value,
         "block_number": sent.block_number,
-        "success": read_effects(sent).get("success"),
+        "success": standing_of(sent).success,
     }
 
 
@@ -310,21 +311,6 @@ def _describe(sent: SentTransaction, updated: int) -> SentScenario:
     }
 
 
-def outcome_of(sent: SentTransaction) -> str:
-    """Return what became of *sent*, as it was last seen."""
-    if sent.state is SentState.UNCERTAIN:
-        return "whether a node took it isn't known"
-    if sent.state is SentState.SENT:
-        return "in no block when last looked at"
-    if sent.state is SentState.EXPIRED:
-        return "expired, in no block"
-    final = (
-        "finalized" if sent.state is SentState.FINALIZED else "not finalized when last looked at"
-    )
-    failed = ", where it failed" if read_effects(sent).get("success") is False else f", {final}"
-    return f"in block {sent.block_number}{failed}"
-
-
 async def warn_of_scenario(
     app: Application,
     scenario: str,
@@ -355,7 +341,7 @@ def warn_of_sent(name: str, sent: Sequence[SentTransaction]) -> tuple[str, ...]:
         f"{outcome_of(each)}. If you sign it "
         f"again, you pay again. See what became of it with tx status {each.chain} {each.hash}"
         for each in sent
-        if each.state is not SentState.EXPIRED and read_effects(each).get("success") is not False
+        if each.state is not SentState.EXPIRED and standing_of(each).success is not False
     )
 
 

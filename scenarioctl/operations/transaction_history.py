@@ -14,7 +14,7 @@ from scenarioctl.model.request_fields import Address, ChainName, ScenarioName, V
 from scenarioctl.operations.reading_points import read_since
 from scenarioctl.operations.results import PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import titles_of
-from scenarioctl.operations.sent_records import outcome_of
+from scenarioctl.operations.sent_states import Became, outcome_of, standing_of
 from scenarioctl.operations.transaction_costs import (
     fee_of,
     received_by,
@@ -59,7 +59,8 @@ class SentRow(TypedDict):
     chain: str
     hash: "Hex"
     state: Literal["uncertain", "sent", "in-block", "finalized", "expired"]
-    #: What became of it, in words, as it was last seen.
+    #: What became of it, as it was last seen, in one word as `tx status` has it, and in words.
+    became: Became
     outcome: str
     sent: "Timestamp"
     #: Who signed it, as the chain writes addresses.
@@ -76,7 +77,7 @@ class SentRow(TypedDict):
     block_time: "Timestamp | None"
     #: How many endpoints it rests on; null before it is in a block.
     asked: Literal[1, 2] | None
-    #: False if it failed in its block.
+    #: False if it did nothing in its block; null if a part of it failed or is unknown.
     success: bool | None
     #: What the account has less by it, fees included.
     left: list[AmountAnswer] | None
@@ -155,7 +156,7 @@ def _describe(app: Application, sent: SentTransaction, name: str) -> SentRow:
     from scenarioctl.chains.addresses import format_account
 
     chain = app.registry.known(sent.chain)
-    effects = read_effects(sent)
+    effects, standing = read_effects(sent), standing_of(sent)
     account = sent.signer
     if chain is not None and sent.account:
         account = format_account(sent.account, chain.ss58_prefix)
@@ -163,6 +164,7 @@ def _describe(app: Application, sent: SentTransaction, name: str) -> SentRow:
         "chain": sent.chain,
         "hash": sent.hash,
         "state": sent.state.value,
+        "became": standing.became,
         "outcome": outcome_of(sent),
         "sent": timestamp(sent.sent),
         "account": account,
@@ -175,7 +177,7 @@ def _describe(app: Application, sent: SentTransaction, name: str) -> SentRow:
         "block_number": sent.block_number,
         "block_time": block_time(effects),
         "asked": effects.get("asked", 1) if sent.block else None,
-        "success": effects.get("success"),
+        "success": standing.success,
         "left": effects.get("left"),
         "received": received_by(effects),
         "destinations": list(dict.fromkeys(each["chain"] for each in effects.get("arrivals", ()))),
@@ -216,7 +218,7 @@ def _lines(app: Application, row: SentRow, sent: SentTransaction) -> Iterator[Se
         yield (
             *(_utc(time), row["account"], asset, amount, paid, paid_in, counterparty),
             *(block, row["hash"], row["name"]),
-            *("failed" if row["success"] is False else row["state"], where, _utc(row["sent"])),
+            *(row["became"], where, _utc(row["sent"])),
         )
         paid = paid_in = ""
 

@@ -20,12 +20,15 @@ from scenarioctl.model.json_types import (
 )
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.sent_states import Became, Standing, innermost, standing_of
+from scenarioctl.operations.sent_states import read_effects as read_effects
 from scenarioctl.operations.transaction_costs import (
     TransactionCost,
     costs_of,
     moved_by,
     sum_by_asset,
 )
+from scenarioctl.transactions.submission.outcomes import Outcome, end_pending
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -86,7 +89,11 @@ class TransactionState(TypedDict):
     #: `uncertain`: it may have been sent. `expired`: no block can include it any more. `unknown`:
     #: it wasn't sent from here, and isn't in the newest 64 blocks.
     state: Literal["unknown", "uncertain", "sent", "in-block", "finalized", "expired"]
-    #: The state in a sentence.
+    #: What became of it: `failed` if it did nothing, `partly-failed` if some of the calls inside it
+    #: failed, `pending` while a multisig collects approvals, `canceled`, `arrived`, `replaced` if
+    #: another transaction has its nonce, else as `state`.
+    became: Became
+    #: The same in a sentence.
     summary: str
     #: How many endpoints it rests on: 2 once a second one says that it is final too; null before it
     #: is in a block.
@@ -107,7 +114,7 @@ class TransactionState(TypedDict):
     extrinsic_index: int | None
     #: Its page at an explorer; null before it is in a block, and if the chain has none.
     explorer: str | None
-    #: False if it failed in its block.
+    #: False if it did nothing in its block; null if a part of it failed or is unknown.
     success: bool | None
     #: In the chain's native asset.
     fee: "Digits | None"
@@ -129,7 +136,7 @@ class TransactionState(TypedDict):
     #: The pure proxies that it made: `address add NAME --proxy-of ADDRESS` names one.
     created: list[CreatedAccount]
     events: list[Any]
-    #: Why it failed in its block; empty unless it did.
+    #: Why it failed, or a part of it; empty unless it did.
     error: str
     #: What went wrong inside a transaction that succeeded, like a call of a batch.
     notes: list[str]
@@ -196,6 +203,7 @@ async def examine(
     if found is None:
         return None, warnings
     found = await _ask_destinations(app, chain, found)
+    found = await _ask_multisigs(app, chain, found)
     if stored is not None and found != stored:
         try:
             await app.store.sent().change(found)
@@ -270,22 +278,53 @@ async def _ask_destinations(
     return replace(transaction, effects=json.dumps({**effects, "arrivals": asked}))
 
 
+async def _ask_multisigs(
+    app: Application, chain: "Chain", transaction: SentTransaction
+) -> SentTransaction:
+    """Return *transaction* with what became of the calls for which a multisig collects approvals,
+    as far as the store or the chain tells."""
+    from scenarioctl.operations.multisigs import read_state
+
+    effects = read_effects(transaction)
+    told = [Outcome.read(each) for each in effects.get("outcomes", ())]
+    pending = {each.place for each in told if each.state == "pending"}
+    if transaction.state is not SentState.FINALIZED or not pending:
+        return transaction
+    for each in told:
+        # What is inside a call that waits ends with it.
+        if each.place not in pending or each.place[:-1] in pending or each.account is None:
+            continue
+        threshold = int(each.why.split()[-2])
+        try:
+            found = await read_state(
+                app,
+                app.client(chain),
+                each.account,
+                bytes.fromhex(each.hash[2:]),
+                threshold=threshold,
+                since=transaction.block_number or 0,
+            )
+        except (ChainUnreachable, ChainRefused):
+            continue
+        if found.opened is not None:
+            why = f"{len(found.opened.approvals)} of {threshold} approved"
+            told = [replace(row, why=why) if row == each else row for row in told]
+        else:
+            ending = {} if found.ending is None else read_effects(found.ending)
+            told = end_pending(told, each, map(Outcome.read, ending.get("outcomes", ())))
+    effects["outcomes"] = [each.write() for each in told]
+    return replace(transaction, effects=json.dumps(effects))
+
+
 def is_settled(transaction: SentTransaction) -> bool:
     """Return whether nothing can change any more."""
     if transaction.state is SentState.EXPIRED:
         return True
     if transaction.state is not SentState.FINALIZED or not transaction.effects:
         return False
-    return all(each["settled"] for each in read_effects(transaction).get("arrivals", []))
-
-
-def read_effects(transaction: SentTransaction) -> dict[str, Any]:
-    """Return what the transaction did in its block; empty if that isn't known."""
-    try:
-        effects = json.loads(transaction.effects or "{}")
-    except ValueError:
-        return {}
-    return effects if isinstance(effects, dict) else {}
+    effects = read_effects(transaction)
+    waits = any(each.state == "pending" for each in innermost(effects))
+    return not waits and all(each["settled"] for each in effects.get("arrivals", []))
 
 
 def block_time(effects: Mapping[str, Any]) -> "Timestamp | None":
@@ -308,13 +347,15 @@ def describe_status(
         chain=chain.name, hash=hash, sent=0, at_block=0, searched=0
     )
     effects = read_effects(known)
+    standing = standing_of(known)
     fee, paid = effects.get("fee"), effects.get("fee_paid_in")
     costs = costs_of(effects, chain)
     return {
         "chain": chain.name,
         "hash": hash,
         "state": "unknown" if transaction is None else known.state.value,
-        "summary": _summarize(chain, transaction, effects),
+        "became": "unknown" if transaction is None else standing.became,
+        "summary": _summarize(chain, transaction, standing),
         "asked": effects.get("asked", 1) if known.block else None,
         "sent": timestamp(known.sent) if known.sent else None,
         "says": known.says,
@@ -326,7 +367,7 @@ def describe_status(
         "block_time": block_time(effects),
         "extrinsic_index": effects.get("extrinsic_index"),
         "explorer": chain.explorer_link(hash) if known.block else None,
-        "success": effects.get("success"),
+        "success": standing.success,
         "fee": fee,
         "fee_human": say_fee(fee, chain),
         "fee_paid_in": paid,
@@ -340,7 +381,7 @@ def describe_status(
             for each in _fields_of("Proxy", "PureCreated", effects)
         ],
         "events": effects.get("events", []),
-        "error": effects.get("error", ""),
+        "error": standing.error,
         "notes": effects.get("notes", []),
         "valid_until_block": known.valid_until,
         "searched_block": known.searched if known.sent else None,
@@ -389,9 +430,7 @@ def _describe_arrival(arrival: Mapping[str, Any]) -> ArrivalStatus:
     }
 
 
-def _summarize(
-    chain: "Chain", transaction: SentTransaction | None, effects: Mapping[str, Any]
-) -> str:
+def _summarize(chain: "Chain", transaction: SentTransaction | None, standing: Standing) -> str:
     """Return the state of the transaction in a sentence."""
     if transaction is None:
         return f"It wasn't sent from here, and it isn't in the newest blocks of {chain.title}."
@@ -405,6 +444,8 @@ def _summarize(
         )
     if transaction.state is SentState.SENT:
         return f"It was sent to {chain.title}, and isn't in a block yet.{until}"
+    if standing.became == "replaced":
+        return f"No block of {chain.title} has it, and another transaction has its nonce."
     if transaction.state is SentState.EXPIRED:
         last = transaction.valid_until
         return (
@@ -412,5 +453,6 @@ def _summarize(
             "it was valid for."
         )
     final = "finalized" if transaction.state is SentState.FINALIZED else "not finalized yet"
-    failed = " It failed there, and its fee is spent." if effects.get("success") is False else ""
-    return f"It is in block {transaction.block_number} of {chain.title}, {final}.{failed}"
+    more = "" if standing.became == transaction.state.value else f", {standing.words}"
+    spent = ", and its fee is spent" if standing.success is False else ""
+    return f"It is in block {transaction.block_number} of {chain.title}, {final}{more}{spent}."

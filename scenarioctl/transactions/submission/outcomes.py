@@ -7,8 +7,8 @@ and every nested call finds its own.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -62,6 +62,8 @@ class Outcome:
         )
 
 
+#: Why a call is unknown that another one keeps.
+LATER = "it runs later, if it does"
 #: Calls whose argument is the hash of the call that is approved, or canceled.
 _BY_HASH = ("Multisig.approve_as_multi", "Multisig.cancel_as_multi")
 
@@ -96,6 +98,32 @@ def read_outcomes(
     reader = _Reader(table, walk_hashes(table, call, signer), events)
     reader.read()
     return reader.outcomes()
+
+
+def end_pending(
+    told: Sequence[Outcome], waiting: Outcome, ending: Iterable[Outcome]
+) -> list[Outcome]:
+    """Return *told* with what became of *waiting*, one of them, and of the calls inside it, as
+    *ending* says: the calls of the transaction that ran or canceled it."""
+    rows, depth = list(ending), len(waiting.place)
+    of_call = [
+        each for each in rows if (each.hash, each.account) == (waiting.hash, waiting.account)
+    ]
+    own = (
+        of_call[-1] if of_call else replace(waiting, state="unknown", why="it is not open any more")
+    )
+    inside = {
+        each.place[len(own.place) :]: each
+        for each in rows
+        if each.place[: len(own.place)] == own.place
+    }
+    return [
+        replace(each, state=found.state, why=found.why)
+        if each.place[:depth] == waiting.place
+        else each
+        for each in told
+        for found in [inside.get(each.place[depth:], own)]
+    ]
 
 
 def _hash(table: "RuntimeTable", call: Call) -> str:
@@ -202,7 +230,7 @@ class _Reader:
             self._states[place] = "unknown", "what it made run is not told"
             raise _Untold
         for inner in self._inside[place]:
-            self._settle(inner, "unknown", "it runs later, if it does")
+            self._settle(inner, "unknown", LATER)
         while self._events and str(self._events[-1]) not in _MARKS:
             event = self._events.pop()
             if event.pallet not in _QUIET and tells_failure(event, self._table):

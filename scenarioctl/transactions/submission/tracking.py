@@ -77,10 +77,27 @@ async def track(
             client, replace(transaction, block=block, block_number=number), heads, assets
         )
     searched = max(transaction.searched, min(last, heads.finalized))
-    is_over = transaction.valid_until is not None and searched >= transaction.valid_until
-    return replace(
-        transaction, searched=searched, state=SentState.EXPIRED if is_over else transaction.state
-    ), ()
+    transaction = replace(transaction, searched=searched)
+    if transaction.valid_until is not None and searched >= transaction.valid_until:
+        return replace(transaction, state=SentState.EXPIRED), ()
+    if searched == heads.finalized and await _is_replaced(client, transaction, searched):
+        effects = json.dumps({"replaced": True})
+        return replace(transaction, state=SentState.EXPIRED, effects=effects), ()
+    return transaction, ()
+
+
+async def _is_replaced(client: "Client", transaction: SentTransaction, searched: int) -> bool:
+    """Tell whether another transaction has the nonce of *transaction*: it is used in the block
+    *searched*, and no block up to that one has this one."""
+    if transaction.account is None or transaction.nonce is None:
+        return False
+    (block,) = await read_block_hashes(client, [searched])
+    try:
+        account = await client.storage("System", "Account", transaction.account, at=block)
+    except (ChainRefused, InvalidRequest):
+        # It shows the state of no such block, or has no accounts of this kind.
+        return False
+    return bool(account["nonce"] > transaction.nonce)
 
 
 async def find_unknown(
