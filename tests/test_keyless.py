@@ -222,13 +222,20 @@ def test_an_ethereum_address_is_told_the_account_of_its_key(
     assert ("the account that its key has" in refused.err) is bool(account)
 
 
-def test_the_words_of_a_call_tell_of_a_placeholder(scenarioctl: Run) -> None:
-    call = "0x0a0300" + b"yourWalletAddressToBeEnteredHere".hex() + "04"
+@pytest.mark.parametrize(
+    ("account", "said"),
+    [
+        (b"yourWalletAddressToBeEnteredHere", "the bytes spell 'yourWalletAddressToBeEnteredHere'"),
+        (b"ETH\0" + ADDRESS + bytes(8), "the account of an Ethereum address on Hydration"),
+    ],
+)
+def test_the_words_of_a_call_tell_of_it(scenarioctl: Run, account: bytes, said: str) -> None:
+    call = "0x0a0300" + account.hex() + "04"
     decoded = scenarioctl(
         "--offline", "tx", "decode", call, "--chain", "assetHub", "--field", "says"
     )
 
-    assert "the bytes spell 'yourWalletAddressToBeEnteredHere'" in decoded.out
+    assert said in decoded.out
 
 
 @pytest.mark.parametrize(

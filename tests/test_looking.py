@@ -239,6 +239,7 @@ EVM_BYTES = bytes.fromhex(EVM[2:])
         (EVM_BYTES + b"\xee" * 12, "ethereum", EVM.lower(), False, ["ecdsa"], ("Asset Hub",)),
         (b"ETH\0" + EVM_BYTES + bytes(8), "ethereum", EVM.lower(), False, ["ecdsa"],
          ("Hydration",)),
+        (b"yourWalletAddressToBeEnteredHere", "placeholder", None, True, [], ("yourWallet",)),
         # No point of either curve, like three of four multisigs.
         (b"\x02" * 31 + b"\x7f", "account", None, False, ["ecdsa"], ("multisig", "derived")),
     ],

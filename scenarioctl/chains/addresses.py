@@ -195,26 +195,15 @@ def _parse_hex_account(value: str, field: str) -> bytes:
         raise InvalidRequest(
             field=field, value=value, limit=80, problem="is not hex", expected=_EXPECTED
         )
-    if len(data) == 20:
-        raise InvalidRequest(
-            field=field,
-            value=value,
-            limit=80,
-            problem="is an EVM address of 20 bytes, but an AccountId32 is needed",
-            expected=_EXPECTED,
-        )
-    if len(data) == 33:
-        raise InvalidRequest(
-            field=field,
-            value=value,
-            limit=80,
-            problem="is an ecdsa public key of 33 bytes, not an account",
-            expected="its SS58 address, or the blake2b-256 hash of the key",
-        )
     if len(data) != 32:
-        raise InvalidRequest(
-            field=field, value=value, limit=80, problem=f"has {len(data)} bytes", expected=_EXPECTED
-        )
+        problem, expected = {
+            20: ("is an EVM address of 20 bytes, but an AccountId32 is needed", _EXPECTED),
+            33: (
+                "is an ecdsa public key of 33 bytes, not an account",
+                "its SS58 address, or the blake2b-256 hash of the key",
+            ),
+        }.get(len(data), (f"has {len(data)} bytes", _EXPECTED))
+        raise InvalidRequest(field=field, value=value, limit=80, problem=problem, expected=expected)
     return data
 
 
@@ -246,35 +235,29 @@ def decode_ss58(value: str, field: str) -> tuple[bytes, int]:
         )
     checksum = 2 if len(data) - head in (34, 35) else 1
     if _checksum(data[:-checksum])[:checksum] != data[-checksum:]:
-        if not 30 <= len(data) <= 40:
-            raise InvalidRequest(
-                field=field, value=value, limit=80, problem="is not an address", expected=_EXPECTED
-            )
+        is_meant = 30 <= len(data) <= 40
         raise InvalidRequest(
             field=field,
             value=value,
             limit=80,
-            problem="has a wrong checksum, so it was mistyped or truncated: copy the address again",
+            problem="has a wrong checksum, so it was mistyped or truncated: copy the address again"
+            if is_meant
+            else "is not an address",
+            expected="" if is_meant else _EXPECTED,
         )
     if head == 1:
         prefix = data[0]
     else:
         prefix = ((data[0] & 0b0011_1111) << 2) | (data[1] >> 6) | ((data[1] & 0b0011_1111) << 8)
     account = data[head:-checksum]
-    if len(account) == 33:
-        raise InvalidRequest(
-            field=field,
-            value=value,
-            limit=80,
-            problem="is the SS58 form of an ecdsa public key of 33 bytes, not of an account",
-            expected=_EXPECTED,
-        )
     if len(account) != 32:
         raise InvalidRequest(
             field=field,
             value=value,
             limit=80,
-            problem=f"holds {len(account)} bytes, but an account has 32",
+            problem="is the SS58 form of an ecdsa public key of 33 bytes, not of an account"
+            if len(account) == 33
+            else f"holds {len(account)} bytes, but an account has 32",
             expected=_EXPECTED,
         )
     return account, prefix

@@ -9,7 +9,7 @@ from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import interior, junctions_of, write_location
 from scenarioctl.transactions.call_kinds import Danger
 from scenarioctl.transactions.inner_calls import DEEPEST
-from scenarioctl.transactions.keyless_accounts import kind_of
+from scenarioctl.transactions.keyless_accounts import describe_keyless, kind_of
 from scenarioctl.transactions.xcm_instructions import chain_at, read_instruction
 
 if TYPE_CHECKING:
@@ -141,9 +141,10 @@ class Phrases:
                 return f"the address 0x{value.hex()} ({kind})"
         if not isinstance(value, bytes):
             raise NoPhrase
-        text = ACCOUNT_FORMATS[len(value)].format(value, (self.place or self.chain).ss58_prefix)
-        what = kind_of(value)
-        return f"{text} ({what.words})" if what.name == "placeholder" else text
+        chain, what = self.place or self.chain, kind_of(value)
+        text = ACCOUNT_FORMATS[len(value)].format(value, chain.ss58_prefix)
+        is_told = what.name == "placeholder" or (what.pallet and describe_keyless(value, chain))
+        return f"{text} ({what.words})" if is_told else text
 
     def receiver(self, location: Any, seen_from: Any = None) -> str:
         """Return the account that a location names, seen from here or from the place
