@@ -434,6 +434,15 @@ def test_what_is_not_followed_is_never_ok(
     assert answer["reasons"] == ([reason] if reason else [])
 
 
+def test_an_exchange_at_any_price_has_to_be_confirmed(network: FakeNetwork, check: Check) -> None:
+    exchange = {"ExchangeAsset": {"give": ALL, "want": [], "maximal": True}}
+    forward(network, *message()["V5"], {"SetErrorHandler": [exchange]})
+
+    answer = check_payments(network, check)
+
+    assert (answer["verdict"], answer["reasons"]) == ("refused", [says("at any price", "--yes")])
+
+
 def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check: Check) -> None:
     """On an Asset Hub that is an account which nobody could tell from a person's."""
     paid = {
