@@ -114,7 +114,6 @@ class Settings:
     )
     body_limit: int = _setting(32 * 1024 * 1024, least=1024, help="largest request body, in bytes")
     rate: int = _setting(0, help="requests per second from one client; 0: no limit")
-    requests: int = _setting(256, least=1, help="requests handled at once; others wait")
     connections: int = _setting(2048, least=1, help="open connections; further ones are closed")
     client_connections: int = _setting(
         1024,

@@ -16,8 +16,8 @@ from aiohttp import web
 
 from scenarioctl.config import Settings
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import Acceptor, open_listeners
-from scenarioctl.server.servers import connections_of, make_runner
+from scenarioctl.server.listening import open_listeners
+from scenarioctl.server.servers import Acceptor
 from tests.loops import each_loop
 from tests.messages import says
 
@@ -38,17 +38,15 @@ async def served(limits: Limits, *addresses: str) -> AsyncIterator[int]:
     """Serve on a free port, which is given, and at *addresses*, as the daemon does."""
     application = web.Application()
     application.router.add_get("/", answer)
-    runner = make_runner(application)
-    await runner.setup()
-    acceptor = Acceptor(connections_of(runner, limits), limits)
+    acceptor = Acceptor(application, limits)
     listeners = open_listeners(("127.0.0.1:0", *addresses), field="listen")
     for listener in listeners:
         await acceptor.listen(listener)
     try:
         yield listeners[0].socket.getsockname()[1]
     finally:
-        await acceptor.close()
-        await runner.cleanup()
+        await acceptor.stop_listening()
+        await acceptor.runner.cleanup()
 
 
 async def ask(port: int, request: bytes = GET) -> bytes:

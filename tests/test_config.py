@@ -66,7 +66,7 @@ def test_a_missing_config_is_an_error_only_where_it_was_named(tmp_path: Path) ->
         ("stor = 1", says("config", "{path}", "stor")),
         ("chains = 1", says("config", "{path}")),
         ("offline = 'maybe'", says("offline", "maybe", "config.toml")),
-        ("requests = 0", says("requests", "0", "config.toml")),
+        ("connections = 0", says("connections", "0", "config.toml")),
         ("rate = 12345678901234567890", says("rate", "12345678901234567890", "config.toml")),
         ("listen = 8080", says("listen", "8080", "config.toml")),
         ("cors = [1]", says("cors", "1", "config.toml")),

@@ -72,7 +72,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "time": (DEFAULTS.request_seconds,),
     },
     "costly work: pictures, large bodies, diagrams, transactions and answers": {
-        "values": (limits.AT_ONCE, 1, limits.WAITING, limits.WAITING_OF_CLIENT),
+        "values": (limits.AT_ONCE, 1),
         "time": (limits.WAITING_SECONDS,),
     },
     "picture": {

@@ -24,9 +24,6 @@ class Endpoint:
     server: str = "api"
     #: The flag in the documented answer, which errors set to false; empty if it has none.
     flag: str = ""
-    #: May take hours, because it waits for webhooks, pauses and web servers. It has separate
-    #: request slots.
-    waits: bool = False
     #: Deletes or stops something: errors about mistyped paths never suggest it.
     destructive: bool = False
 
@@ -209,15 +206,7 @@ ENDPOINTS = (
         server="worker",
         flag="success",
     ),
-    _row(
-        "POST",
-        "/job/run",
-        "jobs.run_job",
-        scope="jobs",
-        server="worker",
-        flag="success",
-        waits=True,
-    ),
+    _row("POST", "/job/run", "jobs.run_job", scope="jobs", server="worker", flag="success"),
     _row("GET", "/job/list", "jobs.list_jobs", server="worker"),
     _row("POST", "/job/runs", "job_runs.list_runs", server="worker"),
     _row("POST", "/job/steps", "job_runs.list_steps", server="worker"),

@@ -4,6 +4,7 @@ it and encodes its result."""
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,14 +22,12 @@ from scenarioctl.server.bodies import (
     LARGE,
     LARGE_AT_ONCE,
     LargeBodies,
-    LargeBody,
-    ask_for_body,
     check_type,
     read_body,
 )
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.limits import CostlyWork, Limits, Turn
+from scenarioctl.server.limits import Limits, Turn
 from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.responses import (
     JSON,
@@ -69,16 +68,10 @@ class ServerContext:
     worker: "Worker | None" = None
     #: The daemon is stopping: `/readyz` answers 503, and each response closes its connection.
     is_stopping: bool = False
-    #: Large bodies being received.
+    #: Large bodies; once parsed, one may take many times its size, so that this is costly work.
     bodies: LargeBodies = field(default_factory=LargeBodies)
-    #: Large bodies are processed there, too: once parsed, one may take many times its size.
-    costly: CostlyWork = field(default_factory=CostlyWork)
     #: Writes in progress, including those whose client has disconnected.
     writes: set["asyncio.Task[Any]"] = field(default_factory=set)
-
-    def turn(self, request: web.Request, *, waits: bool = False) -> Turn:
-        """Return a turn for *request*, which is in no slot yet."""
-        return Turn(request[CLIENT], self.limits.slots(waits=waits), self.costly)
 
     async def finish(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of *work*, which finishes even if the client disconnects."""
@@ -123,23 +116,11 @@ class OperationHandler:
         length = request.content_length or 0
         if length > limit:
             raise TooLarge(f"the body has {length} bytes; the limit is {limit}")
-        ask_for_body(request)
-        body, is_large = b"", length > LARGE
-        if not is_large:
-            body, is_large = await read_body(
-                request, body, min(limit, LARGE), context.limits.seconds
-            )
-        turn = context.turn(request, waits=self._row.waits)
-        if not is_large:
-            return await self._respond(request, body, turn)
+        turn = Turn(request[CLIENT], context.limits)
         most = LARGE_AT_ONCE * context.app.settings.body_limit
-        with LargeBody(context.bodies, most, client=request[CLIENT]) as coming:
-            body, is_too_large = await read_body(
-                request, body, limit, context.limits.seconds, coming=coming
-            )
-            if is_too_large:
-                raise TooLarge(f"the body has more than the limit of {limit} bytes")
-            async with turn.costly():
+        with context.bodies.room(request[CLIENT], most) as grow:
+            body = await read_body(request, limit, context.limits.seconds, grow)
+            async with turn.costly() if len(body) > LARGE else nullcontext():
                 return await self._respond(request, body, turn)
 
     @property
@@ -209,17 +190,11 @@ class OperationHandler:
         return self._decoder.join(self._decoder.read_query(read_pairs(query)), fields)
 
     async def _perform(self, decoded: Any, turn: Turn) -> Any:
-        await turn.enter()
         if self._row.scope == "read":
             return await self._run(decoded, turn)
-        # A write that waits for a slot is dropped if its client disconnects. A write that has begun
-        # finishes.
         return await self._context.finish(self._run(decoded, turn))
 
     async def _run(self, decoded: Any, turn: Turn) -> Any:
-        try:
-            async with self._context.app.session() as session:
-                session.costly = turn.costly
-                return await perform(session, self._operation, decoded)
-        finally:
-            turn.leave()
+        async with self._context.app.session() as session:
+            session.costly = turn.costly
+            return await perform(session, self._operation, decoded)

@@ -1,34 +1,20 @@
-"""The daemon's listening sockets: HOST:PORT, unix:PATH, and sockets passed by systemd; and how it
-accepts connections.
+"""The daemon's listening sockets: HOST:PORT, unix:PATH, and sockets passed by systemd."""
 
-aiohttp limits the size of a request's header and the time it may take. It has no settings for three
-other guarantees, which this module gives:
-
-- at most `connections` connections are open, and at most `client_connections` of one client;
-- a client that does not read its response is disconnected after `request_seconds`;
-- a restart loses no request: connections in the accept queue are accepted before the daemon stops
-  listening, and the daemon waits for requests that are being sent.
-
-It relies on one property of aiohttp: a `web.RequestHandler` is the protocol of a connection of
-`loop.create_server`. A ClientConnection wraps each of these protocols. Everything else is asyncio.
-"""
-
-import asyncio
 import errno
 import ipaddress
 import os
-import select
 import socket
 import stat
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 from scenarioctl.errors import Conflict, InvalidRequest, shorten
-from scenarioctl.server.access import is_loopback, peer_of
-from scenarioctl.server.limits import Limits
+from scenarioctl.server.access import is_loopback
 
+#: A family of addresses that this machine doesn't have.
+_NO_FAMILY = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 #: Size of the accept queue.
 BACKLOG = 1024
 #: First file descriptor passed by systemd.
@@ -58,21 +44,17 @@ class ListeningSocket:
     is_exposed: bool = False
     #: Passed by systemd, which keeps it open after the daemon stops.
     is_lent: bool = False
-    #: Path, device and inode of a Unix socket that the daemon created, so that it unlinks only that
-    #: one.
-    file: tuple[Path, int, int] | None = None
+    #: Path and inode of a Unix socket that the daemon created, so that it unlinks only that one.
+    file: tuple[Path, int] | None = None
 
     def close(self) -> None:
         """Stop listening, and remove the path of a Unix socket that the daemon created."""
         # Remove the path first: while the socket is open, its inode isn't reused.
         if self.file is not None and self.socket.fileno() >= 0:
-            path, device, inode = self.file
-            try:
-                found = path.stat(follow_symlinks=False)
-                if (found.st_dev, found.st_ino) == (device, inode):
+            path, inode = self.file
+            with suppress(OSError):
+                if path.stat(follow_symlinks=False).st_ino == inode:
                     path.unlink()
-            except OSError:
-                pass
         self.socket.close()
 
 
@@ -119,80 +101,59 @@ def open_listeners(addresses: tuple[str, ...], *, field: str) -> list[ListeningS
     if not addresses:
         raise InvalidRequest(field=field, problem="is empty", expected=_EXPECTED)
     opened: list[ListeningSocket] = []
+    text = ""
     try:
         for text in addresses:
             address = parse_address(text, field=field)
             if address.path:
-                opened.append(_listen_on_path(address.path, text, field))
+                opened.append(_listen_on_path(Path(address.path), text, field))
             else:
-                opened += _listen_on_port(address, text, field)
-    except BaseException:
+                _listen_on_port(address, opened)
+    except BaseException as error:
         for listener in opened:
             listener.close()
+        if isinstance(error, OSError):
+            raise _unusable(text, field, error) from None
         raise
     return opened
 
 
-def _listen_on_port(address: Address, text: str, field: str) -> list[ListeningSocket]:
-    try:
-        found = socket.getaddrinfo(
+def _listen_on_port(address: Address, opened: list[ListeningSocket]) -> None:
+    found = dict.fromkeys(
+        socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-    except OSError as error:
-        raise InvalidRequest(
-            field=field, value=text, problem=f"has an unknown host: {error.strerror}"
-        ) from None
-    opened: list[ListeningSocket] = []
-    port = address.port
-    problem: OSError | None = None
-    for family, kind, protocol, _, where in dict.fromkeys(found):
+    )
+    port, left, before = address.port, len(found), len(opened)
+    for family, *_, where in found:
+        left -= 1
         try:
-            sock = socket.socket(family, kind, protocol)
+            sock = socket.create_server((str(where[0]), port), family=family, backlog=BACKLOG)
         except OSError as error:
             # A machine without IPv6 may still resolve localhost to ::1.
-            problem = error
+            if error.errno not in _NO_FAMILY or not (left or len(opened) > before):
+                raise
             continue
-        try:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            sock.bind((where[0], port, *where[2:]))
-            sock.listen(BACKLOG)
-        except OSError as error:
-            sock.close()
-            problem = error
-            if error.errno == errno.EADDRNOTAVAIL and len(found) > 1:
-                continue
-            for listener in opened:
-                listener.close()
-            break
         # Port 0 of a name with several addresses means the same free port at each.
         port = sock.getsockname()[1]
         opened.append(_describe(sock))
-    else:
-        if opened:
-            return opened
-    raise _unusable(text, field, problem)
 
 
-def _listen_on_path(path: str, text: str, field: str) -> ListeningSocket:
-    place = Path(path)
+def _listen_on_path(path: Path, text: str, field: str) -> ListeningSocket:
+    _remove_stale(path, text, field)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o117)
     try:
-        _remove_stale(place, text, field)
-        sock.bind(path)
+        sock.bind(str(path))
         sock.listen(BACKLOG)
-    except OSError as error:
-        sock.close()
-        raise _unusable(text, field, error) from None
-    except BaseException:
+    except OSError:
         sock.close()
         raise
     finally:
         os.umask(before)
-    made = place.stat(follow_symlinks=False)
-    return ListeningSocket(socket=sock, name=f"unix:{path}", file=(place, made.st_dev, made.st_ino))
+    return ListeningSocket(
+        socket=sock, name=f"unix:{path}", file=(path, path.stat(follow_symlinks=False).st_ino)
+    )
 
 
 def _remove_stale(path: Path, text: str, field: str) -> None:
@@ -208,38 +169,26 @@ def _remove_stale(path: Path, text: str, field: str) -> None:
             limit=140,
             problem="exists and is not a socket; remove it or choose another path",
         )
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(TimeoutError):
         probe.settimeout(1)
         try:
             probe.connect(str(path))
         except ConnectionRefusedError:
             path.unlink()
             return
-        except TimeoutError:
-            pass
-    raise _unusable(text, field, OSError(errno.EADDRINUSE, ""))
+    raise OSError(errno.EADDRINUSE, "")
 
 
-def _unusable(text: str, field: str, error: OSError | None) -> Exception:
-    code = error.errno if error else None
-    if code == errno.EADDRINUSE:
+def _unusable(text: str, field: str, error: OSError) -> Exception:
+    if error.errno == errno.EADDRINUSE:
         return Conflict(
             field=field, value=text, limit=140, problem="is in use: another program listens there"
         )
-    if code == errno.EACCES and not text.startswith("unix:"):
-        return InvalidRequest(
-            field=field,
-            value=text,
-            problem="is not permitted: ports below 1024 need root or a systemd socket",
-        )
-    if code == errno.EADDRNOTAVAIL:
-        return InvalidRequest(field=field, value=text, problem="is not an address of this machine")
-    return InvalidRequest(
-        field=field,
-        value=text,
-        limit=140,
-        problem=f"cannot be used: {(error and error.strerror) or 'it has no address'}",
-    )
+    is_name = isinstance(error, socket.gaierror)
+    reason = str(error.strerror) if is_name else os.strerror(error.errno or 0)
+    if error.errno == errno.EACCES and not text.startswith("unix:"):
+        reason += ". Ports below 1024 need root or a systemd socket"
+    return InvalidRequest(field=field, value=text, limit=140, problem=f"cannot be used: {reason}")
 
 
 def take_activated(environment: MutableMapping[str, str]) -> Mapping[str, list[ListeningSocket]]:
@@ -310,127 +259,3 @@ def _describe(sock: socket.socket) -> ListeningSocket:
     return ListeningSocket(
         socket=sock, name=f"http://{shown}:{port}", is_exposed=not is_loopback(host)
     )
-
-
-#: Seconds for which a stopping daemon waits for the first request on a new connection …
-_FIRST_REQUEST = 1.0
-#: … and for the rest of a request that has begun to arrive.
-_NEXT_REQUEST = 0.1
-#: Seconds for which a stopping daemon accepts connections from its accept queue.
-_DRAIN = 2.0
-
-
-class Acceptor:
-    """Accepts the connections of one server."""
-
-    def __init__(self, connect: Callable[[], asyncio.Protocol], limits: Limits) -> None:
-        #: Makes aiohttp's protocol of a connection.
-        self._connect = connect
-        self.limits = limits
-        self._listening: list[tuple[ListeningSocket, asyncio.Server]] = []
-        self.connections: set[ClientConnection] = set()
-
-    async def listen(self, listener: ListeningSocket) -> None:
-        """Start to accept connections at *listener*."""
-        # A duplicate, since asyncio closes the socket that it is given.
-        accepting = await asyncio.get_running_loop().create_server(
-            lambda: ClientConnection(self, self._connect()),
-            sock=listener.socket.dup(),
-            backlog=BACKLOG,
-        )
-        self._listening.append((listener, accepting))
-
-    async def close(self) -> None:
-        """Stop listening, once the connections in the accept queue have been accepted."""
-        for listener, accepting in self._listening:
-            if not listener.is_lent:
-                # systemd keeps its own sockets open, and the next daemon accepts their queue.
-                await _drain(listener)
-            listener.close()
-            accepting.close()
-        self._listening.clear()
-
-    def is_busy(self) -> bool:
-        """Tell whether any connection expects a request or has response data to send."""
-        now = asyncio.get_running_loop().time()
-        return any(each.is_busy(now) for each in self.connections)
-
-
-async def _drain(listener: ListeningSocket) -> None:
-    loop = asyncio.get_running_loop()
-    queue = select.poll()
-    queue.register(listener.socket, select.POLLIN)
-    deadline = loop.time() + _DRAIN
-    while queue.poll(0) and loop.time() < deadline:
-        # Let asyncio accept connections from the queue.
-        await asyncio.sleep(0)
-
-
-class ClientConnection(asyncio.Protocol):
-    """A protocol between a connection's transport and aiohttp's protocol."""
-
-    def __init__(self, acceptor: Acceptor, http: asyncio.Protocol) -> None:
-        self._acceptor = acceptor
-        self._http = http
-        self._loop = asyncio.get_running_loop()
-        #: The client, while the connection is counted; empty before and after.
-        self._client = ""
-        #: Loop time until which a stopping daemon waits for a request.
-        self._expected_until = 0.0
-        self._stall: asyncio.TimerHandle | None = None
-
-    def is_busy(self, now: float) -> bool:
-        """Tell whether a request is expected or response data is still to be sent."""
-        return now < self._expected_until or self._transport.get_write_buffer_size() > 0
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        client = peer_of(transport)
-        if not self._acceptor.limits.enter(client):
-            self._transport.abort()
-            return
-        self._client = client
-        self._expected_until = self._loop.time() + _FIRST_REQUEST
-        self._acceptor.connections.add(self)
-        self._http.connection_made(transport)
-
-    def data_received(self, data: bytes) -> None:
-        if self._client:
-            self._expected_until = self._loop.time() + _NEXT_REQUEST
-            self._http.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        return self._http.eof_received() if self._client else None
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self._client:
-            return
-        self._acceptor.limits.leave(self._client)
-        self._acceptor.connections.discard(self)
-        self._client = ""
-        self._end_stall()
-        self._http.connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        self._http.pause_writing()
-        self._watch_stall()
-
-    def resume_writing(self) -> None:
-        self._end_stall()
-        self._http.resume_writing()
-
-    def _watch_stall(self, before: int | None = None) -> None:
-        """Disconnect the client if the write buffer has not shrunk below *before* bytes since the
-        last check."""
-        waiting = self._transport.get_write_buffer_size()
-        if before is not None and waiting >= before:
-            self._transport.abort()
-            return
-        self._stall = self._loop.call_later(
-            self._acceptor.limits.seconds, self._watch_stall, waiting
-        )
-
-    def _end_stall(self) -> None:
-        if self._stall is not None:
-            self._stall.cancel()
-            self._stall = None

@@ -21,22 +21,18 @@ from aiohttp import web
 
 from scenarioctl import __version__
 from scenarioctl.config import is_server
-from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, TooLarge, shorten
+from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, shorten
 from scenarioctl.formats.documents import parse_json
-from scenarioctl.server.bodies import ask_for_body, check_type, read_body
+from scenarioctl.server.bodies import check_type, read_body
 from scenarioctl.server.endpoints import PAGES, Endpoint
-from scenarioctl.server.handlers import Route, ServerContext
+from scenarioctl.server.handlers import CLIENT, Route, ServerContext
+from scenarioctl.server.limits import Turn
 from scenarioctl.server.metrics import CONTENT_TYPE
 from scenarioctl.server.responses import JSON, encode
-from scenarioctl.server.streams import EventStream, Stream, TransactionStream
+from scenarioctl.server.streams import TOPICS, EventStream
 
 log = logging.getLogger("scenarioctl.http")
 
-#: Pages that are streams of events.
-_STREAMS: dict[str, type[Stream]] = {
-    "events": EventStream,
-    "transaction_events": TransactionStream,
-}
 #: Seconds since the last heartbeat of a worker after which it counts as stuck.
 _HEARTBEAT_TIMEOUT = 10.0
 #: Seconds that the store may take to answer.
@@ -79,10 +75,8 @@ def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
     for row in PAGES:
         if row.server not in served:
             continue
-        if row.operation in _STREAMS:
-            routes.append(
-                (row, _STREAMS[row.operation](row, context.follower, context.access).answer)
-            )
+        if row.operation in TOPICS:
+            routes.append((row, EventStream(row, context.follower, context.access).answer))
         else:
             routes.append((row, PageHandler(partial(writers[row.operation], context)).answer))
     return routes
@@ -217,13 +211,11 @@ class VaultCodes:
 
     async def answer(self, request: web.Request) -> web.Response:
         check_type(request, present=True)
-        ask_for_body(request)
-        body, too_large = await read_body(request, b"", PAYLOAD_LIMIT, self._context.limits.seconds)
-        if too_large:
-            raise TooLarge(f"the body has more than the limit of {PAYLOAD_LIMIT} bytes")
+        limits = self._context.limits
+        body = await read_body(request, PAYLOAD_LIMIT, limits.seconds)
         app = self._context.app
         # A large payload takes seconds.
-        async with self._context.turn(request).costly():
+        async with Turn(request[CLIENT], limits).costly():
             given = await app.aside(parse_json, body, field="the body")
             payload = given.get("payload") if isinstance(given, dict) else None
             drawn = await app.aside(draw_codes, _read_hex(payload))

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+import select
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 from aiohttp.http_exceptions import InvalidURLError, LineTooLong
@@ -13,12 +13,12 @@ from aiohttp.http_exceptions import InvalidURLError, LineTooLong
 from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.errors import BadRequest
-from scenarioctl.server.access import Access
+from scenarioctl.server.access import Access, peer_of
 from scenarioctl.server.bodies import expect_nothing
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.handlers import OperationHandler, Route, ServerContext
 from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import Acceptor, ListeningSocket
+from scenarioctl.server.listening import BACKLOG, ListeningSocket
 from scenarioctl.server.metrics import Metrics, StoreMetrics, figures_of
 from scenarioctl.server.pages import page_file_routes, page_routes
 from scenarioctl.server.pipeline import COMMON_HEADERS, Paths, RequestPipeline
@@ -37,6 +37,10 @@ _REASON_END = re.compile(r":?\s*\n|: b")
 _LINGERING = 3.0
 #: Seconds between checks whether all requests have finished.
 _LOOK = 0.02
+#: Seconds for which a stopping daemon accepts connections from its accept queue …
+_DRAIN = 2.0
+#: … and waits for their requests.
+_ON_ITS_WAY = 0.1
 #: Seconds for closing a request that didn't finish in time.
 _CLOSING = 1.0
 
@@ -46,15 +50,12 @@ class HttpServers:
 
     def __init__(self, context: ServerContext) -> None:
         self.context = context
-        self._running: list[tuple[web.AppRunner, Acceptor]] = []
+        self._running: list[Acceptor] = []
 
     async def listen(self, server: str, listeners: Iterable[ListeningSocket]) -> None:
         """Serve *server*, `api` or `worker`, at *listeners*."""
-        limits = self.context.limits
-        runner = make_runner(build_application(server, self.context))
-        await runner.setup()
-        acceptor = Acceptor(connections_of(runner, limits), limits)
-        self._running.append((runner, acceptor))
+        acceptor = Acceptor(build_application(server, self.context), self.context.limits)
+        self._running.append(acceptor)
         for listener in listeners:
             await acceptor.listen(listener)
 
@@ -64,53 +65,133 @@ class HttpServers:
         self.context.is_stopping = True
         # Event streams never end by themselves.
         self.context.follower.close()
-        for _, acceptor in self._running:
-            await acceptor.close()
+        for acceptor in self._running:
+            await acceptor.stop_listening()
         deadline = asyncio.get_running_loop().time() + seconds
         while self._is_busy() and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK)
-        for runner, _ in self._running:
-            await runner.cleanup()
+        for acceptor in self._running:
+            await acceptor.runner.cleanup()
         if self.context.writes:
             await asyncio.wait(self.context.writes, timeout=_CLOSING)
 
     def _is_busy(self) -> bool:
         busy = self.context.metrics.under_way or self.context.writes
-        return bool(busy) or any(acceptor.is_busy() for _, acceptor in self._running)
+        return bool(busy) or any(acceptor.is_sending() for acceptor in self._running)
 
 
-def make_runner(application: web.Application) -> web.AppRunner:
-    """Return a runner of *application*."""
-    return web.AppRunner(
-        application,
-        handler_cancellation=True,
-        shutdown_timeout=_CLOSING,
-    )
+class Acceptor:
+    """Accepts the connections of one server.
 
+    The protocol of each is aiohttp's own with our limits, made for `loop.create_server`: a site of
+    aiohttp would make one without.
+    """
 
-def connections_of(runner: web.AppRunner, limits: Limits) -> Callable[[], web.RequestHandler]:
-    """Return what makes the protocol of each connection to *runner*, which is set up, with our
-    limits for request headers."""
-    assert runner.server is not None  # noqa: S101 - setup() has set it
-    return partial(
-        _Connection,
-        runner.server,
-        loop=asyncio.get_running_loop(),
-        access_log=None,  # type: ignore[arg-type]
-        logger=_quiet_logger(),
-        # Time for a complete header, from the opening of the connection or the last response.
-        keepalive_timeout=limits.seconds,
-        lingering_time=_LINGERING,
-        max_line_size=LINE_MAX,
-        max_field_size=LINE_MAX,
-        max_headers=HEADERS_MAX,
-        # Compressed bodies are refused: one could expand a thousandfold.
-        auto_decompress=False,
-    )
+    def __init__(self, application: web.Application, limits: Limits) -> None:
+        self.runner = web.AppRunner(
+            application, handler_cancellation=True, shutdown_timeout=_CLOSING
+        )
+        self._limits = limits
+        self._listening: list[tuple[ListeningSocket, asyncio.Server]] = []
+
+    async def listen(self, listener: ListeningSocket) -> None:
+        """Start to accept connections at *listener*."""
+        if self.runner.server is None:
+            await self.runner.setup()
+        # A duplicate, since asyncio closes the socket that it is given.
+        accepting = await asyncio.get_running_loop().create_server(
+            lambda: _Connection(self.runner.server, self._limits),
+            sock=listener.socket.dup(),
+            backlog=BACKLOG,
+        )
+        self._listening.append((listener, accepting))
+
+    async def stop_listening(self) -> None:
+        """Stop listening, once the connections in the accept queue have been accepted."""
+        for listener, accepting in self._listening:
+            deadline = asyncio.get_running_loop().time() + _DRAIN
+            # systemd keeps its own sockets open, and the next daemon accepts their queue.
+            while not listener.is_lent and asyncio.get_running_loop().time() < deadline:
+                if not select.select([listener.socket], (), (), 0)[0]:
+                    break
+                await asyncio.sleep(0)
+            listener.close()
+            accepting.close()
+        # For the requests of the last ones, which are on their way.
+        await asyncio.sleep(_ON_ITS_WAY)
+
+    def is_sending(self) -> bool:
+        """Tell whether any response is still to be sent."""
+        connections = self.runner.server.connections if self.runner.server is not None else ()
+        return any(
+            each.transport is not None and each.transport.get_write_buffer_size() > 0
+            for each in connections
+        )
 
 
 class _Connection(web.RequestHandler):
-    """The protocol of a connection, whose requests that aren't HTTP get an error as JSON too."""
+    """aiohttp's protocol of a connection, which is counted, and ended if the client doesn't read.
+
+    Requests that aren't HTTP get an error as JSON too.
+    """
+
+    def __init__(self, server: Any, limits: Limits) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type]
+            logger=_quiet_logger(),
+            # Time for a complete header, from the opening of the connection or the last response.
+            keepalive_timeout=limits.seconds,
+            lingering_time=_LINGERING,
+            max_line_size=LINE_MAX,
+            max_field_size=LINE_MAX,
+            max_headers=HEADERS_MAX,
+            # Compressed bodies are refused: one could expand a thousandfold.
+            auto_decompress=False,
+        )
+        self.limits = limits
+        #: The client, while the connection is counted.
+        self.client = ""
+        self.stall: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        client = peer_of(transport)
+        if self.limits.enter(client):
+            self.client = client
+            super().connection_made(transport)
+        else:
+            cast("asyncio.Transport", transport).abort()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self.client:
+            self.limits.leave(self.client)
+            self._end_stall()
+            super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_stall()
+
+    def resume_writing(self) -> None:
+        self._end_stall()
+        super().resume_writing()
+
+    def _watch_stall(self, before: int | None = None) -> None:
+        """Disconnect the client if the write buffer has not shrunk below *before* bytes since the
+        last check."""
+        if self.transport is None:
+            return
+        waiting = self.transport.get_write_buffer_size()
+        if before is not None and waiting >= before:
+            self.transport.abort()
+            return
+        loop = asyncio.get_running_loop()
+        self.stall = loop.call_later(self.limits.seconds, self._watch_stall, waiting)
+
+    def _end_stall(self) -> None:
+        if self.stall is not None:
+            self.stall.cancel()
 
     def handle_error(
         self,

@@ -4,10 +4,9 @@ way (`/api/tx/events`).
 
 import asyncio
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
@@ -143,138 +142,118 @@ class Follower:
                 changed.set()
 
 
-class Ended(Exception):
-    """There won't be any more news."""
-
-
-class Subscription(Protocol):
+class Topic(Protocol):
     """What one client of a stream has received, and what it gets next."""
+
+    #: There won't be any more news.
+    ended: bool
 
     def mark(self) -> asyncio.Event:
         """Return an event that is set when there may be news after this call."""
 
-    async def send_news(self, response: web.StreamResponse) -> bool:
-        """Send a portion of the news; return whether there were any.  Raise Ended after the last
-        ones."""
+    async def read(self) -> bytes:
+        """Return a portion of the news, which counts as received; empty if there are none."""
 
 
-class Stream(ABC):
-    """The handler of a path with server-sent events."""
+class EventStream:
+    """The handler of a path with server-sent events, of one topic."""
 
     def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
         self._row = row
         self._follower = follower
         self._access = access
-
-    @abstractmethod
-    async def begin(self, request: web.Request) -> Subscription:
-        """Return what *request* follows; raise what is wrong with it."""
+        asked, self._begin = TOPICS[row.operation]
+        self._decoder = Decoder(asked)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        following = await self.begin(request)
+        fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
+        with naming_fields(self._decoder.request_type, fields):
+            asked = self._decoder.decode(fields, {})
+            # What can't be answered is reported before the stream begins.
+            topic = await self._begin(self._follower, asked, request.headers)
         response = web.StreamResponse(headers=_HEADERS)
         self._follower.enter()
         try:
             async with sending(request, response):
                 if request.method != "HEAD":
-                    with suppress(Ended):
-                        await self._follow(request, response, following)
+                    await self._follow(request, response, topic)
                 response.force_close()
         finally:
             self._follower.leave()
         return response
 
     async def _follow(
-        self, request: web.Request, response: web.StreamResponse, following: Subscription
+        self, request: web.Request, response: web.StreamResponse, topic: Topic
     ) -> None:
-        follower = self._follower
-        tokens = self._access.tokens
+        follower, tokens = self._follower, self._access.tokens
         clock = asyncio.get_running_loop().time
         await send(response, b"retry: 2000\n\n")
         spoke = clock()
-        while not follower.closed:
+        while not (follower.closed or topic.ended):
             if tokens is not self._access.tokens:
                 # A reload changed the tokens; this client's may have been revoked.
                 self._access.admit(request, self._row)
                 tokens = self._access.tokens
             # Take the event before reading, so that no change in between is missed.
-            changed = following.mark()
+            changed = topic.mark()
             follower.awaited.add(changed)
-            if await following.send_news(response):
-                spoke = clock()
-                continue
-            try:
-                # Changes of which this client hears nothing are silence, too.
-                async with asyncio.timeout_at(spoke + _HEARTBEAT):
-                    await changed.wait()
-            except TimeoutError:
-                await send(response, b": alive\n\n")
-                spoke = clock()
+            said = await topic.read()
+            if not said:
+                try:
+                    # Changes of which this client hears nothing are silence, too.
+                    async with asyncio.timeout_at(spoke + _HEARTBEAT):
+                        await changed.wait()
+                    continue
+                except TimeoutError:
+                    said = b": alive\n\n"
+            await send(response, said)
+            spoke = clock()
 
 
-class EventStream(Stream):
-    """The handler of `/job/events`."""
+async def follow_jobs(follower: Follower, asked: FollowJobs, headers: Mapping[str, str]) -> Topic:
+    """Begin where *asked* says; NotFound for an unknown job, InvalidRequest or StaleCursor for an
+    event id."""
+    from scenarioctl.operations.job_runs import refuse_lost
 
-    def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
-        super().__init__(row, follower, access)
-        self._decoder = Decoder(FollowJobs)
-
-    async def begin(self, request: web.Request) -> Subscription:
-        fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
-        asked = self._decoder.decode(fields, {})
-        given = request.headers.get("Last-Event-ID", "") or asked.after
-        with naming_fields(FollowJobs, fields):
-            job = asked.id and await find_scenario(self._follower.app, asked.id, field="id")
-            position = await self._begin(job, given, _read_tail(asked.tail))
-        return _FollowedJobs(self._follower, job, position)
-
-    async def _begin(self, job: str | None, given: str, tail: int | None) -> "Position":
-        """Return the first position; raise NotFound for an unknown job, InvalidRequest or
-        StaleCursor for an event id."""
-        from scenarioctl.operations.job_runs import refuse_lost
-
-        store = self._follower.app.store
-        newest = 0 if given == "now" else None if given else tail
-        if newest is not None:
-            line, entry = await store.find_tail(job, lines=newest, entries=newest)
-            return Position(log=line, mempool=entry)
-        position = read_position(given)
-        # Report an unknown job before the stream begins.
-        await store.read_log(job, after=position.log, limit=1)
-        await refuse_lost(self._follower.app, "log_lines", position.log, given=position)
-        await refuse_lost(self._follower.app, "mempool", position.mempool, given=position)
-        return position
+    given = headers.get("Last-Event-ID", "") or asked.after
+    tail = _read_tail(asked.tail)
+    app, store = follower.app, follower.app.store
+    job = asked.id and await find_scenario(app, asked.id, field="id")
+    newest = 0 if given == "now" else None if given else tail
+    if newest is not None:
+        line, entry = await store.find_tail(job, lines=newest, entries=newest)
+        return _FollowedJobs(follower, job, Position(log=line, mempool=entry))
+    position = read_position(given)
+    await store.read_log(job, after=position.log, limit=1)
+    await refuse_lost(app, "log_lines", position.log, given=position)
+    await refuse_lost(app, "mempool", position.mempool, given=position)
+    return _FollowedJobs(follower, job, position)
 
 
 class _FollowedJobs:
+    ended = False
+
     def __init__(self, follower: Follower, job: str | None, position: "Position") -> None:
-        self._follower = follower
+        self.mark = follower.mark
+        self._app = follower.app
         self._job = job
         self._position = position
 
-    def mark(self) -> asyncio.Event:
-        return self._follower.mark()
-
-    async def send_news(self, response: web.StreamResponse) -> bool:
-        """Send a portion of the events after the position, which moves on."""
+    async def read(self) -> bytes:
         from scenarioctl.model.json_types import timestamp
         from scenarioctl.operations.job_runs import check_cursor
         from scenarioctl.operations.jobs import describe_entry
         from scenarioctl.operations.sent_records import read_marks
 
-        app, job, position = self._follower.app, self._job, self._position
+        app, job, position = self._app, self._job, self._position
         parts: list[bytes] = []
         lines = await app.store.read_log(job, after=position.log, limit=PORTION)
         if lines:
             # A failover ends the stream: the client comes again, and gets the error.
             await check_cursor(app, "log_lines", position.log, lines)
         for line in lines:
-            position = Position(log=line.seq, mempool=position.mempool)
-            said: dict[str, Any] = {
-                "id": line.job,
-                "date": timestamp(line.written),
-                "text": line.text,
-            }
+            position = replace(position, log=line.seq)
+            said = {"id": line.job, "date": timestamp(line.written), "text": line.text}
             parts.append(write_event("log", said, id=position))
         now = app.clock()
         entries = await app.store.read_mempool(job, after=position.mempool, limit=PORTION)
@@ -282,13 +261,11 @@ class _FollowedJobs:
             await check_cursor(app, "mempool", position.mempool, entries)
         marks = await read_marks(app, entries)
         for entry in entries:
-            position = Position(log=position.log, mempool=entry.seq)
+            position = replace(position, mempool=entry.seq)
             draft = describe_entry(entry, now=now, sent=marks.get(entry.seq))
             parts.append(write_event("mempool", {"id": entry.job, **draft}, id=position))
-        if parts:
-            await send(response, b"".join(parts))
         self._position = position
-        return bool(parts)
+        return b"".join(parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,26 +341,23 @@ _BLOCK_TIME = 6.0
 _UNKNOWN_PAUSE = 60.0
 
 
-class TransactionStream(Stream):
-    """The handler of `/api/tx/events`."""
-
-    def __init__(self, row: Endpoint, follower: Follower, access: Access) -> None:
-        super().__init__(row, follower, access)
-        self._decoder = Decoder(TransactionStatus)
-
-    async def begin(self, request: web.Request) -> Subscription:
-        fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
-        asked = self._decoder.decode(fields, {})
-        chain, hash = self._follower.app.registry.find(asked.chain), read_hash(asked.hash)
-        following = _FollowedTransaction(self._follower, chain, hash)
-        # Report what can't be answered before the stream begins.
-        await following.look()
-        return following
+async def follow_transaction(
+    follower: Follower,
+    asked: TransactionStatus,
+    headers: Mapping[str, str],  # noqa: ARG001 - as the topics are called
+) -> Topic:
+    """Begin with what the store and the chain say now."""
+    chain, hash = follower.app.registry.find(asked.chain), read_hash(asked.hash)
+    topic = _FollowedTransaction(follower.app, chain, hash)
+    await topic.look()
+    return topic
 
 
 class _FollowedTransaction:
-    def __init__(self, follower: Follower, chain: "Chain", hash: str) -> None:
-        self._follower = follower
+    ended = False
+
+    def __init__(self, app: Application, chain: "Chain", hash: str) -> None:
+        self._app = app
         self._chain = chain
         self._hash = hash
         self._found: SentTransaction | None = None
@@ -392,14 +366,13 @@ class _FollowedTransaction:
         self._due = 0.0
 
     def mark(self) -> asyncio.Event:
-        """Return an event that is set when the chain is asked again."""
         changed = asyncio.Event()
         asyncio.get_running_loop().call_at(self._due, changed.set)
         return changed
 
     async def look(self) -> None:
         """Ask the store and the chains."""
-        async with self._follower.app.session() as app:
+        async with self._app.session() as app:
             found, warnings = await examine(app, self._chain, self._hash, self._found)
         self._found = found
         said: dict[str, Any] = describe_status(self._chain, self._hash, found) | {
@@ -409,13 +382,18 @@ class _FollowedTransaction:
         pause = _UNKNOWN_PAUSE if found is None else _BLOCK_TIME
         self._due = asyncio.get_running_loop().time() + pause
 
-    async def send_news(self, response: web.StreamResponse) -> bool:
+    async def read(self) -> bytes:
         if self._told and asyncio.get_running_loop().time() >= self._due:
             await self.look()
-        is_new = self._event != self._told
-        if is_new:
-            self._told = self._event
-            await send(response, self._event)
-        if self._found is not None and is_settled(self._found):
-            raise Ended
-        return is_new
+        told, self._told = self._told, self._event
+        self.ended = self._found is not None and is_settled(self._found)
+        return b"" if told == self._event else self._event
+
+
+#: Operation of a page -> its request, and what begins its topic.
+TOPICS: Mapping[
+    str, tuple[type, Callable[[Follower, Any, Mapping[str, str]], Awaitable[Topic]]]
+] = {
+    "events": (FollowJobs, follow_jobs),
+    "transaction_events": (TransactionStatus, follow_transaction),
+}
