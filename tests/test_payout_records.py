@@ -15,7 +15,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import ACTING
-from scenarioctl.model.jobs import SentState
+from scenarioctl.model.jobs import SentFor, SentState
 from scenarioctl.operations import broadcasts
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
 from scenarioctl.operations.decoded_transactions import (
@@ -183,7 +183,7 @@ def test_the_step_of_a_payout_is_found_by_what_was_signed(world: World) -> None:
     hash = send(world, scenario, second)
 
     assert rows(world, scenario) == [
-        (2, BOB, "1 DOT", "not sent", None),
+        (2, BOB, "1 DOT", "not known to be sent", None),
         (3, CAROL, "2 DOT", "sent", hash),
     ]
 
@@ -213,7 +213,7 @@ def test_another_transaction_is_not_taken_for_a_payout(world: World) -> None:
     with raises(InvalidRequest, says("step", scenario=scenario, node=node)):
         send(world, scenario, first, step=2)
 
-    assert {status for _, _, _, status, _ in rows(world, scenario)} == {"not sent"}
+    assert {status for _, _, _, status, _ in rows(world, scenario)} == {"not known to be sent"}
 
 
 def test_what_failed_is_drafted_again(world: World) -> None:
@@ -239,7 +239,8 @@ def test_only_what_expired_without_a_block_is_drafted_again(
     scenario, node = created["result"], created["transactions"][0]["node"]
     before = calls(world, scenario)
     # Of one that is uncertain, the process was killed after it wrote that down.
-    finish(world.app.store.sent().add(replace(SENT, scenario=scenario, node=node, state=state)))
+    made_of = (SentFor(scenario=scenario, node=node),)
+    finish(world.app.store.sent().add(replace(SENT, made_of=made_of, state=state)))
 
     if is_drafted:
         assert calls(world, scenario) == before
@@ -265,7 +266,11 @@ def test_the_transaction_of_one_signatory_is_not_said_to_have_paid(world: World)
     node = created["transactions"][0]["node"]
     finish(
         world.app.store.sent().add(
-            replace(SENT, scenario=scenario, node=node, state=SentState.SENT)
+            replace(
+                SENT,
+                made_of=(SentFor(scenario=scenario, node=node),),
+                state=SentState.SENT,
+            )
         )
     )
 
@@ -288,10 +293,10 @@ def test_a_step_beside_a_payout_is_sent_as_any_other(world: World) -> None:
         send(world, scenario, first, nonce=6),
         send(world, scenario, second, nonce=7),
     ]
-    with raises(InvalidRequest, says("any step", "name its step", scenario=scenario)):
+    with raises(InvalidRequest, says("any step", scenario=scenario)):
         send(world, scenario, replace(second, args={**second.args, "value": 7}), nonce=8)
 
-    sent = {each.hash: each.node for each in finish(read_sent_payouts(world.app, scenario))}
+    sent = {each.hash: made.node for made, each in finish(read_sent_payouts(world.app, scenario))}
     nodes = [sent[hash] for hash in hashes]
     assert nodes[0] == nodes[1] != nodes[2]
     assert [row[3:] for row in rows(world, scenario)] == [("sent", hashes[2])]
@@ -328,14 +333,14 @@ def test_a_transaction_of_a_step_that_is_gone_meanwhile_is_not_sent(
     scenario = create(world, [BOB, "1"])["result"]
     (call,) = calls(world, scenario)
 
-    async def found_before(app: Any, step: tuple[str, str], **more: Any) -> tuple[str, str]:
-        return scenario, "payout_that_is_gone"
+    async def found_before(*given: Any) -> tuple[SentFor, ...]:
+        return (SentFor(scenario=scenario, node="payout_that_is_gone"),)
 
-    monkeypatch.setattr(broadcasts, "find_payout_step", found_before)
+    monkeypatch.setattr(broadcasts, "find_made", found_before)
     with raises(Conflict, says("changed", id=scenario)):
         send(world, scenario, call)
 
-    assert [each[3] for each in rows(world, scenario)] == ["not sent"]
+    assert [each[3] for each in rows(world, scenario)] == ["not known to be sent"]
 
 
 # The report
@@ -362,7 +367,7 @@ def test_a_report_says_of_each_line_what_its_block_shows(world: World) -> None:
     assert [(each["status"], each["asked"]) for each in answer["payments"]] == [
         ("finalized", 1),
         ("unknown", 1),
-        ("not sent", None),
+        ("not known to be sent", None),
     ]
     assert next(csv.DictReader(io.StringIO(text))) == {
         "line": "2",

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.model.jobs import DraftedCall, SentFor, SentState, SentTransaction
 from scenarioctl.stores import sent
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.stores.store import Store
-from scenarioctl.transactions.submission.inclusion import Inclusion
-from scenarioctl.transactions.submission.tracking import write_effects
 from tests.messages import raises, says
 from tests.runner import finish as run
 from tests.test_store_jobs import NOW
@@ -28,14 +26,17 @@ SENT = SentTransaction(
     nonce=2**32 - 1,
     at_block=1000,
     valid_until=1063,
-    job="aJob",
-    draft=7,
-    scenario="aJob",
-    node="pay",
+    made_of=(SentFor(scenario="aJob", node="pay", draft=7, call="0x77"),),
     says="sends 1 DOT",
     name="Rent",
     searched=984,
 )
+
+
+def made_of(**more: Any) -> tuple[SentFor, ...]:
+    return (replace(SENT.made_of[0], **more),)
+
+
 OTHER = SentTransaction(chain="kusama", hash=SENT.hash, sent=NOW + 1, at_block=0, searched=0)
 
 
@@ -65,7 +66,7 @@ class TestEveryStore:
     def test_one_hash_is_stored_once_for_each_chain(self, store: Store) -> None:
         run(store.sent().add(SENT))
 
-        former = run(store.sent().add(replace(SENT, sent=NOW + 9, job="", draft=None)))
+        former = run(store.sent().add(replace(SENT, sent=NOW + 9, made_of=())))
 
         assert former == run(store.sent().get("polkadot", SENT.hash)) == SENT
 
@@ -156,53 +157,94 @@ class TestEveryStore:
 
     def test_a_draft_has_the_transaction_that_was_sent_last(self, store: Store) -> None:
         later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5)
-        for each in (SENT, later, OTHER, replace(SENT, hash="0x44", draft=8)):
+        for each in (SENT, later, OTHER, replace(SENT, hash="0x44", made_of=made_of(draft=8))):
             run(store.sent().add(each))
 
-        found = run(store.sent().of_drafts([7, 9]))
-
-        assert dict(found) == {7: later}
-        assert dict(run(store.sent().of_drafts([]))) == {}
-        assert set(run(store.sent().of_drafts(range(300)))) == {7, 8}
-
-    def test_one_that_expired_doesn_t_hide_what_may_be_in_a_block(self, store: Store) -> None:
-        later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, state=SentState.EXPIRED)
-        run(store.sent().add(later))
-        alone = run(store.sent().of_drafts([7]))
-        run(store.sent().add(SENT))
-
-        assert dict(alone) == {7: later}
-        assert dict(run(store.sent().of_drafts([7]))) == {7: SENT}
+        assert run(store.sent().of_drafts([7, 9])) == [(*SENT.made_of, later)]
+        assert run(store.sent().of_drafts([])) == []
+        found = run(store.sent().of_drafts(range(300)))
+        assert {made.draft for made, _ in found} == {7, 8}
 
     def test_a_scenario_has_the_transaction_of_each_step_that_was_sent_last(
         self, store: Store
     ) -> None:
-        later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, draft=8)
-        whole = replace(SENT, hash="0x" + "44" * 32, sent=NOW + 1, job="", draft=None, node="")
-        another = replace(SENT, hash="0x" + "55" * 32, scenario="bJob")
-        expired = replace(SENT, hash="0x" + "66" * 32, sent=NOW + 9, state=SentState.EXPIRED)
-        for each in (SENT, later, OTHER, whole, another, expired):
+        later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, made_of=made_of(draft=8))
+        whole = replace(
+            SENT, hash="0x" + "44" * 32, sent=NOW + 1, made_of=made_of(node="", draft=0)
+        )
+        another = replace(SENT, hash="0x" + "55" * 32, made_of=made_of(scenario="bJob"))
+        for each in (SENT, later, OTHER, whole, another):
             run(store.sent().add(each))
 
         found = run(store.sent().of_scenarios(["aJob", "cJob", ""]))
 
-        assert dict(found) == {("aJob", "pay"): later, ("aJob", ""): whole}
-        assert dict(run(store.sent().of_scenarios([]))) == {}
-        assert set(run(store.sent().of_scenarios(["bJob", *map(str, range(300))]))) == {
-            ("bJob", "pay")
+        assert {(made.node, each.hash) for made, each in found} == {
+            ("pay", later.hash),
+            ("", whole.hash),
         }
+        assert run(store.sent().of_scenarios([])) == []
+        found = run(store.sent().of_scenarios(["bJob", *map(str, range(300))]))
+        assert [each for _, each in found] == [another]
 
-    def test_one_that_failed_doesn_t_hide_what_has_paid(self, store: Store) -> None:
-        failed = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, state=SentState.FINALIZED)
-        block = Inclusion(
-            block="0x22", number=9, index=1, events=(), error="Balances.InsufficientBalance"
-        )
-        run(store.sent().add(replace(failed, effects=write_effects(block))))
-        alone = run(store.sent().of_scenarios(["aJob"]))
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"state": SentState.EXPIRED},
+            *(
+                {"made_of": (replace(SENT.made_of[0], outcome=outcome),)}
+                for outcome in ("failed", "skipped", "canceled")
+            ),
+        ],
+    )
+    def test_what_did_nothing_doesn_t_hide_what_may_have(
+        self, store: Store, change: dict[str, Any]
+    ) -> None:
+        later = replace(SENT, hash="0x" + "33" * 32, sent=NOW + 5, **change)
+        run(store.sent().add(later))
+        alone = run(store.sent().of_drafts([7]))
         run(store.sent().add(SENT))
 
-        assert [each.hash for each in alone.values()] == [failed.hash]
-        assert dict(run(store.sent().of_scenarios(["aJob"]))) == {("aJob", "pay"): SENT}
+        assert alone == [(*later.made_of, later)]
+        for found in (
+            run(store.sent().of_drafts([7])),
+            run(store.sent().of_scenarios(["aJob"])),
+        ):
+            assert [each for _, each in found] == [SENT]
+
+    def test_what_it_is_made_of_changes_and_goes_with_it(self, store: Store) -> None:
+        run(store.sent().add(SENT))
+        several = (
+            SentFor(scenario="bJob", node="a", certain=False),
+            SentFor(scenario="bJob", node="b", part="0 2", outcome="done"),
+        )
+
+        assert run(store.sent().change(replace(SENT, made_of=several)))
+
+        known = replace(SENT, made_of=several, revision=1)
+        assert run(store.sent().get("polkadot", SENT.hash)) == known
+        assert run(store.sent().of_scenarios(["aJob"])) == []
+        page = run(store.sent().list(SentFilter(scenario="bJob"), limit=9, after=""))
+        assert page.items == (known,)
+        assert run(store.sent().remove(known))
+        assert run(store.sent().of_scenarios(["bJob"])) == []
+
+    def test_a_drafted_call_is_found_by_its_hash(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first = DraftedCall(chain="polkadot", call="0x1", scenario="a", node="pay", drafted=1)
+        mine = replace(first, signer="0x22", nonce=5, at_block=9, drafted=2)
+        other = replace(first, call="0x2", scenario="b", part="1 2", drafted=3)
+        run(store.sent().note_drafted([first, mine, other]))
+        run(store.sent().note_drafted([replace(mine, nonce=6)]))
+
+        found = run(store.sent().find_drafted("polkadot", ["0x1", "0x3"]))
+
+        assert found == [replace(mine, nonce=6), first]
+        assert run(store.sent().find_drafted("kusama", ["0x1"])) == []
+        assert run(store.sent().drafted_of("b")) == [other]
+        monkeypatch.setattr(sent, "MOST_DRAFTED", 1)
+        run(store.sent().note_drafted([replace(other, drafted=4)]))
+        assert run(store.sent().drafted_of("a")) == []
 
     def test_the_oldest_go(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sent, "MOST", 3)

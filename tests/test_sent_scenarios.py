@@ -43,7 +43,8 @@ def command(scenarioctl: Run, node: Node, tmp_path: Path) -> Command:
 
 @pytest.fixture
 def scenario(command: Command) -> str:
-    return command("create", "remark", "--chain", "polkadot", "--text", "hello").out.strip()
+    line = ("create", "remark", "--chain", "polkadot", "--text", "hello", "--plain")
+    return command(*line).out.strip()
 
 
 @pytest.fixture
@@ -155,7 +156,8 @@ def test_what_paid_nothing_is_no_warning(
 
 def test_each_step_has_its_own(command: Command, two: str) -> None:
     _, second = nodes(command, two)
-    command("broadcast", "polkadot", GOOD, "--scenario", two, "--step", "2")
+    built = command("scenario", "build", two, "--step", "2").out.strip()
+    command("broadcast", "polkadot", signed_draft(built))
 
     assert [mark["node"] for mark in marks(command, two)] == [second]
     assert "sent on" not in command("tx", "payload", two, "--sender", ALICE).err
@@ -165,7 +167,8 @@ def test_each_step_has_its_own(command: Command, two: str) -> None:
 
 
 def test_all_transactions_in_one_are_those_of_every_step(command: Command, two: str) -> None:
-    command("broadcast", "polkadot", GOOD, "--scenario", two, "--step", "all")
+    built = command("scenario", "build", two, "--batch").out.strip()
+    command("broadcast", "polkadot", signed_draft(built))
 
     assert [mark["node"] for mark in marks(command, two)] == [""]
     for step in ("1", "2"):
@@ -175,16 +178,10 @@ def test_all_transactions_in_one_are_those_of_every_step(command: Command, two: 
 def test_a_draft_of_a_job_is_its_scenarios(command: Command, scenario: str) -> None:
     command("job", "run", scenario)
     draft = json.loads(command("job", "mempool", scenario, "--json").out)["mempool"][0]
-    command(
-        "broadcast",
-        "polkadot",
-        signed_draft(draft["tx"]),
-        "--job",
-        scenario,
-        "--draft",
-        str(draft["seq"]),
-    )
+    command("broadcast", "polkadot", signed_draft(draft["tx"]))
 
+    (drafted,) = json.loads(command("job", "drafts", scenario, "--json").out)["mempool"]
+    assert drafted["sent"]["state"] == "sent"
     assert [mark["node"] for mark in marks(command, scenario)] == nodes(command, scenario)
     assert "sent on" in payload_of_draft(command, scenario, draft["seq"])
 

@@ -126,7 +126,7 @@ def occupy(location: str) -> None:
         run(store.sent().add(SENT))
         run(
             store.sent().add(
-                replace(SENT, chain="kusama", nonce=None, valid_until=None, job="", draft=None)
+                replace(SENT, chain="kusama", nonce=None, valid_until=None, made_of=())
             )
         )
         run(

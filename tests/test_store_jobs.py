@@ -24,6 +24,7 @@ from scenarioctl.model.jobs import (
     Retention,
     RunWait,
     Schedule,
+    SentFor,
     SentState,
     SentTransaction,
     StepOutcome,
@@ -780,11 +781,19 @@ class TestEveryStore:
                     drafts=(draft,),
                 ),
             )
-        sent = SentTransaction(
-            chain="polkadot", hash="0x01", sent=NOW, at_block=1, searched=1, job=FIRST.id, draft=3
-        )
+
+        def sent(hash: str, draft: int, job: str = FIRST.id) -> SentTransaction:
+            return SentTransaction(
+                chain="polkadot",
+                hash=hash,
+                sent=NOW,
+                at_block=1,
+                searched=1,
+                made_of=(SentFor(scenario=job, draft=draft),),
+            )
+
         # Of another job's draft, in a store that was restored to an earlier time.
-        for each in (sent, replace(sent, hash="0x02", job=OTHER.id, draft=5)):
+        for each in (sent("0x01", 3), sent("0x02", 5, OTHER.id)):
             assert run(store.sent().add(each)) is None
 
         def waiting() -> list[tuple[int, int]]:
@@ -792,12 +801,15 @@ class TestEveryStore:
             return [(each.seq, each.count) for each in found.items]
 
         assert waiting() == [(5, 3)]
-        run(store.sent().add(replace(sent, hash="0x03", draft=5)))
+        run(store.sent().add(sent("0x03", 5)))
         assert waiting() == [(4, 2)]
-        run(store.sent().add(replace(sent, hash="0x04", draft=4)))
+        run(store.sent().add(sent("0x04", 4)))
         assert waiting() == []
-        (newest,) = run(store.sent().of_drafts([4])).values()
+        ((made, newest),) = run(store.sent().of_drafts([4]))
         run(store.sent().change(replace(newest, state=SentState.EXPIRED)))
+        assert waiting() == [(4, 2)]
+        failed = replace(made, outcome="failed")
+        run(store.sent().add(replace(newest, hash="0x05", made_of=(failed,))))
         assert waiting() == [(4, 2)]
 
     def test_failing_jobs_are_found(self, store: Store) -> None:

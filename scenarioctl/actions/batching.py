@@ -49,6 +49,10 @@ async def draft_together(
         async for node, outcome in drafting:
             if isinstance(outcome, ScenarioctlError):
                 raise type(outcome)(f"node {shorten(node)}: {outcome}") from None
+            if outcome.transaction.part:
+                raise InvalidRequest(
+                    f"node {shorten(node)}: some of its payments were sent: sign its step alone"
+                )
             drafted.append(outcome)
     transactions = [each.transaction for each in drafted]
     if len(transactions) < 2:

@@ -12,7 +12,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
     shorten,
 )
-from scenarioctl.model.calls import ActedCall, UnsignedTransaction
+from scenarioctl.model.calls import ActedCall, UnsignedTransaction, call_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -40,8 +40,8 @@ T = TypeVar("T")
 
 #: Nodes that an error lists.
 _SHOWN = 12
-#: The type of a payout's node, and the key under which its form says, while it is opened, which
-#: transaction was sent for it.
+#: The type of a payout's node, and the key under which its form says, while it is opened, what was
+#: sent for it: `told`, and the places of the lines that are `left`.
 PAYOUT, SENT = "payout", "sent"
 #: In the list of drafts, the type of a transaction of all steps.
 BATCH = "Batch"
@@ -267,9 +267,10 @@ async def draft_first(
 
 
 def was_sent(node: "Node") -> bool:
-    """Tell whether *node* is a payout whose transaction was sent, as far as its scenario was opened
-    to draft from it."""
-    return node.type == PAYOUT and bool(node.form.get(SENT))
+    """Tell whether *node* is a payout of which all payments were sent, as far as its scenario was
+    opened to draft from it."""
+    sent = node.form.get(SENT) if node.type == PAYOUT else None
+    return isinstance(sent, dict) and not sent["left"]
 
 
 def find_drafting_node(diagram: "Diagram", step: int | str) -> str:
@@ -619,10 +620,14 @@ async def encode_draft(
     acted = await act_as(app, chain, table, draft.call)
     call_data = table.encode_call(acted.call)
     check_length(len(call_data))
+    made, account = call_data, None
+    if app.acting is not None:
+        made, account = table.encode_call(draft.call), app.acting.account
     return UnsignedTransaction(
         chain=chain.name,
         call=acted.call,
         call_data=call_data,
+        key=call_key(made, account),
         spec_version=table.spec_version,
         offline=app.settings.offline,
         warnings=(*draft.warnings, *acted.warnings, *app.runtime_warnings(chain, table), *aged),

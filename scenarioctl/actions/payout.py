@@ -2,6 +2,7 @@
 memos as remarks."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -100,14 +101,15 @@ async def draft(
         layers = () if acting is None else acting.layers
         if any(isinstance(each, MultisigLayer) and each.threshold > 1 for each in layers):
             raise Conflict(
-                f"a signatory's transaction was sent: {form[SENT]}. The others approve it "
+                f"a signatory's transaction was sent: {form[SENT]['told']}. The others approve it "
                 "with multisig approve; it isn't drafted again. To pay everybody once "
                 "more, copy the scenario"
             )
         raise Conflict(
-            f"its payments were sent: {form[SENT]}. They aren't drafted again; to pay "
+            f"its payments were sent: {form[SENT]['told']}. They aren't drafted again; to pay "
             "everybody once more, copy the scenario"
         )
+    sent = form.get(SENT) or {}
     name = require_value(
         form.get("selectedChain"), field="selectedChain", expected="the name of a chain"
     )
@@ -121,6 +123,7 @@ async def draft(
 
     def build() -> tuple[list[PayoutLine], list[Call]]:
         lines = read_lines(app, text, chain=chain)
+        lines = [lines[place] for place in sent.get("left", range(len(lines)))]
         return lines, build_calls(lines, table, memos=memos)
 
     few = isinstance(text, str) and text.count("\n") <= _AT_ONCE
@@ -134,6 +137,13 @@ async def draft(
         calls=calls,
         warnings=warn_of_deposits(lines, table, kind),
     )
+    if sent:
+        rest = f"the other payments were sent: {sent['told']}. Only these are drafted again"
+        transaction = replace(
+            transaction,
+            part=" ".join(map(str, sent["left"])),
+            warnings=(rest, *transaction.warnings),
+        )
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,

@@ -270,6 +270,7 @@ class Run:
         human: str = "",
         beside: str = "",
         spec_version: int | None = None,
+        call: str = "",
     ) -> None:
         """Add an entry to the mempool; *spec_version* is the runtime version that a transaction is
         built for."""
@@ -288,6 +289,7 @@ class Run:
                 human=human,
                 beside=beside,
                 uuid=str(uuid4()),
+                call=call,
             )
         )
 
@@ -445,6 +447,7 @@ class Run:
             beside=transaction.beside,
             tx="0x" + bare_extrinsic(transaction.call_data).hex(),
             spec_version=transaction.spec_version,
+            call=transaction.key,
         )
         moved = " and ".join(filter(None, (human, transaction.beside)))
         offline = ", built offline, not checked against a node" * transaction.offline

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -57,3 +58,14 @@ class UnsignedTransaction:
     beside: str = ""
     #: Only a check could open its route, and didn't: nobody may get the bytes.
     unproven: bool = False
+    #: The lines of a payout that it pays, by their places, with spaces between; empty for all.
+    part: str = ""
+    #: As `DraftedCall.call`: of the call that the account makes for which its signer acts.
+    key: str = ""
+
+
+def call_key(call_data: bytes, account: bytes | None = None) -> str:
+    """Return what `DraftedCall.call` says of a call that *account* makes, whose signer acts for it;
+    None: that its signer makes."""
+    hash = f"0x{blake2b(call_data, digest_size=32).hexdigest()}"
+    return hash if account is None else f"{hash}/0x{account.hex()}"

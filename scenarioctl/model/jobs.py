@@ -219,6 +219,8 @@ class MempoolDraft:
     beside: str = ""
     #: Names it for ever, also if a failover loses it.
     uuid: str = ""
+    #: As `DraftedCall.call`; empty if there is no transaction.
+    call: str = ""
 
     @property
     def is_transaction(self) -> bool:
@@ -494,6 +496,60 @@ class SentState(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DraftedCall:
+    """A call that was handed out to be signed."""
+
+    chain: str
+    #: Its blake2b-256, 0x hex, and behind a slash the account that makes it, in 0x hex, if its
+    #: signer acts for another one.
+    call: str
+    #: The scenario, and the node of its step; no node: all of its transactions in one.
+    scenario: str
+    node: str = ""
+    #: The draft of its job; 0 for none.
+    draft: int = 0
+    #: 0x hex of the account that it was made for; empty if anybody may sign it.
+    signer: str = ""
+    #: The lines of a payout that it pays, by their places, with spaces between; empty for all.
+    part: str = ""
+    #: Nanoseconds since 1970, UTC.
+    drafted: int = 0
+    #: No transaction of the signer below this nonce has it, nor has a block up to this one; None if
+    #: that isn't known.
+    nonce: int | None = None
+    at_block: int | None = None
+
+
+#: Outcomes of a call that has done nothing, and won't; `replaced`: its transaction never will be in
+#: a block.
+UNDONE = ("failed", "skipped", "canceled", "replaced")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentFor:
+    """What a transaction that was sent is made of; the first fields are those of the draft."""
+
+    scenario: str
+    node: str = ""
+    draft: int = 0
+    call: str = ""
+    part: str = ""
+    #: False if something else has the same call, and it may be made of that.
+    certain: bool = True
+    #: What became of its call; empty before a block has it.
+    outcome: str = ""
+
+    def pays(self, scenario: str, node: str) -> bool:
+        """Tell whether it does what *node* of *scenario* does, alone or with all others."""
+        return self.scenario == scenario and self.node in (node, "")
+
+    @property
+    def job(self) -> str:
+        """Return the job that drafted it; empty if none did."""
+        return self.scenario if self.draft else ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SentTransaction:
     """What the store keeps of a transaction that was sent.  Its bytes are not kept."""
 
@@ -509,13 +565,7 @@ class SentTransaction:
     at_block: int
     #: The last block that may include it; None if it is immortal.
     valid_until: int | None = None
-    #: The job and the draft that it was made of; empty and None if it was made of none.
-    job: str = ""
-    draft: int | None = None
-    #: The scenario that it was made of, with a job or without one, and the node of its step; no
-    #: node: all of its transactions in one.  Empty if it was made of none.
-    scenario: str = ""
-    node: str = ""
+    made_of: tuple[SentFor, ...] = ()
     state: SentState = SentState.UNCERTAIN
     #: No block up to this one has it, and none of them can change any more.
     searched: int
@@ -530,6 +580,16 @@ class SentTransaction:
     name: str = ""
     #: How often what is known has changed.
     revision: int = 0
+
+    @property
+    def origin(self) -> SentFor:
+        """Return what it is made of, the first if that is several; of no scenario if nobody knows
+        it."""
+        return next((each for each in self.made_of if each.certain), SentFor(scenario=""))
+
+    def stands(self, made: SentFor) -> bool:
+        """Tell whether it has done what *made*, one of `made_of`, says, or may still do it."""
+        return self.state is not SentState.EXPIRED and made.outcome not in UNDONE
 
     @property
     def account(self) -> bytes | None:

@@ -1,7 +1,7 @@
 """Send a signed transaction to its chain.  No private key ever enters this program."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Required, TypedDict, TypeVar
 
@@ -28,23 +28,19 @@ from scenarioctl.model.request_fields import (
 )
 from scenarioctl.operations.built_transactions import read_aside
 from scenarioctl.operations.decoded_transactions import say_transaction
-from scenarioctl.operations.payout_records import find_payout_step, refuse_second
+from scenarioctl.operations.payout_records import refuse_second
 from scenarioctl.operations.results import Result, refuse_warnings
-from scenarioctl.operations.sent_records import (
-    SentRecord,
-    check_draft,
-    find_signed_draft,
-    find_signed_step,
-    state_of,
-    write_record,
-)
-from scenarioctl.operations.sent_states import outcome_of, standing_of
+from scenarioctl.operations.sent_matches import find_made
+from scenarioctl.operations.sent_records import SentRecord, state_of, write_record
+from scenarioctl.operations.sent_states import outcome_of, settle, standing_of
 from scenarioctl.operations.signed_transactions import find_payload, read_expected, require_expected
-from scenarioctl.operations.transaction_status import read_effects, say_fee
+from scenarioctl.operations.transaction_status import examine, read_effects, say_fee
+from scenarioctl.stores.rows import cut_line
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.jobs import SentTransaction
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.submission.inclusion import Inclusion
     from scenarioctl.transactions.submission.submit import Submission
@@ -74,14 +70,16 @@ class Broadcast:
     timeout: Annotated[int | str | None, Value("SECONDS")] = None
     #: Do not send it if there is a warning.
     strict: bool = False
-    #: With `draft`: the job whose draft was signed. The draft is marked as sent.
+    #: With `draft`: the job whose draft was signed, if others have the same call. What is sent is
+    #: known by its call.
     job: JobName = ""
     #: The draft that was signed, by its seq in `job drafts`.
     draft: DraftNumber = ""
-    #: The scenario whose transaction was signed. It is then known as sent.
+    #: The scenario whose transaction was signed, if others have the same call. It can be told
+    #: afterwards: the same bytes aren't sent again.
     scenario: ScenarioName = ""
-    #: With `scenario`: which of its transactions (default the first): its number, counted from 1,
-    #: the id of its node, or `all` for those of `scenario build --batch`.
+    #: With `scenario`: which of its transactions (default the one with this call): its number,
+    #: counted from 1, the id of its node, or `all` for those of `scenario build --batch`.
     step: StepName = ""
     #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
     #: Anything else is not sent.
@@ -143,12 +141,7 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
     expected = None
     if request.expect is not None:
         _, expected = find_payload(app, request.expect, field="expect", chain=chain.name)
-    draft = await find_signed_draft(app, request.job, request.draft)
-    if draft is not None and request.scenario:
-        raise InvalidRequest(
-            field="job", problem="and scenario are both given", expected="only one"
-        )
-    step = await find_signed_step(app, request.scenario, request.step)
+    await _check_named(app, request)
 
     async def aside(work: Callable[..., T], *args: Any) -> T:
         return await read_aside(app, data, work, *args)
@@ -177,23 +170,26 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
     from scenarioctl.transactions.submission.submit import Submission
 
     hash = extrinsic_hash(data)
-    if draft is not None:
-        check_draft(chain, draft, table, signed.call_data)
-    if step[0]:
-        step = await find_payout_step(
-            app,
-            step,
-            is_chosen=request.step != "",
-            chain=chain,
-            table=table,
-            call=await aside(table.decode_call, signed.call_data),
-        )
+    made = await find_made(app, request, chain, table, signed, hash)
+    says = await aside(_say, app, chain, table, data)
+    stored = await app.store.sent().get(chain.name, hash)
+    is_told = bool(request.scenario or request.job) and not request.again
+    if stored is not None and is_told:
+        return await _tell_made(app, replace(stored, made_of=made))
     try:
         warnings.append(check_nonce(chain, signed, standing))
     except Conflict as error:
-        former = await app.store.sent().get(chain.name, hash)
+        if stored is None and (found := (await examine(app, chain, hash))[0]) is not None:
+            # Another wallet sent it.
+            account = "" if signed.account is None else f"0x{signed.account.hex()}"
+            stored = replace(
+                found, sent=app.clock(), signer=account, nonce=signed.nonce, says=cut_line(says)
+            )
+            told = await _tell_made(app, replace(stored, made_of=made))
+            if is_told:
+                return told
         raise Conflict(
-            error.statement, details={} if former is None else state_of(former)
+            error.statement, details={} if stored is None else state_of(stored)
         ) from None
     if request.strict:
         refuse_warnings(warnings)
@@ -203,13 +199,12 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         hash,
         signed,
         number=standing.number,
-        draft=draft,
-        step=step,
-        says=await aside(_say, app, chain, table, data),
+        made_of=made,
+        says=says,
         again=request.again,
     )
     try:
-        await refuse_second(app, step, draft, hash)
+        await refuse_second(app, made, hash)
     except Conflict:
         await record.forget()
         raise
@@ -232,6 +227,21 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         if not isinstance(stop, ScenarioctlError):
             stop.add_note(f"the transaction {submission.hash} may have been sent")
         raise
+
+
+async def _tell_made(
+    app: Application, transaction: "SentTransaction"
+) -> Result[BroadcastTransaction]:
+    """Remember *transaction*, which was sent already, with what it is made of; nothing is sent."""
+    known, sent = settle(transaction), app.store.sent()
+    if await sent.add(known) is not None and not await sent.change(known):
+        raise Conflict(f"what is known of {known.hash} has just changed; try again")
+    made = " and ".join(
+        f"draft {each.draft} of job {each.job}" if each.draft else f"scenario {each.scenario}"
+        for each in known.made_of
+    )
+    told = f"It was sent already, and nothing was sent now; it is known as sent for {made}."
+    return Result(answer={"status": "broadcasted", "hash": known.hash}, notes=(told,))
 
 
 async def _send(
@@ -338,6 +348,31 @@ def describe_inclusion(inclusion: "Inclusion", chain: "Chain") -> IncludedTransa
 def _kind_of(error: ChainUnreachable | ChainRefused) -> type[ChainUnreachable | ChainRefused]:
     """Return the kind of *error* without what it was made of."""
     return ChainUnreachable if isinstance(error, ChainUnreachable) else ChainRefused
+
+
+async def _check_named(app: Application, request: Broadcast) -> None:
+    """Refuse fields that name what the transaction is made of and don't fit together, or don't
+    exist."""
+    from scenarioctl.operations.sent_matches import find_node
+    from scenarioctl.operations.unsigned_transactions import find_draft
+
+    needs = {"step": "scenario", "job": "draft", "draft": "job"}
+    for name, other in needs.items():
+        if getattr(request, name) != "" and getattr(request, other) == "":
+            raise InvalidRequest(
+                field=name,
+                value=getattr(request, name),
+                problem=f"needs a {other}",
+                expected="its id in scenario" if other == "scenario" else "both or neither",
+            )
+    if request.job and request.scenario:
+        raise InvalidRequest(
+            field="job", problem="and scenario are both given", expected="only one"
+        )
+    if request.job:
+        await find_draft(app, request.job, request.draft)
+    if request.scenario:
+        await find_node(app, request.scenario, request.step)
 
 
 def _check_waiting(request: Broadcast) -> float:

@@ -16,6 +16,7 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
 )
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.sent_matches import note_drafted
 from scenarioctl.operations.unsigned_transactions import (
     TransactionSource,
     choose_fee_asset,
@@ -209,6 +210,14 @@ async def transaction_payload(
         "transaction_version": table.transaction_version,
         **runtime_used(table, offline=app.settings.offline),
     }
+    if unsigned.drafted is not None:
+        drafted = replace(
+            unsigned.drafted,
+            signer=f"0x{sender.hex()}",
+            nonce=options.nonce,
+            at_block=options.block_number or None,
+        )
+        await note_drafted(app, [drafted])
     return Result(
         answer=answer,
         notes=(*unsigned.notes, *made.notes),

@@ -1,29 +1,75 @@
-"""Which transactions of a payout were sent: their lines are not drafted again, and no second
-transaction for them is sent."""
+"""Which payments of a payout were sent, and what became of each: they are not drafted again, and no
+second transaction for them is sent."""
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest, shorten
-from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.errors import Conflict, NotFound
+from scenarioctl.model.calls import call_key
+from scenarioctl.model.jobs import UNDONE, SentFor, SentTransaction
 from scenarioctl.model.json_types import timestamp
-from scenarioctl.operations.sent_states import standing_of
+from scenarioctl.operations.sent_states import read_effects
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.stores.validation import changed_meanwhile
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import Call
+    from scenarioctl.actions.payout_lines import PayoutLine
     from scenarioctl.model.diagram import Diagram, Node
-    from scenarioctl.model.jobs import MempoolEntry
-    from scenarioctl.runtime.table import RuntimeTable
 
 _PAGE = 1000
 
+PaymentStatus: TypeAlias = Literal[
+    "not sent",
+    "not known to be sent",
+    "uncertain",
+    "sent",
+    "in-block",
+    "finalized",
+    "pending",
+    "failed",
+    "canceled",
+    "expired",
+    "replaced",
+    "unknown",
+]
+#: A payment of these wasn't made, and won't be: it may be made again.
+_UNPAID = ("failed", "canceled", "expired", "replaced")
 
-async def read_sent_payouts(app: Application, scenario: str) -> list[SentTransaction]:
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """A transaction that was sent for a payout."""
+
+    sent: SentTransaction
+    made: SentFor
+    #: What became of each line that it pays, by its place.
+    lines: dict[int, PaymentStatus]
+
+    def standing(self) -> set[int]:
+        """Return the lines that it has paid, or may still pay."""
+        return {place for place, status in self.lines.items() if status not in _UNPAID}
+
+    def __str__(self) -> str:
+        sent = self.sent
+        told = (
+            ""
+            if self.made.certain
+            else (
+                ". It may also be made of another scenario with the same call: send the same bytes "
+                "again with the scenario (tx send --scenario), which sends nothing and tells which"
+            )
+        )
+        return (
+            f"{sent.hash} on {timestamp(sent.sent)[:16].replace('T', ' ')} UTC, see tx status "
+            f"{sent.chain} {sent.hash}{told}"
+        )
+
+
+async def read_sent_payouts(
+    app: Application, scenario: str
+) -> list[tuple[SentFor, SentTransaction]]:
     """Return all transactions that were sent for *scenario* and its job, the newest first."""
     found: list[SentTransaction] = []
     after = ""
@@ -32,12 +78,9 @@ async def read_sent_payouts(app: Application, scenario: str) -> list[SentTransac
         found += page.items
         after = page.next
         if not after:
-            return found
-
-
-def is_standing(sent: SentTransaction) -> bool:
-    """Tell whether *sent* has paid, or may still pay: it neither expired nor failed."""
-    return sent.state is not SentState.EXPIRED and standing_of(sent).success is not False
+            return [
+                (made, each) for each in found for made in each.made_of if made.scenario == scenario
+            ]
 
 
 def payouts_of(diagram: "Diagram") -> "list[Node]":
@@ -46,36 +89,91 @@ def payouts_of(diagram: "Diagram") -> "list[Node]":
     return [node for node in diagram.nodes if node.type == PAYOUT]
 
 
+def read_payout(app: Application, node: "Node") -> "list[PayoutLine]":
+    from scenarioctl.actions.payout_lines import read_lines
+
+    chain = app.registry.find(node.form.get("selectedChain"), field="selectedChain")
+    return read_lines(app, node.form.get("lines"), chain=chain)
+
+
+def find_attempts(
+    app: Application,
+    node: "Node",
+    lines: "Sequence[PayoutLine]",
+    sent: Iterable[tuple[SentFor, SentTransaction]],
+) -> list[Attempt]:
+    """Return those of *sent* that pay *lines*, which are those of *node*, in their order."""
+    own = [(made, each) for made, each in sent if made.node in (node.id, "")]
+    keys = _call_keys(app, lines) if any(_is_mixed(each) for _, each in own) else []
+    return [
+        Attempt(sent=each, made=made, lines=_statuses(made, each, keys, len(lines)))
+        for made, each in own
+    ]
+
+
+def _is_mixed(sent: SentTransaction) -> bool:
+    """Tell whether some of its calls failed, and some did not."""
+    effects = read_effects(sent)
+    states = {state in UNDONE for *_, state, _ in effects.get("outcomes", ())}
+    return len(states) > 1
+
+
+def _call_keys(app: Application, lines: "Sequence[PayoutLine]") -> list[str]:
+    """Return the key of the call of each line; none if its chain's runtime isn't known here."""
+    from scenarioctl.actions.payout import build_calls
+
+    table = app.known_runtime(lines[0].chain)
+    if table is None:
+        return []
+    return [call_key(table.encode_call(each)) for each in build_calls(lines, table, memos=False)]
+
+
+def _statuses(
+    made: SentFor, sent: SentTransaction, keys: Sequence[str], count: int
+) -> dict[int, PaymentStatus]:
+    whole = status_of(made, sent)
+    told: dict[str, list[str]] = {}
+    for hash, _, _, state, _ in read_effects(sent).get("outcomes", ()) if keys else ():
+        told.setdefault(hash, []).append(state)
+    found: dict[int, PaymentStatus] = {}
+    for place in map(int, made.part.split()) if made.part else range(count):
+        # Of equal payments each has its own.
+        states = told.get(keys[place], []) if place < len(keys) else []
+        state = states.pop(0) if states else ""
+        found[place] = "failed" if state in UNDONE and whole not in _UNPAID else whole
+    return found
+
+
+def status_of(made: SentFor, sent: SentTransaction) -> PaymentStatus:
+    """Return what became of a payment that *made*, one of what *sent* is made of, makes."""
+    if not made.certain:
+        return "uncertain"
+    if made.outcome in ("canceled", "replaced", "pending"):
+        return cast("PaymentStatus", made.outcome)
+    return "failed" if made.outcome in UNDONE else sent.state.value
+
+
 async def mark_sent(app: Application, scenario: str, diagram: "Diagram") -> "Diagram":
-    """Return *diagram* with each payout marked whose transaction was sent, so that it isn't drafted
-    again."""
-    if not payouts_of(diagram):
-        return diagram
+    """Return *diagram* with each payout marked of which payments were sent, so that these aren't
+    drafted again."""
     from scenarioctl.actions.drafting import SENT
 
-    standing = [each for each in await read_sent_payouts(app, scenario) if is_standing(each)]
-    found = {node.id: find_payment(standing, node.id) for node in payouts_of(diagram)}
-    forms = {
-        id: {SENT: "" if sent is None else describe_payment(sent)} for id, sent in found.items()
-    }
-    nodes = tuple(
-        replace(node, form={**node.form, **forms[node.id]}) if node.id in forms else node
-        for node in diagram.nodes
-    )
-    return replace(diagram, nodes=nodes)
+    payouts = payouts_of(diagram)
+    sent = await read_sent_payouts(app, scenario) if payouts else []
 
+    def mark(node: "Node") -> "Node":
+        if node not in payouts:
+            return node
+        lines = read_payout(app, node) if sent else []
+        attempts = [each for each in find_attempts(app, node, lines, sent) if each.standing()]
+        paid = set[int]().union(*(each.standing() for each in attempts))
+        left = [place for place in range(len(lines)) if place not in paid]
+        mark = {"told": str(attempts[0]), "left": left} if attempts else None
+        return replace(node, form={**node.form, SENT: mark})
 
-def find_payment(sent: Iterable[SentTransaction], node: str) -> SentTransaction | None:
-    """Return the one of *sent* that pays what *node* pays, alone or with all others of its
-    scenario."""
-    return next((each for each in sent if each.node in (node, "")), None)
-
-
-def describe_payment(sent: SentTransaction) -> str:
-    return (
-        f"{sent.hash} on {timestamp(sent.sent)[:16].replace('T', ' ')} UTC, see tx status "
-        f"{sent.chain} {sent.hash}"
-    )
+    if not payouts:
+        return diagram
+    return replace(diagram, nodes=tuple(map(mark, diagram.nodes)))
 
 
 async def refuse_edit(app: Application, id: str, former: "Diagram", new: "Diagram") -> None:
@@ -84,101 +182,47 @@ async def refuse_edit(app: Application, id: str, former: "Diagram", new: "Diagra
     payouts = payouts_of(former)
     if not payouts or await app.store.get_job(id) is not None:
         return
-    standing = [each for each in await read_sent_payouts(app, id) if is_standing(each)]
+    sent = await read_sent_payouts(app, id)
     forms = {node.id: node.form for node in new.nodes}
     for node in payouts:
-        sent = find_payment(standing, node.id)
-        if sent is not None and forms.get(node.id) != node.form:
-            raise Conflict(
-                f"payout {id} can't be edited, since its payments were sent: "
-                f"{describe_payment(sent)}. A copy pays everybody once more"
-            )
+        lines = read_payout(app, node) if sent else []
+        for each in find_attempts(app, node, lines, sent):
+            if each.standing() and forms.get(node.id) != node.form:
+                raise Conflict(
+                    f"payout {id} can't be edited, since its payments were sent: {each}. A copy "
+                    "pays everybody once more"
+                )
 
 
-async def find_payout_step(
-    app: Application,
-    step: tuple[str, str],
-    *,
-    is_chosen: bool,
-    chain: "Chain",
-    table: "RuntimeTable",
-    call: "Call",
-) -> tuple[str, str]:
-    """Return the scenario and the node that *call* is made of, for a *step* of a scenario that has
-    payouts; another one as it is.
-
-    InvalidRequest if it is made of no node, or makes the payments of another one than was chosen.
-    """
-    from scenarioctl.actions.drafting import draft_each
-    from scenarioctl.operations.stored_diagrams import open_stored
-    from scenarioctl.transactions.inner_calls import walk_calls
-
-    scenario, wanted = step
-    diagram = await open_stored(app, scenario)
-    payouts = {node.id for node in payouts_of(diagram)}
-    if not payouts or wanted == "" or (is_chosen and wanted not in payouts):
-        return step
-    inner = [each.call for each in walk_calls(call, table)]
-    whole: list[str] = []
-    held: list[str] = []
-    # Who acts for another one has the payments in a call around them.
-    async for node, outcome in draft_each(app, diagram.acted_by(None)):
-        if not isinstance(outcome, Exception) and outcome.transaction.chain == chain.name:
-            if outcome.transaction.call == call:
-                whole.append(node)
-            elif node in payouts and outcome.transaction.call in inner:
-                held.append(node)
-    found = whole or held
-    if is_chosen and wanted in found:
-        return step
-    if is_chosen or not found:
-        which = f"step {shorten(wanted)}" if is_chosen else "any step"
-        other = (
-            ""
-            if is_chosen or len(payouts) == len(diagram.nodes)
-            else ", name its step if it is another one"
-        )
-        raise InvalidRequest(
-            f"the transaction doesn't make the payments of {which} of payout {scenario}, "
-            f"as they are now: leave scenario out{other}, or make its payload again"
-        )
-    sent = [each for each in await read_sent_payouts(app, scenario) if is_standing(each)]
-    return scenario, next((node for node in found if find_payment(sent, node) is None), found[0])
-
-
-async def refuse_second(
-    app: Application, step: tuple[str, str], draft: "MempoolEntry | None", hash: str
-) -> None:
-    """Refuse the transaction *hash* if another one was sent for the same draft, or for the same
-    payout: both would pay.
+async def refuse_second(app: Application, made_of: Iterable[SentFor], hash: str) -> None:
+    """Refuse the transaction *hash*, which is made of *made_of*, if another one was sent for the
+    same draft, or for the same payments: both would pay.
 
     It is written down already, so that of two that are sent at once none is overlooked.
     """
-    from scenarioctl.actions.drafting import BATCH
-    from scenarioctl.actions.payout import TX_TYPE
     from scenarioctl.operations.stored_diagrams import open_stored
 
-    scenario, node = step
-    if draft is not None:
-        kind = draft.draft.tx_type
-        if kind != TX_TYPE and not (
-            kind == BATCH and payouts_of(await open_stored(app, draft.job))
-        ):
-            return
-        sent = await read_sent_payouts(app, draft.job)
-        others = [each for each in sent if each.draft == draft.seq]
-    elif scenario and (payouts := payouts_of(diagram := await open_stored(app, scenario))):
-        if node and all(each.id != node for each in diagram.nodes):
-            raise changed_meanwhile(scenario)
-        if node and all(each.id != node for each in payouts):
-            return
-        sent = await read_sent_payouts(app, scenario)
-        others = [each for each in sent if node == "" or each.node in (node, "")]
-    else:
-        return
-    former = next((each for each in others if each.hash != hash and is_standing(each)), None)
-    if former is not None:
-        raise Conflict(
-            f"its payments were sent: {describe_payment(former)}; nothing was sent now. To "
-            "pay everybody once more, copy the scenario"
-        )
+    for made in made_of:
+        try:
+            diagram = await open_stored(app, made.scenario)
+        except NotFound:
+            continue
+        payouts = payouts_of(diagram)
+        if made.node and payouts and all(each.id != made.node for each in diagram.nodes):
+            raise changed_meanwhile(made.scenario)
+        sent = await read_sent_payouts(app, made.scenario) if payouts else []
+        others = [
+            (other, each)
+            for other, each in sent
+            if each.hash != hash and made.draft in (0, other.draft)
+        ]
+        for node in payouts:
+            if others and made.node in (node.id, ""):
+                lines = read_payout(app, node)
+                places = {int(place) for place in made.part.split()} or {*range(len(lines))}
+                for each in find_attempts(app, node, lines, others):
+                    if each.standing() & places:
+                        raise Conflict(
+                            f"its payments were sent: {each}; nothing was sent now. To pay "
+                            "everybody once more, copy the scenario"
+                        )

@@ -4,7 +4,7 @@ chains take."""
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from scenarioctl.actions.payout import draw_payout
 from scenarioctl.actions.payout_lines import (
@@ -12,7 +12,6 @@ from scenarioctl.actions.payout_lines import (
     LineReader,
     PayoutLine,
     mistakes_error,
-    read_lines,
     sum_lines,
     write_lines,
 )
@@ -23,7 +22,7 @@ from scenarioctl.formats.documents import write_csv
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.checks import Amount
 from scenarioctl.model.diagram import Diagram, read_diagram
-from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.model.jobs import SentFor, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Hex, ScenarioId, Timestamp, timestamp
 from scenarioctl.model.request_fields import (
     Address,
@@ -45,7 +44,14 @@ from scenarioctl.operations.payout_plans import (
     read_left,
     split_lines,
 )
-from scenarioctl.operations.payout_records import is_standing, payouts_of, read_sent_payouts
+from scenarioctl.operations.payout_records import (
+    Attempt,
+    PaymentStatus,
+    find_attempts,
+    payouts_of,
+    read_payout,
+    read_sent_payouts,
+)
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.stored_diagrams import add_labels, open_stored, store_document
 from scenarioctl.operations.transaction_costs import received_by
@@ -233,10 +239,6 @@ def _totals(lines: Iterable[PayoutLine]) -> list[PayoutTotal]:
 #: Rows above which the answer is made in a thread.
 _MANY = 100
 
-PaymentStatus = Literal[
-    "not sent", "uncertain", "sent", "in-block", "finalized", "failed", "expired", "unknown"
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ListPayments:
@@ -251,8 +253,8 @@ class ListPayments:
 class Payment(TypedDict):
     """A line of a payout; of one with a job, for each transaction that was sent."""
 
-    #: In the file; null for one of a flow file that names none.
-    line: int | None
+    #: In the file; the place among those of its step for one that was typed.
+    line: int
     node: str
     chain: str
     account: str
@@ -263,7 +265,9 @@ class Payment(TypedDict):
     sent: "Timestamp | None"
     block_number: int | None
     #: `in-block` and `finalized`: the block shows that the account got it. `unknown`: the
-    #: transaction succeeded, but its block doesn't show that.
+    #: transaction succeeded, but its block doesn't show that. `pending`: a multisig collects
+    #: approvals. `uncertain`: it may have been sent. `not known to be sent`: it was drafted, and a
+    #: wallet may have sent it elsewhere.
     status: PaymentStatus
     #: How many endpoints the block rests on; null before it is in one.
     asked: Literal[1, 2] | None
@@ -294,13 +298,13 @@ async def list_payments(app: Application, request: ListPayments) -> Result[Payme
     diagram = await open_stored(app, request.id)
     nodes = payouts_of(diagram)
     sent = await read_sent_payouts(app, request.id)
+    drafted = {each.node for each in await app.store.sent().drafted_of(request.id)}
 
     def describe() -> tuple[list[Payment], str | None]:
         found = [
             row
             for node in nodes
-            for each in _transactions_of(sent, node.id)
-            for row in _describe(app, node, each)
+            for row in _describe(app, node, sent, is_drafted=bool(drafted & {node.id, ""}))
         ]
         return ([], write_csv([COLUMNS, *map(_cells, found)])) if request.csv else (found, None)
 
@@ -317,62 +321,80 @@ async def list_payments(app: Application, request: ListPayments) -> Result[Payme
     )
 
 
-def _transactions_of(sent: Sequence[SentTransaction], node: str) -> list[SentTransaction | None]:
-    """Return the transactions that pay the lines of *node*, the oldest first; if none may have
-    paid, what was tried last."""
-    own = [each for each in sent if each.node in (node, "")]
-    standing = [each for each in reversed(own) if is_standing(each)]
-    return [*standing] or [*own[:1]] or [None]
+def _describe(
+    app: Application,
+    node: "Node",
+    sent: Sequence[tuple[SentFor, SentTransaction]],
+    *,
+    is_drafted: bool,
+) -> Iterator[Payment]:
+    """Give the rows of the lines of *node*: those that a transaction has paid, or may still pay,
+    the oldest first; then the others, with what was tried last."""
+    lines = read_payout(app, node)
+    attempts = find_attempts(app, node, lines, sent)
+    standing: set[int] = set()
+    for each in reversed(attempts):
+        yield from _rows(node, lines, each, sorted(each.standing()))
+        standing |= each.standing()
+    for each in attempts:
+        rest = sorted(each.lines.keys() - standing)
+        yield from _rows(node, lines, each, rest)
+        standing |= {*rest}
+    status: PaymentStatus = "not known to be sent" if is_drafted else "not sent"
+    for place in sorted({*range(len(lines))} - standing):
+        yield _row(node, lines, place, status, None)
 
 
-def _describe(app: Application, node: "Node", sent: SentTransaction | None) -> Iterator[Payment]:
-    """Give the rows of the lines of *node*."""
-    chain = app.registry.find(node.form.get("selectedChain"), field="selectedChain")
-    lines = read_lines(app, node.form.get("lines"), chain=chain)
-    effects = {} if sent is None else read_effects(sent)
+def _rows(
+    node: "Node", lines: "Sequence[PayoutLine]", attempt: Attempt, places: Sequence[int]
+) -> Iterator[Payment]:
+    """Give the rows of the lines at these *places*, as *attempt* pays them."""
     got: dict[tuple[str, str], int] = {}
-    for each in received_by(effects):
+    for each in received_by(read_effects(attempt.sent)):
         key = each["account"], each["asset"]
         got[key] = got.get(key, 0) + int(each["value"])
     meant: dict[tuple[str, str], int] = {}
-    for line in lines:
-        key = line.address, line.asset.display_name
-        meant[key] = meant.get(key, 0) + line.raw
-    for line in lines:
-        key = line.address, line.asset.display_name
-        yield {
-            "line": line.number or None,
-            "node": node.id,
-            "chain": line.chain.name,
-            "account": line.address,
-            "amount": Amount(
-                value=line.raw, asset=line.asset.display_name, decimals=line.asset.decimals
-            ).answer(),
-            "memo": line.memo,
-            "hash": None if sent is None else sent.hash,
-            "sent": None if sent is None else timestamp(sent.sent),
-            "block_number": None if sent is None else sent.block_number,
-            "asked": effects.get("asked", 1) if sent is not None and sent.block else None,
-            "status": _status(
-                sent, success=effects.get("success"), arrived=got.get(key, 0) >= meant[key]
-            ),
-        }
+    for place in attempt.standing():
+        key = lines[place].address, lines[place].asset.display_name
+        meant[key] = meant.get(key, 0) + lines[place].raw
+    for place in places:
+        status = attempt.lines[place]
+        key = lines[place].address, lines[place].asset.display_name
+        if status in ("in-block", "finalized") and got.get(key, 0) < meant[key]:
+            status = "unknown"
+        yield _row(node, lines, place, status, attempt.sent)
 
 
-def _status(sent: SentTransaction | None, *, success: bool | None, arrived: bool) -> PaymentStatus:
-    if sent is None:
-        return "not sent"
-    if sent.state not in (SentState.IN_BLOCK, SentState.FINALIZED):
-        return cast("PaymentStatus", sent.state.value)
-    if success is False:
-        return "failed"
-    return cast("PaymentStatus", sent.state.value) if arrived else "unknown"
+def _row(
+    node: "Node",
+    lines: "Sequence[PayoutLine]",
+    place: int,
+    status: PaymentStatus,
+    sent: SentTransaction | None,
+) -> Payment:
+    line = lines[place]
+    return {
+        # One that was typed has the place in which it stands.
+        "line": line.number or place + 1,
+        "node": node.id,
+        "chain": line.chain.name,
+        "account": line.address,
+        "amount": Amount(
+            value=line.raw, asset=line.asset.display_name, decimals=line.asset.decimals
+        ).answer(),
+        "memo": line.memo,
+        "hash": None if sent is None else sent.hash,
+        "sent": None if sent is None else timestamp(sent.sent),
+        "block_number": None if sent is None else sent.block_number,
+        "asked": None if sent is None or not sent.block else read_effects(sent).get("asked", 1),
+        "status": status,
+    }
 
 
 def _cells(row: Payment) -> Sequence[str]:
     amount = row["amount"]
     return (
-        str(row["line"] or ""),
+        str(row["line"]),
         row["account"],
         (amount["human"] or amount["value"]).split(" ")[0],
         amount["asset"],

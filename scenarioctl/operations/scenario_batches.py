@@ -13,6 +13,7 @@ from scenarioctl.operations.built_transactions import (
     refuse_checked_fee_asset,
 )
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.sent_matches import drafted_call, note_drafted
 from scenarioctl.operations.sent_records import warn_of_scenario
 from scenarioctl.operations.stored_diagrams import open_scenario
 
@@ -47,6 +48,7 @@ async def batch_scenario(app: Application, request: BatchScenario) -> Result[Bat
     diagram = await open_scenario(app, request.id, yes=request.yes)
     check_form(request, by_sender=diagram.acting is not None)
     transaction, drafted = await draft_together(app, diagram, sender=sender)
+    await note_drafted(app, [drafted_call(app, request.id, "", transaction)])
     # It is checked already, each step alone too.
     result = await answer_call(app, transaction, request, None)
     return Result(

@@ -41,6 +41,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.job_runs import LastRun, last_runs_of
 from scenarioctl.operations.results import Done, PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import created, titles_of, understand
+from scenarioctl.operations.sent_matches import drafted_call, note_drafted
 from scenarioctl.operations.sent_records import SentScenario, read_sent
 from scenarioctl.operations.stored_diagrams import (
     open_blob,
@@ -171,6 +172,9 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
             async for node, outcome in drafting:
                 others.append(await _transaction_of(app, node, outcome, request))
                 checked += [] if isinstance(outcome, ScenarioctlError) else [outcome]
+    await note_drafted(
+        app, [drafted_call(app, request.id, each.node, each.transaction) for each in checked]
+    )
     check = passed_check(transaction)
     notes = (*transaction.notes, *written.notes)
     if sender is not None and len(checked) > 1 and not any(each.after for each in checked):

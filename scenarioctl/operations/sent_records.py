@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.errors import Conflict, ScenarioctlError
+from scenarioctl.model.jobs import UNDONE, SentFor, SentState, SentTransaction
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
-from scenarioctl.operations.sent_states import outcome_of, standing_of
+from scenarioctl.operations.sent_matches import ALL
+from scenarioctl.operations.sent_states import outcome_of, settle, standing_of
 from scenarioctl.operations.transaction_status import examine
 from scenarioctl.stores.rows import cut_line
 from scenarioctl.stores.sent import SentTransactions
@@ -19,7 +20,6 @@ from scenarioctl.stores.sent import SentTransactions
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.jobs import MempoolEntry
-    from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.signing.signatures import SignedExtrinsic
     from scenarioctl.transactions.submission.inclusion import Inclusion
 
@@ -43,15 +43,17 @@ async def read_marks(app: Application, entries: Sequence["MempoolEntry"]) -> dic
     found = await app.store.sent().of_drafts([entry.seq for entry in entries])
     jobs = {entry.seq: entry.job for entry in entries}
     # In a store that was restored to an earlier time, another draft may have this number.
-    return {seq: mark_of(each) for seq, each in found.items() if each.job == jobs[seq]}
+    return {
+        made.draft: mark_of(each, made) for made, each in found if made.scenario == jobs[made.draft]
+    }
 
 
-def mark_of(sent: SentTransaction) -> SentMark:
+def mark_of(sent: SentTransaction, made: SentFor) -> SentMark:
     return {
         "hash": sent.hash,
-        "state": sent.state.value,
+        "state": sent.state.value if made.certain else "uncertain",
         "block_number": sent.block_number,
-        "success": standing_of(sent).success,
+        "success": False if made.outcome in UNDONE else standing_of(sent).success,
     }
 
 
@@ -98,12 +100,14 @@ class SentRecord:
         def included(known: SentTransaction) -> SentTransaction:
             if known.state is SentState.FINALIZED and known.effects:
                 return known
-            return replace(
-                known,
-                state=state,
-                block=inclusion.block,
-                block_number=inclusion.number,
-                effects=write_effects(inclusion, asked=asked),
+            return settle(
+                replace(
+                    known,
+                    state=state,
+                    block=inclusion.block,
+                    block_number=inclusion.number,
+                    effects=write_effects(inclusion, asked=asked),
+                )
             )
 
         await self._change(included)
@@ -135,15 +139,13 @@ async def write_record(
     signed: "SignedExtrinsic",
     *,
     number: int,
-    draft: "MempoolEntry | None",
-    step: tuple[str, str],
+    made_of: tuple[SentFor, ...],
     says: str,
     again: bool,
 ) -> SentRecord:
     """Write down that the transaction may have been sent, now that the best block is *number*.
 
-    It was made of *draft*, or of *step*: the id of a scenario and of a node.  *says* is what it
-    does, in a sentence.
+    *says* is what it does, in a sentence.
 
     Conflict if it was sent before, unless *again* and the chain shows that no block since then has
     it.  A free nonce shows nothing: it starts at 0 again for an account that was removed because it
@@ -153,8 +155,6 @@ async def write_record(
     from scenarioctl.transactions.submission.tracking import AT_ONCE, FORK
 
     mortal = decode_era(signed.era)
-    scenario, node = step if draft is None else (draft.job, draft.draft.node)
-    named = (await app.store.find_scenarios([scenario])).get(scenario) if scenario else None
     transaction = SentTransaction(
         chain=chain.name,
         hash=hash,
@@ -163,14 +163,13 @@ async def write_record(
         nonce=signed.nonce,
         at_block=number,
         valid_until=None if mortal is None else era_start(signed.era, number + 1) + mortal[0] - 1,
-        job="" if draft is None else draft.job,
-        draft=None if draft is None else draft.seq,
-        scenario=scenario,
-        node=node,
+        made_of=made_of,
         says=cut_line(says),
-        name="" if named is None else named.name,
         searched=max(number - FORK, 0),
     )
+    scenario = transaction.origin.scenario
+    named = (await app.store.find_scenarios([scenario])).get(scenario) if scenario else None
+    transaction = replace(transaction, name="" if named is None else named.name)
     sent = app.store.sent()
     try:
         former = await sent.add(transaction)
@@ -227,53 +226,6 @@ def _say_former(former: SentTransaction, chain: "Chain", advice: str = "") -> st
     )
 
 
-async def find_signed_draft(app: Application, job: str, draft: int | str) -> "MempoolEntry | None":
-    """Return the draft that a transaction is said to be made of; None if none is named."""
-    from scenarioctl.operations.unsigned_transactions import find_draft
-
-    if job == "" and draft == "":
-        return None
-    if job == "" or draft == "":
-        given, missing = ("draft", "job") if job == "" else ("job", "draft")
-        raise InvalidRequest(
-            field=given,
-            value=draft or job,
-            problem=f"needs a {missing}",
-            expected="both or neither",
-        )
-    return await find_draft(app, job, draft)
-
-
-def check_draft(
-    chain: "Chain", entry: "MempoolEntry", table: "RuntimeTable", call_data: bytes
-) -> None:
-    """Refuse a signed transaction of *chain* whose call is not the one of the draft *entry*, nor
-    sets the fee currency before it."""
-    from scenarioctl.model.amounts import from_hex
-    from scenarioctl.transactions.extrinsic import length_size, looks_like_extrinsic
-    from scenarioctl.transactions.signing.fee_asset import without_set_currency
-
-    name = f"draft {entry.seq} of job {shorten(entry.job)}"
-    if entry.draft.chain != chain.name:
-        raise InvalidRequest(
-            f"draft {entry.seq} is not this transaction: {name} is for another chain, not "
-            f"for {chain.title}"
-        )
-    drafted = from_hex(entry.draft.tx) or b""
-    if looks_like_extrinsic(drafted):
-        # A length and a version stand before the call.
-        drafted = drafted[length_size(drafted) + 1 :]
-    if drafted not in (call_data, without_set_currency(table, call_data)):
-        raise InvalidRequest(
-            f"draft {entry.seq} is not this transaction: the call of {name} differs. Sign "
-            "that draft, or leave job and draft out"
-        )
-
-
-#: Names all transactions of a scenario, signed as one, in place of a step.
-ALL = "all"
-
-
 class SentScenario(SentMark):
     """A transaction of a scenario that was sent, as it was last seen."""
 
@@ -294,21 +246,19 @@ async def read_sent(app: Application, updated: Mapping[str, int]) -> dict[str, l
     *updated* says when each of them was changed last, in nanoseconds since 1970.
     """
     found: dict[str, list[SentScenario]] = {}
-    sent = await app.store.sent().of_scenarios(list(updated))
-    for each in sorted(sent.values(), key=lambda each: -each.sent):
-        found.setdefault(each.scenario, []).append(_describe(each, updated[each.scenario]))
+    pairs = await app.store.sent().of_scenarios(list(updated))
+    for made, sent in sorted(pairs, key=lambda pair: -pair[1].sent):
+        found.setdefault(made.scenario, []).append(
+            {
+                **mark_of(sent, made),
+                "chain": sent.chain,
+                "date": timestamp(sent.sent),
+                "node": made.node,
+                "outcome": outcome_of(sent, made),
+                "changed_since": updated[made.scenario] > sent.sent,
+            }
+        )
     return found
-
-
-def _describe(sent: SentTransaction, updated: int) -> SentScenario:
-    return {
-        **mark_of(sent),
-        "chain": sent.chain,
-        "date": timestamp(sent.sent),
-        "node": sent.node,
-        "outcome": outcome_of(sent),
-        "changed_since": updated > sent.sent,
-    }
 
 
 async def warn_of_scenario(
@@ -317,45 +267,30 @@ async def warn_of_scenario(
     node: str = ALL,
     *,
     since: int = 0,
-    but: Sequence[SentTransaction] = (),
+    but: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return a warning for each transaction that was sent for *node* of *scenario*, and may have
     done what it should.
 
-    Those are left out that were sent before *since*, in nanoseconds since 1970, and those of *but*.
+    Those are left out that were sent before *since*, in nanoseconds since 1970, and those with
+    the hashes *but*.
     """
-    sent = await app.store.sent().of_scenarios([scenario])
+    pairs = await app.store.sent().of_scenarios([scenario])
     concerned = [
-        each
-        for each in sent.values()
-        if (node == ALL or each.node in (node, "")) and each.sent >= since and each not in but
+        (made, sent)
+        for made, sent in pairs
+        if (node == ALL or made.node in (node, "")) and sent.sent >= since and sent.hash not in but
     ]
     return warn_of_sent(f"scenario {scenario}", concerned)
 
 
-def warn_of_sent(name: str, sent: Sequence[SentTransaction]) -> tuple[str, ...]:
-    """Return a warning about each transaction of *sent*, which were made of *name*, that may have
-    done what it should."""
+def warn_of_sent(name: str, pairs: Sequence[tuple[SentFor, SentTransaction]]) -> tuple[str, ...]:
+    """Return a warning about each transaction that was made of *name*, and may have done what it
+    should."""
     return tuple(
-        f"{name} was signed and sent on {timestamp(each.sent)[:16].replace('T', ' ')} UTC: "
-        f"{outcome_of(each)}. If you sign it "
-        f"again, you pay again. See what became of it with tx status {each.chain} {each.hash}"
-        for each in sent
-        if each.state is not SentState.EXPIRED and standing_of(each).success is not False
+        f"{name} {'was' if made.certain else 'may have been'} signed and sent on "
+        f"{timestamp(sent.sent)[:16].replace('T', ' ')} UTC: {outcome_of(sent, made)}. If you sign "
+        f"it again, you pay again. See what became of it with tx status {sent.chain} {sent.hash}"
+        for made, sent in pairs
+        if sent.stands(made)
     )
-
-
-async def find_signed_step(app: Application, scenario: str, step: int | str) -> tuple[str, str]:
-    """Return the scenario that a transaction is said to be made of, and the node of its step, empty
-    for all; two empty ones for none."""
-    from scenarioctl.actions.drafting import find_drafting_node
-    from scenarioctl.operations.stored_diagrams import open_scenario
-
-    if scenario == "":
-        if step != "":
-            raise InvalidRequest(
-                field="step", value=step, problem="needs a scenario", expected="its id in scenario"
-            )
-        return "", ""
-    diagram = await open_scenario(app, scenario)
-    return scenario, "" if step == ALL else find_drafting_node(diagram, step)

@@ -4,10 +4,10 @@ read it here."""
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.model.jobs import SentFor, SentState, SentTransaction
 from scenarioctl.transactions.submission.outcomes import LATER, Outcome
 
 #: `replaced`: another transaction of its account has its nonce. `arrived`: it is final, and so is
@@ -110,7 +110,28 @@ def innermost(effects: Mapping[str, Any]) -> list[Outcome]:
     return [each for each in found if each.place not in outer and each.why != LATER]
 
 
-def outcome_of(sent: SentTransaction) -> str:
-    """Return what became of *sent*, as it was last seen: `in block 20, finalized`."""
+def settle(sent: SentTransaction) -> SentTransaction:
+    """Return *sent* with what became of each call that it is made of, as its effects tell."""
+    effects = read_effects(sent)
+    told = [Outcome.read(each) for each in effects.get("outcomes", ())]
+    made_of = []
+    for made in sent.made_of:
+        own = next((each for each in told if made.call.startswith(each.hash)), None)
+        if own is not None:
+            # The next one with the same call has the next of equal calls.
+            told.remove(own)
+        state = str(own.state) if own is not None else "unknown" if effects else ""
+        state = "failed" if effects.get("success") is False else state
+        made_of.append(
+            replace(made, outcome="replaced" if standing_of(sent).became == "replaced" else state)
+        )
+    return replace(sent, made_of=tuple(made_of))
+
+
+def outcome_of(sent: SentTransaction, made: SentFor | None = None) -> str:
+    """Return what became of *sent*, as it was last seen: `in block 20, finalized`; of one that may
+    be made of something else than *made* says, that."""
+    if made is not None and not made.certain:
+        return "something else has the same call, and it may be made of that"
     words = standing_of(sent).words
     return words if sent.state in _BEFORE else f"in block {sent.block_number}, {words}"

@@ -109,7 +109,9 @@ async def list_transactions(app: Application, request: ListTransactions) -> Resu
     names = await _names_of(app, page.items)
 
     def describe() -> tuple[list[SentRow], str | None]:
-        rows = [_describe(app, each, names.get(each.scenario, each.name)) for each in page.items]
+        rows = [
+            _describe(app, each, names.get(each.origin.scenario, each.name)) for each in page.items
+        ]
         if not request.csv:
             return rows, None
         lines = [
@@ -128,7 +130,7 @@ async def list_transactions(app: Application, request: ListTransactions) -> Resu
 
 async def _names_of(app: Application, sent: Sequence[SentTransaction]) -> dict[str, str]:
     """Return what their scenarios are called now, by their ids; deleted ones are left out."""
-    titles = await titles_of(app, [each.scenario for each in sent if each.scenario])
+    titles = await titles_of(app, [each.origin.scenario for each in sent if each.origin.scenario])
     return {id: title.name for id, title in titles.items()}
 
 
@@ -155,7 +157,7 @@ def _read_filter(app: Application, request: ListTransactions) -> SentFilter:
 def _describe(app: Application, sent: SentTransaction, name: str) -> SentRow:
     from scenarioctl.chains.addresses import format_account
 
-    chain = app.registry.known(sent.chain)
+    chain, origin = app.registry.known(sent.chain), sent.origin
     effects, standing = read_effects(sent), standing_of(sent)
     account = sent.signer
     if chain is not None and sent.account:
@@ -169,11 +171,11 @@ def _describe(app: Application, sent: SentTransaction, name: str) -> SentRow:
         "sent": timestamp(sent.sent),
         "account": account,
         "says": sent.says,
-        "scenario": sent.scenario,
+        "scenario": origin.scenario,
         "name": name,
-        "node": sent.node,
-        "job": sent.job,
-        "draft": sent.draft,
+        "node": origin.node,
+        "job": origin.job,
+        "draft": origin.draft or None,
         "block_number": sent.block_number,
         "block_time": block_time(effects),
         "asked": effects.get("asked", 1) if sent.block else None,

@@ -20,7 +20,7 @@ from scenarioctl.model.json_types import (
 )
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.sent_states import Became, Standing, innermost, standing_of
+from scenarioctl.operations.sent_states import Became, Standing, innermost, settle, standing_of
 from scenarioctl.operations.sent_states import read_effects as read_effects
 from scenarioctl.operations.transaction_costs import (
     TransactionCost,
@@ -203,7 +203,7 @@ async def examine(
     if found is None:
         return None, warnings
     found = await _ask_destinations(app, chain, found)
-    found = await _ask_multisigs(app, chain, found)
+    found = settle(await _ask_multisigs(app, chain, found))
     if stored is not None and found != stored:
         try:
             await app.store.sent().change(found)
@@ -349,7 +349,7 @@ def describe_status(
     effects = read_effects(known)
     standing = standing_of(known)
     fee, paid = effects.get("fee"), effects.get("fee_paid_in")
-    costs = costs_of(effects, chain)
+    costs, origin = costs_of(effects, chain), known.origin
     return {
         "chain": chain.name,
         "hash": hash,
@@ -359,7 +359,7 @@ def describe_status(
         "asked": effects.get("asked", 1) if known.block else None,
         "sent": timestamp(known.sent) if known.sent else None,
         "says": known.says,
-        "scenario": known.scenario,
+        "scenario": origin.scenario,
         "signer": format_account(known.account, chain.ss58_prefix) if known.account else "",
         "nonce": known.nonce,
         "block": known.block or None,
@@ -385,8 +385,8 @@ def describe_status(
         "notes": effects.get("notes", []),
         "valid_until_block": known.valid_until,
         "searched_block": known.searched if known.sent else None,
-        "job": known.job,
-        "draft": known.draft,
+        "job": origin.job,
+        "draft": origin.draft or None,
         "arrivals": [_describe_arrival(each) for each in effects.get("arrivals", [])],
         "settled": transaction is not None and is_settled(transaction),
     }

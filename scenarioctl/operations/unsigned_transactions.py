@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call
-    from scenarioctl.model.jobs import MempoolEntry
+    from scenarioctl.model.jobs import DraftedCall, MempoolEntry
     from scenarioctl.runtime.table import RuntimeTable
 
 
@@ -126,6 +126,8 @@ class Unsigned:
     call_data: bytes
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    #: What it is in the store; None for hex.
+    drafted: "DraftedCall | None" = None
 
 
 async def find_unsigned(app: Application, request: TransactionSource) -> Unsigned:
@@ -208,6 +210,7 @@ async def _act(app: Application, unsigned: Unsigned) -> Unsigned:
 
 async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.actions.drafting import draft_first
+    from scenarioctl.operations.sent_matches import drafted_call
     from scenarioctl.operations.sent_records import warn_of_scenario
     from scenarioctl.operations.stored_diagrams import open_scenario, warn_of_conditions
 
@@ -226,11 +229,13 @@ async def _from_scenario(app: Application, request: TransactionSource) -> Unsign
             *await warn_of_scenario(app, request.scenario, drafted.node),
         ),
         notes=transaction.notes,
+        drafted=drafted_call(app, request.scenario, drafted.node, transaction),
     )
 
 
 async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.model.jobs import NO_TRANSACTION
+    from scenarioctl.operations.sent_matches import call_of_draft
     from scenarioctl.operations.sent_records import warn_of_scenario, warn_of_sent
     from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 
@@ -254,7 +259,7 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     if draft.expires is not None and app.clock() >= draft.expires:
         late = (f"{name} expired at {timestamp(draft.expires)}; draft it again before you sign it",)
     sent = await app.store.sent().of_drafts([entry.seq])
-    own = [each for each in sent.values() if each.job == entry.job]
+    own = [(made, each) for made, each in sent if made.scenario == entry.job]
     return Unsigned(
         chain=chain,
         table=unsigned.table,
@@ -265,8 +270,11 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
             *late,
             *warn_of_sent(name, own),
             # In place of this draft, perhaps.
-            *await warn_of_scenario(app, entry.job, draft.node, since=draft.date, but=own),
+            *await warn_of_scenario(
+                app, entry.job, draft.node, since=draft.date, but=[each.hash for _, each in own]
+            ),
         ),
+        drafted=call_of_draft(entry),
     )
 
 

@@ -21,14 +21,16 @@ TABLES: Mapping[str, str] = {
     " step reason schedule notify webhook saved waiting last_started last_finished",
     "runs": "seq | job planned started finished lines drafts epoch occurrence failure steps",
     "log_lines": "seq | job written text",
-    "mempool": "seq | job chain amount tx_type date tx node flag human uuid beside spec_version"
-    " expires occurrence",
+    "mempool": "seq | job chain amount tx_type date tx node call flag human uuid beside"
+    " spec_version expires occurrence",
     "tallies": "job | lines entries runs",
     "webhook_events": "id | uuid received content",
     "webhook_marks": "job uuid | event",
     "notifications": "seq | id job event url drafts reason created due attempts error",
-    "sent_transactions": "chain hash | signer job scenario node state block effects says name sent"
-    " at_block searched revision nonce valid_until draft block_number",
+    "sent_transactions": "chain hash | signer state block effects says name sent at_block searched"
+    " revision nonce valid_until block_number",
+    "sent_for": "chain hash scenario node draft | call part certain outcome",
+    "drafted_calls": "chain call scenario node draft signer | part drafted nonce at_block",
     "addresses": "name | account address layers watched created",
     "forks": "counter first | last",
 }

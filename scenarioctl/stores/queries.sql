@@ -71,12 +71,12 @@ SELECT CASE WHEN :tag = '' THEN ({COUNT_SCENARIOS}) ELSE {tag_count} END, (
 -- Transactions that were sent.
 
 -- SENT_COLUMNS --
-chain, hash, sent, signer, nonce, at_block, valid_until, job, draft, scenario, node, state, searched, block, block_number, effects, says, name, revision
+chain, hash, sent, signer, nonce, at_block, valid_until, state, searched, block, block_number, effects, says, name, revision
 
 -- ADD_SENT --
 -- Returns no row if the chain has one with the hash.
 INSERT INTO sent_transactions ({SENT_COLUMNS})
-VALUES (:chain, :hash, :sent, :signer, :nonce, :at_block, :valid_until, :job, :draft, :scenario, :node, :state, :searched,
+VALUES (:chain, :hash, :sent, :signer, :nonce, :at_block, :valid_until, :state, :searched,
     :block, :block_number, :effects, :says, :name, :revision)
 ON CONFLICT DO NOTHING RETURNING hash
 
@@ -102,19 +102,56 @@ WHERE chain = :chain AND hash = :hash AND revision = :revision RETURNING hash
 -- REMOVE_SENT --
 DELETE FROM sent_transactions WHERE chain = :chain AND hash = :hash AND revision = :revision RETURNING hash
 
--- SENT_OF_DRAFTS --
-SELECT {SENT_COLUMNS} FROM sent_transactions WHERE draft {among drafts, bigint}
-ORDER BY state <> 'expired', sent, chain, hash
+-- FOR_COLUMNS --
+scenario, node, draft, call, part, certain, outcome
 
--- SENT_OF_SCENARIOS --
-SELECT {SENT_COLUMNS} FROM (
-    SELECT {SENT_COLUMNS}, row_number() OVER (
-        PARTITION BY scenario, node
-        ORDER BY CASE WHEN state = 'expired' OR effects LIKE '%"success": false, "error": "%' THEN 1 ELSE 0 END,
-            sent DESC, chain DESC, hash DESC
+-- FORGET_SENT_FOR --
+DELETE FROM sent_for WHERE chain = :chain AND hash = :hash
+
+-- ADD_SENT_FOR --
+INSERT INTO sent_for (chain, hash, {FOR_COLUMNS})
+SELECT :chain, :hash, {FOR_COLUMNS} FROM {rows made_of, scenario text, node text, draft bigint, call text, part text,
+    certain bigint, outcome text} WHERE true ON CONFLICT DO NOTHING
+
+-- FIND_SENT_FOR --
+SELECT chain, hash, {FOR_COLUMNS} FROM sent_for WHERE hash {among hashes, text} ORDER BY scenario, node, draft
+
+-- _STANDS --
+-- It may still do what it should, or has.
+state <> 'expired' AND outcome NOT IN ('failed', 'skipped', 'canceled', 'replaced')
+
+-- LAST_SENT --
+-- Of each step or draft, as `format` says: one that stands, if there is one, and else the last.
+SELECT {FOR_COLUMNS}, {SENT_COLUMNS} FROM (
+    SELECT {FOR_COLUMNS}, {SENT_COLUMNS}, row_number() OVER (
+        PARTITION BY {place} ORDER BY CASE WHEN {_STANDS} THEN 0 ELSE 1 END, sent DESC, chain DESC, hash DESC
     ) AS place
-    FROM sent_transactions WHERE scenario {among scenarios, text} AND scenario <> ''
+    FROM sent_transactions JOIN sent_for USING (chain, hash) WHERE {condition}
 ) AS ranked WHERE place = 1
+
+-- Calls that were drafted.
+
+-- DRAFTED_COLUMNS --
+chain, call, scenario, node, draft, signer, part, drafted, nonce, at_block
+
+-- NOTE_DRAFTED --
+INSERT INTO drafted_calls ({DRAFTED_COLUMNS})
+SELECT {DRAFTED_COLUMNS} FROM {rows noted, chain text, call text, scenario text, node text, draft bigint, signer text,
+    part text, drafted bigint, nonce bigint, at_block bigint} WHERE true
+ON CONFLICT (chain, call, scenario, node, draft, signer) DO UPDATE
+SET part = excluded.part, drafted = excluded.drafted, nonce = excluded.nonce, at_block = excluded.at_block
+
+-- TRIM_DRAFTED --
+DELETE FROM drafted_calls WHERE drafted <= (SELECT drafted FROM drafted_calls ORDER BY drafted DESC LIMIT 1 OFFSET :most)
+
+-- FIND_DRAFTED --
+SELECT {DRAFTED_COLUMNS} FROM drafted_calls WHERE chain = :chain AND call {among calls, text}
+UNION ALL SELECT chain, call, job, node, seq, '', '', date, NULL, NULL FROM mempool
+WHERE chain = :chain AND call {among calls, text} AND call <> ''
+ORDER BY drafted DESC, draft DESC, node
+
+-- DRAFTED_OF_SCENARIO --
+SELECT {DRAFTED_COLUMNS} FROM drafted_calls WHERE scenario = :scenario ORDER BY drafted DESC, draft DESC, node
 
 -- Addresses with names.
 
@@ -247,7 +284,7 @@ SELECT seq, job, written, text FROM log_lines
 {_LINES} WHERE job = :job AND seq > :after ORDER BY seq LIMIT :limit
 
 -- _DRAFTS --
-SELECT seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human, uuid, beside, occurrence FROM mempool
+SELECT seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, node, human, uuid, beside, occurrence, call FROM mempool
 
 -- READ_MEMPOOL --
 {_DRAFTS} WHERE seq > :after ORDER BY seq LIMIT :limit
@@ -385,13 +422,13 @@ WITH locked AS MATERIALIZED (SELECT {lock 1, 0})
 SELECT job, written, text FROM locked, {rows lines, job text, written bigint, text text} {in_order}
 
 -- DRAFT_COLUMNS --
-chain, amount, tx_type, date, spec_version, expires, node, tx, human, uuid, beside
+chain, amount, tx_type, date, spec_version, expires, node, tx, human, uuid, beside, call
 
 -- ADD_DRAFTS --
 {_NUMBERED} INSERT INTO mempool (job, occurrence, flag, {DRAFT_COLUMNS})
 SELECT job, occurrence, '', {DRAFT_COLUMNS} FROM locked, {rows drafts, job text, occurrence bigint, chain text,
     amount text, tx_type text, date bigint, spec_version bigint, expires bigint, node text, tx text, human text,
-    uuid text, beside text} {in_order}
+    uuid text, beside text, call text} {in_order}
 
 -- FORGET_EXPIRING --
 DELETE FROM notifications WHERE job {among jobs, text} AND event = 'draft_expiring' AND attempts = 0
@@ -463,10 +500,10 @@ SELECT (SELECT count(*) FROM jobs j WHERE {condition}), page.* FROM (SELECT 1) A
 SELECT job, count(*) FROM mempool WHERE flag = '' AND expires > :now AND job {among ids, text} GROUP BY job
 
 -- _DONE --
--- The newest draft of each job and node that was sent; one that can't be included any more counts as not sent.
+-- The newest draft of each job and node that was sent; one that failed, or can't be included any more, counts as not sent.
 done (job, node, seq) AS MATERIALIZED (
-    SELECT t.job, m.node, max(t.draft) FROM sent_transactions t JOIN mempool m ON m.seq = t.draft AND m.job = t.job
-    WHERE t.draft IS NOT NULL AND t.state <> 'expired' GROUP BY t.job, m.node
+    SELECT f.scenario, m.node, max(f.draft) FROM sent_for f JOIN sent_transactions t ON t.chain = f.chain AND t.hash = f.hash
+    JOIN mempool m ON m.seq = f.draft AND m.job = f.scenario WHERE f.draft > 0 AND {_STANDS} GROUP BY f.scenario, m.node
 )
 
 -- _NOT_DONE --

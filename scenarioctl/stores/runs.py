@@ -482,7 +482,7 @@ def _read_line(row: Row) -> LogLine:
 
 def _read_entry(row: Row) -> MempoolEntry:
     seq, job, flag, chain, amount, tx_type, date, tx, spec_version, expires, *rest = row
-    node, human, uuid, beside, occurrence = rest
+    node, human, uuid, beside, occurrence, call = rest
     draft = MempoolDraft(
         chain=chain,
         amount=amount,
@@ -495,6 +495,7 @@ def _read_entry(row: Row) -> MempoolEntry:
         human=human,
         uuid=uuid,
         beside=beside,
+        call=call,
     )
     return MempoolEntry(seq=seq, job=job, flag=flag, draft=draft, occurrence=occurrence)
 

@@ -206,6 +206,8 @@ CREATE TABLE mempool (
     beside text NOT NULL,
     tx_type text NOT NULL,
     node text NOT NULL,
+    -- As `drafted_calls` has it; empty if there is no transaction.
+    call text COLLATE "C" NOT NULL DEFAULT '',
     flag text NOT NULL,
     tx text NOT NULL
 );
@@ -218,6 +220,8 @@ CREATE INDEX mempool_by_runtime ON mempool (chain, spec_version, seq) WHERE flag
 
 -- The drafts of a job that could be signed are counted without reading their transactions.
 CREATE INDEX mempool_signable ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL;
+
+CREATE INDEX mempool_by_call ON mempool (call) WHERE call <> '';
 
 -- The number of rows of each job, so that a limit needs no counting.
 CREATE TABLE tallies (
@@ -273,16 +277,12 @@ CREATE TABLE sent_transactions (
     nonce bigint,
     at_block bigint NOT NULL,
     valid_until bigint,
-    draft bigint,
     searched bigint NOT NULL,
     block_number bigint,
     revision bigint NOT NULL,
     chain text COLLATE "C" NOT NULL,
     hash text COLLATE "C" NOT NULL,
     signer text NOT NULL,
-    job text COLLATE "C" NOT NULL,
-    scenario text COLLATE "C" NOT NULL,
-    node text NOT NULL,
     state text NOT NULL,
     block text NOT NULL,
     effects text NOT NULL,
@@ -293,9 +293,46 @@ CREATE TABLE sent_transactions (
 
 CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash);
 
-CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL;
+-- What each of them was made of: a step of a scenario, or all of its steps (no node); with the draft of its job, 0 for none.
+CREATE TABLE sent_for (
+    draft bigint NOT NULL,
+    -- 0 if it may be made of something else that has the same call.
+    certain bigint NOT NULL,
+    chain text COLLATE "C" NOT NULL,
+    hash text COLLATE "C" NOT NULL,
+    scenario text COLLATE "C" NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    call text COLLATE "C" NOT NULL,
+    part text NOT NULL,
+    outcome text NOT NULL,
+    PRIMARY KEY (chain, hash, scenario, node, draft),
+    FOREIGN KEY (chain, hash) REFERENCES sent_transactions (chain, hash) ON DELETE CASCADE
+);
 
-CREATE INDEX sent_by_scenario ON sent_transactions (scenario, node) WHERE scenario <> '';
+CREATE INDEX sent_for_scenario ON sent_for (scenario, node);
+
+CREATE INDEX sent_for_draft ON sent_for (draft) WHERE draft > 0;
+
+-- The calls that were handed out to be signed, and to whom, if that is known: what is sent is found by them.
+CREATE TABLE drafted_calls (
+    draft bigint NOT NULL,
+    drafted bigint NOT NULL,
+    -- No transaction of the signer below this nonce has it, nor has a block up to this one.
+    nonce bigint,
+    at_block bigint,
+    chain text COLLATE "C" NOT NULL,
+    -- blake2b-256 of the call, and behind a slash the account that makes it, if its signer acts for another one.
+    call text COLLATE "C" NOT NULL,
+    scenario text COLLATE "C" NOT NULL,
+    node text COLLATE "C" NOT NULL,
+    signer text COLLATE "C" NOT NULL,
+    part text NOT NULL,
+    PRIMARY KEY (chain, call, scenario, node, draft, signer)
+);
+
+CREATE INDEX drafted_by_scenario ON drafted_calls (scenario);
+
+CREATE INDEX drafted_by_time ON drafted_calls (drafted);
 
 -- Accounts with names, in 0x hex and as they were given; `layers` tells who acts for one.
 CREATE TABLE addresses (

@@ -204,6 +204,8 @@ CREATE TABLE mempool (
     spec_version INTEGER,
     expires INTEGER,
     node TEXT NOT NULL,
+    -- As `drafted_calls` has it; empty if there is no transaction.
+    call TEXT NOT NULL DEFAULT '',
     flag TEXT NOT NULL,
     tx TEXT NOT NULL
 );
@@ -216,6 +218,8 @@ CREATE INDEX mempool_by_runtime ON mempool (chain, spec_version) WHERE flag = ''
 
 -- The drafts of a job that could be signed are counted without reading their transactions.
 CREATE INDEX mempool_signable ON mempool (job, expires) WHERE flag = '' AND expires IS NOT NULL;
+
+CREATE INDEX mempool_by_call ON mempool (call) WHERE call <> '';
 
 -- The number of rows of each job, so that a limit needs no counting.
 CREATE TABLE tallies (
@@ -272,10 +276,6 @@ CREATE TABLE sent_transactions (
     nonce INTEGER,
     at_block INTEGER NOT NULL,
     valid_until INTEGER,
-    job TEXT NOT NULL,
-    draft INTEGER,
-    scenario TEXT NOT NULL,
-    node TEXT NOT NULL,
     state TEXT NOT NULL,
     searched INTEGER NOT NULL,
     block TEXT NOT NULL,
@@ -289,9 +289,46 @@ CREATE TABLE sent_transactions (
 
 CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash);
 
-CREATE INDEX sent_by_draft ON sent_transactions (draft) WHERE draft IS NOT NULL;
+-- What each of them was made of: a step of a scenario, or all of its steps (no node); with the draft of its job, 0 for none.
+CREATE TABLE sent_for (
+    chain TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    scenario TEXT NOT NULL,
+    node TEXT NOT NULL,
+    draft INTEGER NOT NULL,
+    call TEXT NOT NULL,
+    part TEXT NOT NULL,
+    -- 0 if it may be made of something else that has the same call.
+    certain INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    PRIMARY KEY (chain, hash, scenario, node, draft),
+    FOREIGN KEY (chain, hash) REFERENCES sent_transactions (chain, hash) ON DELETE CASCADE
+) WITHOUT ROWID;
 
-CREATE INDEX sent_by_scenario ON sent_transactions (scenario, node) WHERE scenario <> '';
+CREATE INDEX sent_for_scenario ON sent_for (scenario, node);
+
+CREATE INDEX sent_for_draft ON sent_for (draft) WHERE draft > 0;
+
+-- The calls that were handed out to be signed, and to whom, if that is known: what is sent is found by them.
+CREATE TABLE drafted_calls (
+    chain TEXT NOT NULL,
+    -- blake2b-256 of the call, and behind a slash the account that makes it, if its signer acts for another one.
+    call TEXT NOT NULL,
+    scenario TEXT NOT NULL,
+    node TEXT NOT NULL,
+    draft INTEGER NOT NULL,
+    signer TEXT NOT NULL,
+    part TEXT NOT NULL,
+    drafted INTEGER NOT NULL,
+    -- No transaction of the signer below this nonce has it, nor has a block up to this one.
+    nonce INTEGER,
+    at_block INTEGER,
+    PRIMARY KEY (chain, call, scenario, node, draft, signer)
+) WITHOUT ROWID;
+
+CREATE INDEX drafted_by_scenario ON drafted_calls (scenario);
+
+CREATE INDEX drafted_by_time ON drafted_calls (drafted);
 
 -- Accounts with names, in 0x hex and as they were given; `layers` tells who acts for one.
 CREATE TABLE addresses (

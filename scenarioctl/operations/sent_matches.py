@@ -1,0 +1,247 @@
+"""What a signed transaction is made of: its call, and those inside it, are looked up among the
+calls that were drafted here, however it is sent."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scenarioctl.application import Application
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.amounts import from_hex
+from scenarioctl.model.calls import call_key
+from scenarioctl.model.jobs import DraftedCall, SentFor
+from scenarioctl.operations.stored_diagrams import open_stored
+from scenarioctl.stores.validation import changed_meanwhile
+
+if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.model.jobs import MempoolEntry
+    from scenarioctl.operations.broadcasts import Broadcast
+    from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.signing.signatures import SignedExtrinsic
+    from scenarioctl.transactions.submission.outcomes import Place
+
+#: Names all transactions of a scenario, signed as one, in place of a step.
+ALL = "all"
+
+
+def drafted_call(
+    app: Application, scenario: str, node: str, transaction: "UnsignedTransaction"
+) -> DraftedCall:
+    return DraftedCall(
+        chain=transaction.chain,
+        call=transaction.key,
+        scenario=scenario,
+        node=node,
+        part=transaction.part,
+        drafted=app.clock(),
+    )
+
+
+def call_of_draft(entry: "MempoolEntry") -> DraftedCall:
+    """Return the call of a draft of a job."""
+    from scenarioctl.transactions.extrinsic import length_size, looks_like_extrinsic
+
+    draft, data = entry.draft, from_hex(entry.draft.tx) or b""
+    if looks_like_extrinsic(data):
+        # A length and a version stand before the call.
+        data = data[length_size(data) + 1 :]
+    return DraftedCall(
+        chain=draft.chain,
+        call=draft.call or call_key(data),
+        scenario=entry.job,
+        node=draft.node,
+        draft=entry.seq,
+        drafted=draft.date,
+    )
+
+
+async def note_drafted(app: Application, drafted: Iterable[DraftedCall]) -> None:
+    """Remember what is handed out to be signed; what is known already costs no write."""
+    known, new = set(), {_name(each): each for each in drafted}
+    for chain in {each.chain for each in new.values()}:
+        calls = {each.call for each in new.values() if each.chain == chain}
+        known |= {_name(each) for each in await app.store.sent().find_drafted(chain, calls)}
+    if some := [each for name, each in new.items() if name not in known]:
+        await app.store.sent().note_drafted(some)
+
+
+def _name(drafted: DraftedCall) -> tuple[str | int, ...]:
+    return drafted.call, drafted.scenario, drafted.node, drafted.draft, drafted.signer
+
+
+async def find_made(
+    app: Application,
+    request: "Broadcast",
+    chain: "Chain",
+    table: "RuntimeTable",
+    signed: "SignedExtrinsic",
+    hash: str,
+) -> tuple[SentFor, ...]:
+    """Return what *signed*, the transaction *hash*, is made of.
+
+    A scenario, or a job and its draft, that *request* names choose between equals; InvalidRequest
+    if its call is not of these, Conflict if it pays what the payout has no longer. What only
+    approves, or cancels, what a multisig is known to have open is made of nothing: that pays once.
+    """
+    from scenarioctl.transactions.submission.outcomes import walk_hashes
+
+    rows = walk_hashes(table, signed.call, signed.account)
+    calls = {row.place: call for row, call in rows}
+    keys = {
+        row.place: {row.hash, f"{row.hash}/0x{row.account.hex()}" if row.account else row.hash}
+        for row, _ in rows
+    }
+    found = await _find_drafted(
+        app, request, chain, {each for some in keys.values() for each in some}
+    )
+    signer = "" if signed.account is None else f"0x{signed.account.hex()}"
+    # Of the same draft, what was made for this signer comes first; then those of jobs, the newest.
+    found.sort(key=lambda each: (each.signer != signer, each.draft == 0))
+    drafts = list(
+        {(each.call, each.scenario, each.node, each.draft): each for each in found[::-1]}.values()
+    )[::-1]
+    standing = await _read_standing(app, drafts, but=hash)
+    made: list[SentFor] = []
+    covered: list[Place] = []
+    for place, some in keys.items():
+        equal = [each for each in drafts if each.call in some]
+        if not equal or any(place[: len(outer)] == outer for outer in covered):
+            continue
+        covered.append(place)
+        outer = calls[place[:-1]] if place else None
+        is_open = outer is not None and any(
+            outer.args.get(name) is not None for name in ("maybe_timepoint", "timepoint")
+        )
+        equal = [each for each in equal if each.signer == signer] or equal
+        if is_open and any(_is_sent(each, standing) for each in equal):
+            continue
+        equal = [each for each in equal if not _is_sent(each, standing)] or equal
+        chosen: dict[str, DraftedCall] = {}
+        for each in equal:
+            chosen.setdefault(each.scenario, each)
+        for each in chosen.values():
+            drafts.remove(each)
+            made.append(
+                SentFor(
+                    scenario=each.scenario,
+                    node=each.node,
+                    draft=each.draft,
+                    call=each.call,
+                    part=each.part,
+                    certain=len(chosen) == 1,
+                )
+            )
+    return tuple(made)
+
+
+def _is_sent(drafted: DraftedCall, standing: Sequence[SentFor]) -> bool:
+    """Tell whether one of *standing* certainly does what *drafted* does."""
+    return any(
+        each.certain
+        and each.pays(drafted.scenario, drafted.node)
+        and drafted.draft in (0, each.draft)
+        for each in standing
+    )
+
+
+async def _read_standing(
+    app: Application, drafts: Sequence[DraftedCall], *, but: str
+) -> list[SentFor]:
+    """Return what was sent of the scenarios and the drafts of *drafts* and stands, without the
+    transaction *but*."""
+    sent = app.store.sent()
+    pairs = [
+        *await sent.of_scenarios({each.scenario for each in drafts}),
+        *await sent.of_drafts({each.draft for each in drafts if each.draft}),
+    ]
+    return [made for made, each in pairs if each.hash != but and each.stands(made)]
+
+
+async def _find_drafted(
+    app: Application, request: "Broadcast", chain: "Chain", calls: set[str]
+) -> list[DraftedCall]:
+    """Return what was drafted with one of these *calls*, of what *request* names."""
+    from scenarioctl.operations.unsigned_transactions import find_draft
+
+    if request.job != "":
+        entry = await find_draft(app, request.job, request.draft)
+        drafted, name = call_of_draft(entry), f"draft {entry.seq} of job {shorten(entry.job)}"
+        if drafted.chain == chain.name and drafted.call in calls:
+            return [drafted]
+        differs = "the call of {name} differs. Sign that draft, or leave job and draft out"
+        other = f"{name} is for another chain, not for {chain.title}"
+        raise InvalidRequest(
+            f"draft {entry.seq} is not this transaction: "
+            f"{differs.format(name=name) if drafted.chain == chain.name else other}"
+        )
+    found = list(await app.store.sent().find_drafted(chain.name, calls))
+    if request.scenario != "":
+        node = await find_node(app, request.scenario, request.step)
+        found = [each for each in found if each.scenario == request.scenario]
+        if not any(node in (None, each.node) for each in found):
+            found = await _draft_anew(app, request.scenario)
+        found = [each for each in found if each.call in calls and node in (None, each.node)]
+        if not found:
+            which = "any step" if node is None else f"step {shorten(node)}" if node else "all steps"
+            raise InvalidRequest(
+                f"the transaction doesn't do what {which} of scenario {request.scenario} does now: "
+                "leave scenario out, or make its payload again"
+            )
+    return await _check_changed(app, found)
+
+
+async def find_node(app: Application, scenario: str, step: int | str) -> str | None:
+    """Return the node of *step*, empty for all; None if any of them is meant."""
+    from scenarioctl.actions.drafting import find_drafting_node
+
+    diagram = await open_stored(app, scenario)
+    return None if step == "" else "" if step == ALL else find_drafting_node(diagram, step)
+
+
+async def _check_changed(app: Application, found: list[DraftedCall]) -> list[DraftedCall]:
+    """Return *found*; Conflict for a call of a payout that was changed since, and pays something
+    else now."""
+    from scenarioctl.operations.payout_records import payouts_of
+    from scenarioctl.operations.stored_diagrams import open_blob
+
+    stored = await app.store.find_scenarios(list({each.scenario for each in found}))
+    for id, scenario in stored.items():
+        old = {
+            each.call
+            for each in found
+            if each.scenario == id and not each.draft and each.drafted < scenario.updated
+        }
+        if (
+            old
+            and payouts_of(await open_blob(app, scenario.blob, id))
+            and not old <= {each.call for each in await _draft_anew(app, id)}
+        ):
+            raise changed_meanwhile(id)
+    return found
+
+
+async def _draft_anew(app: Application, scenario: str) -> list[DraftedCall]:
+    """Return the calls that *scenario* drafts now, and remember them."""
+    from scenarioctl.actions.batching import draft_together
+    from scenarioctl.actions.drafting import draft_each
+
+    diagram = await open_stored(app, scenario)
+    view, plain = app.acting_as(None), diagram.acted_by(None)
+    made = [
+        (node, outcome.transaction)
+        async for node, outcome in draft_each(view, plain)
+        if not isinstance(outcome, ScenarioctlError)
+    ]
+    with suppress(ScenarioctlError):
+        made.append(("", (await draft_together(view, plain))[0]))
+    # Who acts for another account has the call in one around it.
+    account = None if diagram.acting is None else diagram.acting.account
+    drafted = [
+        replace(drafted_call(app, scenario, node, each), call=call_key(each.call_data, account))
+        for node, each in made
+    ]
+    await note_drafted(app, drafted)
+    return drafted

@@ -1,0 +1,268 @@
+"""What was sent is known by its call, however it is sent."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.model.acting import multisig
+from scenarioctl.model.calls import Call
+from scenarioctl.operations.decoded_transactions import (
+    TransactionPayload,
+    read_unsigned,
+    transaction_payload,
+)
+from scenarioctl.operations.jobs import (
+    JobMempool,
+    RunJob,
+    StartJob,
+    job_mempool,
+    run_job,
+    start_job,
+)
+from scenarioctl.operations.scenario_batches import BatchScenario, batch_scenario
+from scenarioctl.transactions.extrinsic import extrinsic_hash
+from tests.conftest import BOB
+from tests.messages import raises, says
+from tests.node import Node
+from tests.runner import finish
+from tests.runtimes import unhex
+from tests.serving import Serving
+from tests.signing import dev_key
+from tests.test_broadcast import (
+    ALICE,
+    CHAIN,
+    NUMBER,
+    PAID,
+    SUCCESS,
+    TABLE,
+    events,
+    options,
+    sent,
+    signed,
+)
+from tests.test_check import BOB_KEY, DOT
+from tests.test_payout_records import CAROL, CAROL_KEY, SIGNED, calls, copy_of, create, rows
+from tests.test_payouts import table
+from tests.test_transaction_status import FakeChain, World
+
+KEY = dev_key().public_key
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with ExitStack() as stack:
+        yield World(tmp_path, stack)
+
+
+def send(world: World, call: Call, *, nonce: int = 5, **more: Any) -> str:
+    """Send *call*, signed; return its hash."""
+    tx = signed(call, options(nonce=nonce))
+    hash = str(extrinsic_hash(unhex(tx)))
+    # Each signature is another one.
+    SIGNED[hash] = tx
+    world.chain.nonce = nonce
+    world.broadcast(tx, **more)
+    return hash
+
+
+def inner(call: Call) -> dict[str, Any]:
+    return {call.pallet: {call.method: call.args}}
+
+
+def states(world: World, scenario: str) -> list[str]:
+    return [row[3] for row in rows(world, scenario)]
+
+
+def payload(world: World, scenario: str, **more: Any) -> Any:
+    request = TransactionPayload(scenario=scenario, sender=ALICE, **more)
+    return finish(transaction_payload(world.app, request))
+
+
+def test_a_payout_that_is_sent_as_it_is_drafted_is_paid_once(world: World) -> None:
+    scenario = create(world, [BOB, "1"], [CAROL, "2"], [BOB, "3"], portion=9)["result"]
+    assert states(world, scenario) == ["not sent"] * 3
+    made = payload(world, scenario).answer["signer_payload"]["method"]
+    call = TABLE.decode_call(unhex(made))
+
+    hash = send(world, call)
+
+    assert states(world, scenario) == ["sent"] * 3
+    with raises(Conflict, says("were sent", hash=hash)):
+        payload(world, scenario)
+    with raises(Conflict, says("nothing was sent", hash=hash)):
+        send(world, call, nonce=6)
+    # Somebody who means it copies the scenario: the same bytes are the copy's.
+    copy = copy_of(world, scenario)
+    payload(world, copy)
+    second = send(world, call, nonce=6)
+    assert {row[4] for row in rows(world, copy)} == {second}
+    assert {row[4] for row in rows(world, scenario)} == {hash}
+
+
+@pytest.mark.parametrize("how", ["proxy", "multisig", "batch", "hash"])
+def test_a_call_inside_another_one_is_found(world: World, how: str) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+    others = sorted((BOB_KEY, CAROL_KEY))
+    approval: dict[str, Any] = {
+        "threshold": 2,
+        "other_signatories": others,
+        "maybe_timepoint": None,
+        "max_weight": {"ref_time": 1, "proof_size": 1},
+    }
+    around: dict[str, tuple[str, str, dict[str, Any]]] = {
+        "proxy": ("Proxy", "proxy", {"real": {"Id": BOB_KEY}, "force_proxy_type": None}),
+        "multisig": ("Multisig", "as_multi", approval),
+        "batch": ("Utility", "force_batch", {}),
+        "hash": ("Multisig", "approve_as_multi", approval),
+    }
+    pallet, method, args = around[how]
+    within: dict[str, Any] = {
+        "batch": {"calls": [inner(call)]},
+        "hash": {"call_hash": unhex(_hash_of(call))},
+        "proxy": {"call": inner(call)},
+        "multisig": {"call": inner(call)},
+    }
+
+    hash = send(world, Call(pallet=pallet, method=method, args={**args, **within[how]}))
+
+    assert rows(world, scenario) == [(2, BOB, "1 DOT", "sent", hash)]
+
+
+def _hash_of(call: Call) -> str:
+    from scenarioctl.model.calls import call_key
+
+    return call_key(TABLE.encode_call(call))
+
+
+def test_another_signatory_approves_what_was_begun(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+    others = sorted((BOB_KEY, CAROL_KEY))
+
+    def approve(timepoint: Any) -> Call:
+        args = {"threshold": 2, "other_signatories": others, "maybe_timepoint": timepoint,
+            "call": inner(call), "max_weight": {"ref_time": 1, "proof_size": 1}}  # fmt: skip
+        return Call(pallet="Multisig", method="as_multi", args=args)
+
+    send(world, approve(None))
+
+    # It opens the same once more, or approves what is open.
+    with raises(Conflict, says("were sent")):
+        send(world, approve(None), nonce=6)
+    send(world, approve({"height": 9, "index": 1}), nonce=6)
+    assert multisig([KEY, *others], 2).account
+
+
+def test_all_steps_in_one_are_all_sent(world: World) -> None:
+    scenario = create(world, [BOB, "1"], [CAROL, "2"], [BOB, "3"])["result"]
+    built = finish(batch_scenario(world.app, BatchScenario(id=scenario))).answer["tx"]
+    call, _ = read_unsigned(TABLE, CHAIN, unhex(built))
+
+    hash = send(world, call)
+
+    assert {row[3:] for row in rows(world, scenario)} == {("sent", hash)}
+    with pytest.raises(Conflict):
+        calls(world, scenario)
+
+
+def test_a_draft_is_sent_without_being_named(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    finish(start_job(world.app, StartJob(id=scenario)))
+    for _ in range(2):
+        finish(run_job(world.app, RunJob(id=scenario)))
+    first, second = finish(job_mempool(world.app, JobMempool(id=scenario))).answer["mempool"]
+    call, _ = read_unsigned(TABLE, CHAIN, unhex(first["tx"]))
+
+    hash = send(world, call)
+
+    drafts = finish(job_mempool(world.app, JobMempool(id=scenario))).answer["mempool"]
+    # Both are the same: the newest is meant.
+    assert [each.get("sent", {}).get("hash") for each in drafts] == [None, hash]
+    assert second["tx"] == first["tx"]
+
+
+def test_two_scenarios_with_the_same_call_are_told_apart_by_whom_they_are_for(
+    world: World,
+) -> None:
+    first = create(world, [BOB, "1"])["result"]
+    second = copy_of(world, first)
+    (call,) = calls(world, first)
+    calls(world, second)
+
+    hash = send(world, call)
+
+    # It may be made of either.
+    assert [states(world, each) for each in (first, second)] == [["uncertain"], ["uncertain"]]
+    for each in (first, second):
+        with raises(Conflict, says("may also be made of another", "--scenario", hash=hash)):
+            payload(world, each)
+    told = world.broadcast(SIGNED[hash], scenario=second)
+    assert told.notes == (says("sent already", "nothing was sent now"),)
+    assert sent(world.node) == 1
+    assert [states(world, each) for each in (first, second)] == [["not known to be sent"], ["sent"]]
+    # What is made for one signer is theirs.
+    payload(world, first)
+    send(world, call, nonce=6)
+    assert states(world, first) == ["sent"]
+
+
+def test_what_is_something_else_is_not_told_as_sent(world: World) -> None:
+    scenario, other = (create(world, [BOB, amount])["result"] for amount in ("1", "2"))
+    (call,) = calls(world, scenario)
+    hash = send(world, call)
+
+    with raises(InvalidRequest, says("any step", scenario=other)):
+        world.broadcast(SIGNED[hash], scenario=other)
+
+    assert rows(world, scenario)[0][3:] == ("sent", hash)
+
+
+def test_only_the_lines_that_failed_are_drafted_again(world: World) -> None:
+    lines = ([BOB, "1"], [CAROL, "2"], [BOB, "1"])
+    scenario = create(world, *lines, portion=9, force_batch=True)["result"]
+    (call,) = calls(world, scenario)
+    hash = send(world, call)
+    done, moved = {"Utility": "ItemCompleted"}, {"from": KEY, "to": BOB_KEY, "amount": DOT}
+    paid = [{"Balances": {"Transfer": moved}}, done]
+    failed = {"Utility": {"ItemFailed": {"error": "BadOrigin"}}}
+    end = [{"Utility": "BatchCompletedWithErrors"}, PAID, SUCCESS]
+    ends = [*paid, failed, *paid, *end]
+    world.chain.events = events((0, SUCCESS), *((1, each) for each in ends))
+    world.chain.include(NUMBER + 1, SIGNED[hash], finalized=True)
+    world.status(hash)
+
+    assert states(world, scenario) == ["finalized", "finalized", "failed"]
+    (again,) = calls(world, scenario)
+    assert again.args["value"] == 2 * DOT
+    world.now += 1
+    second = send(world, again, nonce=6)
+    assert [(row[0], *row[3:]) for row in rows(world, scenario)] == [
+        (2, "finalized", hash),
+        (4, "finalized", hash),
+        (3, "sent", second),
+    ]
+    with raises(Conflict, says("were sent", hash=second)):
+        payload(world, scenario)
+
+
+def test_over_http_it_is_known_too(tmp_path: Path) -> None:
+    chain = FakeChain()
+    with (
+        Node(chain.answers()) as node,
+        Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served,
+    ):
+        given = {"lines": table([BOB, "1"]), "chain": "polkadot", "asset": "DOT"}
+        id = served.post("/api/create/payout", given).json()["result"]
+        tx = served.post("/api/scenario/info/full", {"id": id}).json()["result"]["tx"]
+        call, _ = read_unsigned(TABLE, CHAIN, unhex(tx))
+
+        reply = served.post("/api/chain/Broadcast", {"chain": "polkadot", "tx": signed(call)})
+
+        assert reply.status == 200
+        (payment,) = served.post("/api/scenario/payments", {"id": id}).json()["payments"]
+        assert (payment["status"], payment["hash"]) == ("sent", reply.json()["hash"])
