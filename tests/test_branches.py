@@ -17,6 +17,7 @@ from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_progr
 from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from scenarioctl.transactions.simulation.trial import Trial
 from tests.check_rules import (
+    ALL,
     CAROL,
     CAROL_KEY,
     HERE,
@@ -181,6 +182,14 @@ def test_what_a_program_takes_only_if_it_fails_or_only_if_not_is_told(
 
     assert branches_of(call) == [says("5 USDt", *takes, "Kusama Asset Hub")]
     assert branches_of(hub_program(takes, {"SetErrorHandler": []}, deposit(BOB_KEY))) == []
+
+
+def test_what_may_go_to_a_chain_that_is_not_known_is_told() -> None:
+    place = {"parents": 1, "interior": {"X1": [{"Parachain": 9999}]}}
+    away = {"DepositReserveAsset": {"assets": ALL, "dest": place, "xcm": [deposit(BOB_KEY)]}}
+
+    assert branches_of(hub_program({"SetErrorHandler": []}, away)) == [says("registry")]
+    assert branches_of(hub_program(away)) == []
 
 
 def hub_program(*program: Any) -> Call:

@@ -77,6 +77,8 @@ def _read_instruction(trial: "Trial", instruction: "Instruction") -> Iterator[st
     chain, kind = instruction.chain, kind_of(instruction.name)
     is_certain = not (instruction.on_error or instruction.at_end or instruction.skippable)
     if chain is None:
+        if kind.pays and not is_certain:
+            yield "whether assets go to no chain of the registry depends on whether a program fails"
         return
     if (kind.brings or kind.takes) and not is_certain:
         items = instruction.fields if kind.brings else instruction.fields["assets"]
