@@ -5,11 +5,12 @@ Those are JSON objects, in which a key and its value may have a line of their ow
 """
 
 import errno
+import fcntl
 import os
 import select
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,8 +68,12 @@ def replacing(path: Path, *, mode: int) -> Iterator[tuple[Path, int]]:
 
     It has its content on the disk before it gets the name.
     """
+    remove_left(path.parent)
     temporary = path.with_name(f".scenarioctl-{os.urandom(6).hex()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with suppress(OSError):
+        # Until it is closed, `remove_left` leaves it alone.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
         try:
             yield temporary, descriptor
@@ -84,6 +89,15 @@ def replacing(path: Path, *, mode: int) -> Iterator[tuple[Path, int]]:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def remove_left(folder: Path) -> None:
+    """Remove the new files of `replacing` in *folder* that processes left which were killed."""
+    for left in filter(Path.is_file, folder.glob(".scenarioctl-*.tmp")):
+        with suppress(OSError), left.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for each in folder.glob(f"{left.name}*"):
+                each.unlink()
 
 
 def is_open(path: Path) -> bool:

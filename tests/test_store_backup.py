@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scenarioctl.files import replacing
 from scenarioctl.model.jobs import Job
 from scenarioctl.stores import StoredScenario, open_store
 from tests.conftest import Run
@@ -190,6 +191,70 @@ def test_a_file_that_is_no_good_backup_changes_nothing(
         assert (ended.code, said) == (code, True)
         assert sorted(each.name for each in path.parent.iterdir()) == before
         assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("script", "named"),
+    [
+        (
+            "CREATE TRIGGER more AFTER INSERT ON scenarios "
+            "BEGIN UPDATE scenarios SET name = 'x' WHERE id = new.id; END",
+            "CREATE TRIGGER more",
+        ),
+        ("CREATE VIEW seen AS SELECT * FROM jobs", "CREATE VIEW seen"),
+        ("DROP TABLE addresses", "CREATE TABLE addresses"),
+        (
+            "DROP INDEX jobs_by_due; CREATE INDEX jobs_by_due ON jobs (due)",
+            "CREATE INDEX jobs_by_due",
+        ),
+        (
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'blob BLOB', "
+            "'blob TEXT') WHERE name = 'scenarios'",
+            "CREATE TABLE scenarios",
+        ),
+    ],
+)
+def test_a_store_whose_schema_is_not_ours_to_the_letter_is_refused(
+    scenarioctl: Run, path: Path, script: str, named: str
+) -> None:
+    fill(path)
+    changed = path.with_name("changed.db")
+    scenarioctl("store", "backup", str(changed))
+    with closing(sqlite3.connect(changed)) as database:
+        database.executescript(script)
+    content = path.read_bytes()
+
+    for line in (
+        ("store", "restore", str(changed)),
+        ("--store", str(changed), "store", "check"),
+        ("--store", str(changed), "scenario", "list"),
+        ("--store", str(changed), "--offline", "doctor"),
+    ):
+        ended = scenarioctl(*line)
+
+        assert (ended.code > 0, ended.out + ended.err) == (
+            True,
+            says("changed.db", named, "differs"),
+        )
+    assert path.read_bytes() == content
+    assert not list(path.parent.glob(".scenarioctl*"))
+
+
+def test_what_a_killed_restore_left_is_removed_at_the_next_start(
+    scenarioctl: Run, path: Path
+) -> None:
+    fill(path)
+    copy = path.with_name("copy.db")
+    with replacing(path.with_name("other.db"), mode=0o600):
+        for left in (".scenarioctl-0123456789ab.tmp", ".scenarioctl-0123456789ab.tmp-wal"):
+            path.with_name(left).write_bytes(b"left")
+
+        assert scenarioctl("scenario", "list").code == 0
+
+        # That of a process which lives stays.
+        assert len(list(path.parent.glob(".scenarioctl*"))) == 1
+    assert scenarioctl("store", "backup", str(copy)).code == 0
+    assert not list(path.parent.glob(".scenarioctl*"))
 
 
 def test_a_store_on_a_server_is_restored_by_its_own_program(scenarioctl: Run, path: Path) -> None:

@@ -12,6 +12,7 @@ from scenarioctl.errors import Conflict, InvalidRequest, StoreBusy, StoreFailed,
 from scenarioctl.files import keep_access, reason_of, replacing
 from scenarioctl.stores.sqlite.database_file import (
     BUSY_SECONDS,
+    TRUST_NO_SCHEMA,
     DatabaseFile,
     is_busy,
     primary_code,
@@ -150,6 +151,7 @@ def _copy(source: DatabaseFile, target: Path) -> None:
         closing(sqlite3.connect(source.path, timeout=BUSY_SECONDS)) as database,
         closing(sqlite3.connect(target, isolation_level=None)) as copy,
     ):
+        database.execute(TRUST_NO_SCHEMA)
         if not source.version_of(database):
             raise no_tables(source.name)
         # All pages in one step, which sees one moment; it keeps no writer waiting.

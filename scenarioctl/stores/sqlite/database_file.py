@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -145,6 +146,7 @@ class DatabaseFile:
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         # First, so that a file that is not a database, or not ours, is left as it was found.
+        database.execute(TRUST_NO_SCHEMA)
         version = self.version_of(database)
         database.execute("PRAGMA synchronous = FULL")
         # Whenever the log begins anew, it is cut to this.
@@ -160,13 +162,16 @@ class DatabaseFile:
             # Another process may have been first.
             if self.version_of(database):
                 return
-            for statement in read_text(Path(__file__).with_name("schema.sql")).split(";\n\n"):
+            for statement in _statements():
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def version_of(self, database: sqlite3.Connection) -> int:
-        """Return the version of the file's tables, if this program may use it; 0 if it has none."""
+        """Return the version of the file's tables, if this program may use it; 0 if it has none.
+
+        StoreFailed if its schema is not that of this version to the letter.
+        """
         # In one statement, since another process may be creating them.
         application, version, tables = database.execute(
             "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
@@ -178,7 +183,29 @@ class DatabaseFile:
             )
         if version:
             check_version(self.name, version)
+            rows = database.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+            if differing := {sql for (sql,) in rows} - _OF_SQLITE ^ _statements().keys():
+                named = shorten(" ".join(min(differing).split()[:3]))
+                raise StoreFailed(
+                    f"store {self.name} doesn't have the tables of this scenarioctl: {named} "
+                    "differs. Restore a backup, or create another one with: scenarioctl store init"
+                )
         return int(version)
+
+
+#: So that what a file brings along calls nothing with effects before it is compared.
+TRUST_NO_SCHEMA = "PRAGMA trusted_schema = OFF"
+#: What SQLite adds by itself, and at ANALYZE.
+_OF_SQLITE = {
+    "CREATE TABLE sqlite_sequence(name,seq)",
+    "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+}
+
+
+def _statements() -> dict[str, None]:
+    """Return the statements that make the tables, as SQLite keeps them, in order."""
+    text = read_text(Path(__file__).with_name("schema.sql"))
+    return dict.fromkeys(re.findall(r"^CREATE .*?(?=;\n(?:\n|\Z))", text, re.DOTALL | re.MULTILINE))
 
 
 @contextmanager

@@ -35,6 +35,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
+from scenarioctl.files import remove_left
 from scenarioctl.model.jobs import RenewedLease
 from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.figures import SECONDS, Failures, Histogram, Statistics, Usage
@@ -327,6 +328,7 @@ class SqliteStore(Store):
 
     def _open(self) -> None:
         """Open the file; it is created if there is none."""
+        remove_left(self._file.path.parent)
         database = self._file.open()
         try:
             with self._file.reporting():
