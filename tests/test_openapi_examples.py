@@ -17,6 +17,7 @@ from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.openapi import describe
 from scenarioctl.server.reference import write_reference
+from scenarioctl.stores.operations import Operation
 from tests.serving import Reply, Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
@@ -56,9 +57,14 @@ def stored(served: Serving) -> Serving:
     served.post("/job/stop", {"id": ID})
     for id in (ID, *named):
         served.post("/api/scenario/delete", {"id": id})
+    served.wait_for(lambda app: app.store.write(forget_deleted))
     share = served.share  # type: ignore[attr-defined]
     assert served.post("/saveUrl", {"url": share, "id": ID}).status == 200
     return served
+
+
+def forget_deleted() -> Operation[None]:
+    yield "DELETE FROM deleted_scenarios", {}
 
 
 def name_of(command: str) -> str:

@@ -22,8 +22,8 @@ from tests.serving import Serving
 from tests.test_stores import FIRST, SECOND
 
 RENT = replace(FIRST, id="3kf9Qz7aB", name="Monthly rent")
-#: Their ids begin alike, and one has the id of another for its name.
-ALIKE = replace(SECOND, id="3kf9Xa81k", name="hLhmE6m0j", created=FIRST.created + 2)
+#: Two ids begin alike.
+ALIKE = replace(SECOND, id="3kf9Xa81k", name="Other", created=FIRST.created + 2)
 OTHER = replace(SECOND, id="hLhmE6m0j", name="", created=FIRST.created + 1)
 
 
@@ -42,7 +42,6 @@ async def summary_of(app: Application, id: str) -> Any:
         ("Monthly rent", RENT.id),
         ("3kf9Q", RENT.id),
         ("hLhm", OTHER.id),
-        # An id precedes a name, and `@last` is the newest.
         ("hLhmE6m0j", OTHER.id),
         ("@last", ALIKE.id),
         (" Monthly rent\n", RENT.id),
@@ -140,6 +139,25 @@ def test_over_http_only_an_id_is_deleted(serving: Serving, text: str) -> None:
 
     assert reply.status in (404, 422)
     assert serving.wait_for(lambda app: app.store.count_scenarios()) == 3
+
+
+def test_over_http_no_name_is_an_id_that_is_stored_or_was(serving: Serving) -> None:
+    remark = {"chain": "polkadot", "text": "hello"}
+    share = '{"nodes":[{"id":"d","type":"delay","formData":{"seconds":60}}],"edges":[]}'
+    made = serving.post("/api/create/remark", remark).json()["result"]
+    for state in ("stored", "deleted"):
+        for path, body in (
+            ("/api/create/remark", {**remark, "name": OTHER.id}),
+            ("/api/scenario/rename", {"scenario": made, "name": f" {OTHER.id}\n"}),
+            ("/saveUrl", {"url": share, "id": ALIKE.name}),
+        ):
+            reply = serving.post(path, body)
+
+            assert reply.status == (409 if "url" in body else 422), (state, path)
+            assert reply.json()["error"] == says("id", body.get("id", OTHER.id))
+        serving.post("/api/scenario/delete", {"scenario": OTHER.id})
+    assert serving.post("/api/scenario/info", {"id": OTHER.id}).status == 404
+    assert serving.post("/saveUrl", {"url": share, "id": OTHER.id}).status == 409
 
 
 REMARK = ("--offline", "create", "remark", "--chain", "polkadot", "--text")

@@ -175,7 +175,9 @@ async def store_as(app: Application, id: str, scenario: StoredScenario) -> bool:
     try:
         await app.store.put_scenario(replace(scenario, id=id))
     except Conflict:
-        stored = await app.store.get_scenario(id)
+        stored = (await app.store.find_scenarios([id])).get(id)
+        if stored is None:
+            raise
         # In any order of keys.
         if await app.aside(_same_diagram, stored, scenario):
             return False

@@ -33,6 +33,7 @@ TABLES: Mapping[str, str] = {
     "drafted_calls": "chain call scenario node draft signer | part drafted nonce at_block",
     "addresses": "name | account address layers watched created",
     "forks": "counter first | last",
+    "deleted_scenarios": "id |",
 }
 #: The columns that the store numbers rows in.
 _NUMBERS = {name: "seq" for name, columns in TABLES.items() if columns.startswith("seq")}

@@ -27,7 +27,11 @@ SELECT id, name FROM scenarios
 {_NAME} WHERE name <> '' AND {sortable name} = {sortable :name} AND name = :name ORDER BY seq DESC LIMIT :limit
 
 -- SCENARIOS_BEGINNING --
-{_NAME} WHERE id >= :first AND id < :last ORDER BY id LIMIT :limit
+{_NAME} WHERE id >= :first AND id < :last AND NOT EXISTS (SELECT 1 FROM deleted_scenarios WHERE id = :first)
+ORDER BY id LIMIT :limit
+
+-- IDS_LIKE_NAME --
+SELECT id FROM scenarios WHERE id = :name UNION ALL SELECT id FROM deleted_scenarios WHERE id = :name
 
 -- SCENARIO_WITH_DIGEST --
 SELECT id FROM scenarios WHERE digest = :digest ORDER BY seq LIMIT 1

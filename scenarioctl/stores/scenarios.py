@@ -10,6 +10,7 @@ from scenarioctl.stores.rows import Value, read_texts, write_cursor
 from scenarioctl.stores.validation import (
     changed_meanwhile,
     is_id,
+    named_like_id,
     still_running,
     taken,
     unknown,
@@ -27,7 +28,11 @@ _AT_ONCE = 50
 
 def add(scenarios: Sequence[StoredScenario]) -> Operation[list[bool]]:
     """Insert new scenarios by one statement; say of each whether it is in, which it is not if its
-    id is taken."""
+    id is taken.
+
+    InvalidRequest for a name that is an id.
+    """
+    yield from _check_names(scenarios)
     values = {
         f"{name}_{place}": value
         for place, scenario in enumerate(scenarios)
@@ -54,9 +59,8 @@ def add_all(scenarios: Sequence[StoredScenario]) -> Operation[int]:
 def put_all(scenarios: Sequence[StoredScenario]) -> Operation[int]:
     """Store each in place of the one with its id, if there is one."""
     for scenario in scenarios:
-        # One that is deleted between the two is put.
-        while not (yield from add([scenario]))[0] and not (yield from _replace(scenario)):
-            pass
+        if not (yield from add([scenario]))[0] and not (yield from _replace(scenario)):
+            raise taken(scenario.id)
     return len(scenarios)
 
 
@@ -67,6 +71,13 @@ def change(
         raise unknown(scenario.id)
     if job is not None:
         yield from jobs.change(scenario.id, job)
+
+
+def _check_names(scenarios: Sequence[StoredScenario]) -> Operation[None]:
+    ids = {each.id for each in scenarios}
+    for name in sorted({each.name for each in scenarios} - {""}):
+        if name in ids or (yield statements.IDS_LIKE_NAME, {"name": name}):
+            raise named_like_id(name)
 
 
 def _replace(scenario: StoredScenario, *, revision: str = "") -> Operation[bool]:
@@ -81,6 +92,7 @@ def _replace(scenario: StoredScenario, *, revision: str = "") -> Operation[bool]
         return False
     if revision and (yield from get(scenario.id)).revision != revision:
         raise changed_meanwhile(scenario.id)
+    yield from _check_names([scenario])
     yield statements.CHANGE_SCENARIO, _values(scenario)
     yield from _forget_events(read_texts(locked[0]))
     return True

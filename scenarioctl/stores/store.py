@@ -85,7 +85,8 @@ class Store(ABC):
 
     async def add_scenario(self, scenario: StoredScenario) -> bool:
         """Store a new scenario; False if its id is taken."""
-        return (await self.write(partial(scenarios.add, [scenario]), alone=True))[0]
+        is_alone = not scenario.name
+        return (await self.write(partial(scenarios.add, [scenario]), alone=is_alone))[0]
 
     async def put_scenarios(self, all: Iterable[StoredScenario], *, replace: bool = False) -> int:
         # Reading them may fail.

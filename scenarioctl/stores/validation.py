@@ -122,7 +122,19 @@ def unknown(id: str) -> NotFound:
 
 
 def taken(id: str) -> Conflict:
-    return Conflict(f"scenario {id!r} is already in the store")
+    return Conflict(
+        f"id {id!r} is taken: a scenario in the store has it as its id or its name, or one had it "
+        "that was deleted"
+    )
+
+
+def named_like_id(name: str) -> InvalidRequest:
+    return InvalidRequest(
+        field="name",
+        value=name,
+        problem="is the id of a scenario, or was",
+        expected="another name",
+    )
 
 
 def changed_meanwhile(id: str) -> Conflict:

@@ -58,6 +58,24 @@ CREATE TABLE scenario_counts (
     PRIMARY KEY (chain, slot)
 ) WITH (fillfactor = 50);
 
+CREATE TABLE deleted_scenarios (
+    id text COLLATE "C" PRIMARY KEY
+);
+
+-- An id is only ever that of one scenario, and no name of another one.
+CREATE FUNCTION keep_ids() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM deleted_scenarios WHERE id = NEW.id) OR EXISTS (
+        SELECT 1 FROM scenarios WHERE name <> '' AND left(name, 600) = NEW.id AND name = NEW.id
+    ) THEN
+        RETURN NULL;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER scenario_id_taken BEFORE INSERT ON scenarios FOR EACH ROW EXECUTE FUNCTION keep_ids();
+
 -- Rows are written in one order, so that two statements side by side don't wait for each other.
 CREATE FUNCTION count_scenarios() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -73,6 +91,7 @@ BEGIN
             ) AS each GROUP BY chain ORDER BY chain
             ON CONFLICT (chain, slot) DO UPDATE SET amount = c.amount + excluded.amount;
     ELSIF TG_OP = 'DELETE' THEN
+        INSERT INTO deleted_scenarios SELECT id FROM removed;
         DELETE FROM scenario_chains WHERE scenario IN (SELECT seq FROM removed);
         INSERT INTO scenario_counts AS c (chain, slot, amount)
             SELECT chain, mine, -count(*) FROM (

@@ -88,6 +88,19 @@ CREATE TRIGGER scenario_removed AFTER DELETE ON scenarios BEGIN
     DELETE FROM scenario_chains WHERE scenario = old.seq;
     DELETE FROM scenario_tags WHERE scenario = old.seq;
     DELETE FROM scenario_webhooks WHERE scenario = old.seq;
+    INSERT INTO deleted_scenarios VALUES (old.id);
+END;
+
+-- An id is only ever that of one scenario, and no name of another one.
+CREATE TABLE deleted_scenarios (
+    id TEXT NOT NULL PRIMARY KEY
+) WITHOUT ROWID;
+
+CREATE TRIGGER scenario_id_taken BEFORE INSERT ON scenarios WHEN
+    EXISTS (SELECT 1 FROM deleted_scenarios WHERE id = new.id)
+    OR EXISTS (SELECT 1 FROM scenarios WHERE name <> '' AND name = new.id)
+BEGIN
+    SELECT RAISE(IGNORE);
 END;
 
 CREATE TRIGGER scenario_chain_added AFTER INSERT ON scenario_chains BEGIN
