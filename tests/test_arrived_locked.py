@@ -1,11 +1,19 @@
 """What a receiver can't spend is not what arrived; keyless receivers in hex; messages that draw on
 the same."""
 
+from typing import Any
+
 import pytest
 
 from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
+from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
+from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from tests.check_rules import (
     ALL,
     CAROL,
@@ -21,11 +29,13 @@ from tests.check_rules import (
     pay,
     steps,
     transferred,
+    trial,
     withdraw,
 )
 from tests.conftest import BOB
 from tests.messages import says
-from tests.network import FakeNetwork
+from tests.network import FakeNetwork, table_of
+from tests.runner import finish
 from tests.test_check import (
     ALICE_KEY,
     AMOUNT,
@@ -214,3 +224,36 @@ def test_what_is_set_aside_of_another_account_is_told_and_refuses_nothing(judge:
     answer = judge(proxied, balances("Reserved", who=CAROL_KEY, amount=DOT))
 
     assert (answer["verdict"], answer["warnings"]) == ("ok", [says("1 DOT", CAROL, "Polkadot")])
+
+
+class Limited:
+    """Answers what Hydration has registered of any asset."""
+
+    async def table(self) -> RuntimeTable:
+        return table_of("hydraDx")
+
+    async def storage(self, *_: Any) -> Any:
+        return {"xcm_rate_limit": 50 * 10**6}
+
+
+def test_two_messages_that_fill_one_deposit_limit_are_unknown() -> None:
+    registry = Registry()
+    chain = registry.find("hydraDx")
+    message = XcmMessage(
+        origin=registry.find("assetHub"),
+        destination=chain,
+        place="",
+        location=None,
+        version=5,
+        instructions=(),
+        data=b"",
+    )
+    hop = DryRunResult(chain=chain, message=message)
+    dot = Assets(registry).find(chain, "DOT")
+    entry = LedgerEntry(account=BOB_KEY, asset=dot, value=AMOUNT, identity="")
+    ledger = HopLedger(hop=hop, entries=[entry])
+    tried = trial("hydraDx", clients=lambda _: Limited(), hops=[hop], ledgers=[ledger, ledger])
+
+    finish(check_competing_messages(tried))
+
+    assert tried.findings.unknowns == [says("Hydration", "deposit limit")]
