@@ -265,10 +265,13 @@ def test_the_account_that_is_derived_is_the_chains() -> None:
     assert derivative_account(account, 0) == derived
 
 
-def written(*found: Event) -> str:
+def written(*found: Any) -> str:
     """Return the events of a block, as its state has them."""
     values = [
-        {each.pallet: {each.name: each.fields} if each.fields else each.name} for each in found
+        {each.pallet: {each.name: each.fields} if each.fields else each.name}
+        if isinstance(each, Event)
+        else each
+        for each in found
     ]
     return events(*((1, value) for value in [*values, ENDED]))
 

@@ -19,11 +19,24 @@ from scenarioctl.operations.transaction_costs import costs_of, moved_by, sum_by_
 from scenarioctl.operations.transaction_history import ListTransactions, list_transactions
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import load_bundled
+from tests.check_rules import CAROL_KEY, pay
 from tests.conftest import Run
 from tests.messages import raises, says
 from tests.runner import finish
 from tests.signing import dev_key
-from tests.test_broadcast import ALICE, GOOD, HASH, NUMBER, PAID, SUCCESS, events
+from tests.test_broadcast import ALICE, GOOD, HASH, NUMBER, PAID, SUCCESS, events, signed
+from tests.test_check import BOB_KEY
+from tests.test_outcomes import (
+    DONE,
+    FAILED,
+    LAYER,
+    SOME,
+    approving,
+    event,
+    force,
+    of_multisig,
+    written,
+)
 from tests.test_sent import SENT
 from tests.test_transaction_status import World
 
@@ -309,6 +322,55 @@ def test_a_swap_is_two_lines_and_its_fee_counts_once(world: World) -> None:
         ("DOT", "-1", "0.016", "DOT"),
         ("USDT", "6.12", "", ""),
     ]
+
+
+@pytest.mark.parametrize(
+    ("left", "received", "amount"),
+    [([], 6_000_000_000, "0.616"), ([dot(60_000_000)], 0, "0.01"), ([dot(160_000_000)], 0, "")],
+    ids=["more than the fee", "less", "nothing"],
+)
+def test_what_was_bought_of_the_fees_asset_is_without_the_fee(
+    world: World, left: Any, received: int, amount: str
+) -> None:
+    sold = {"value": "9000000", "asset": "USDT", "human": "9 USDT"}
+    got = [held(ALICE, received, "polkadot")] if received else []
+    store(world, effects={**SWAP, "left": [sold, *left], "received": got})
+
+    rows = [(row["asset"], row["amount"], row["fee"]) for row in table(world)]
+
+    assert rows == [("USDT", "-9", "0.016"), *([("DOT", amount, "")] if amount else [])]
+
+
+def test_a_row_is_a_payment_of_the_account_that_paid(world: World) -> None:
+    bob, carol = (format_account(each, 0) for each in (BOB_KEY, CAROL_KEY))
+    payer, call = format_account(LAYER.account, 0), force(pay(), pay(), pay(CAROL_KEY))
+    moved = [
+        event("Balances.Transfer", **{"from": LAYER.account, "to": to, "amount": 10**10})
+        for to in (BOB_KEY, CAROL_KEY)
+    ]
+    ran = of_multisig("MultisigExecuted", call, result={"Ok": None})
+    found = [moved[0], DONE, FAILED, moved[1], DONE, SOME, ran]
+    world.chain.events = written(*found, PAID)
+    tx = signed(approving(call))
+    hash = world.broadcast(tx).answer["hash"]
+    world.chain.include(NUMBER + 1, tx)
+    world.status(hash)
+
+    (row,) = listed(world)["transactions"]
+    rows = [tuple(each[name] for name in COLUMNS) for each in table(world)]
+
+    assert (row["became"], row["spent"]) == (
+        "partly-failed",
+        [{**held(payer, 2 * 10**10, "polkadot")}],
+    )
+    assert rows == [
+        (ALICE, "", "", "0.0161154943", "", "in-block"),
+        (payer, "DOT", "-1", "", bob, "in-block"),
+        (payer, "DOT", "-1", "", carol, "in-block"),
+    ]
+
+
+COLUMNS = ("account", "asset", "amount", "fee", "counterparty", "state")
 
 
 def test_what_moved_nothing_or_is_not_known_is_a_line_without_an_amount(world: World) -> None:

@@ -307,6 +307,8 @@ def draw_status(answer: Mapping[str, Any]) -> None:
         "explorer": answer["explorer"],
     }
     draw_facts({name: value for name, value in facts.items() if value not in (None, "")})
+    for each in answer["spent"]:
+        click.echo(f"left {printable(each['account'])}: {describe_amount(each)}")
     for got in answer["received"] or ():
         click.echo(f"received: {describe_amount(got)} for {printable(got['account'])}")
     for made in answer["created"]:

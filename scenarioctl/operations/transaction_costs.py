@@ -89,15 +89,15 @@ def moved_by(effects: Mapping[str, Any], chain: "Chain") -> list[AmountAnswer]:
     """Return what the signer has less, without the fee and what delivery cost; nothing if that
     isn't known."""
     paid = [each for each in costs_of(effects, chain) if each["what"] != "execution"]
-    moved: list[AmountAnswer] = []
-    for left in effects.get("left") or () if paid else ():
-        rest = int(left["value"]) - sum(
-            int(each["value"]) for each in paid if each["asset"] == left["asset"]
-        )
-        if rest > 0:
-            human = None if left["human"] is None else f"{whole_tokens(left, rest)} {left['asset']}"
-            moved.append({"value": str(rest), "asset": left["asset"], "human": human})
-    return moved
+    left: Sequence[AmountAnswer] = effects.get("left") or ()
+    known = {each["asset"] for each in left} if paid else ()
+    rest = sum_by_asset([*left, *(negated(each) for each in paid if each["asset"] in known)])
+    return [each for each in rest if paid and int(each["value"]) > 0]
+
+
+def negated(amount: AmountAnswer) -> AmountAnswer:
+    human = None if amount["human"] is None else f"-{amount['human']}"
+    return {"value": f"-{amount['value']}", "asset": amount["asset"], "human": human}
 
 
 def sum_by_asset(amounts: Iterable[AmountAnswer]) -> list[AmountAnswer]:
@@ -107,17 +107,6 @@ def sum_by_asset(amounts: Iterable[AmountAnswer]) -> list[AmountAnswer]:
         found.setdefault(each["asset"], []).append(each)
     with localcontext(_EXACT):
         return [_sum(asset, each) for asset, each in found.items()]
-
-
-def whole_tokens(amount: AmountAnswer, value: int) -> str:
-    """Return *value*, as the chain counts the asset of *amount*, in whole tokens; the asset's
-    decimals must be known."""
-    whole = _whole(amount)
-    if whole is None:
-        raise ValueError(f"the decimals of {amount['asset']} are unknown")
-    with localcontext(_EXACT):
-        # As many decimals as the amount itself has.
-        return to_text(whole * value / int(amount["value"])) if whole else "0"
 
 
 def _sum(asset: str, amounts: Sequence[AmountAnswer]) -> AmountAnswer:

@@ -1,7 +1,7 @@
 """The transactions that were sent, as the store remembers them: a list, and a table for
 accountants.  No chain is asked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -15,13 +15,10 @@ from scenarioctl.operations.reading_points import read_since
 from scenarioctl.operations.results import PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import titles_of
 from scenarioctl.operations.sent_states import Became, outcome_of, standing_of
-from scenarioctl.operations.transaction_costs import (
-    fee_of,
-    received_by,
-    whole_tokens,
-)
+from scenarioctl.operations.transaction_costs import fee_of, negated, received_by, sum_by_asset
 from scenarioctl.operations.transaction_status import block_time, is_settled, read_effects
 from scenarioctl.stores.sent import SentFilter
+from scenarioctl.transactions.submission.outcomes import Outcome
 
 __all__ = ["list_transactions"]
 
@@ -81,6 +78,8 @@ class SentRow(TypedDict):
     success: bool | None
     #: What the account has less by it, fees included.
     left: list[AmountAnswer] | None
+    #: What the others that make its calls have less: multisigs, proxied accounts.
+    spent: list[HoldingAnswer]
     #: What the account and the receivers got, on this chain and on others.
     received: list[HoldingAnswer]
     #: Chains that it sent a message to.
@@ -181,6 +180,7 @@ def _describe(app: Application, sent: SentTransaction, name: str) -> SentRow:
         "asked": effects.get("asked", 1) if sent.block else None,
         "success": standing.success,
         "left": effects.get("left"),
+        "spent": effects.get("spent", []),
         "received": received_by(effects),
         "destinations": list(dict.fromkeys(each["chain"] for each in effects.get("arrivals", ()))),
         "explorer": chain.explorer_link(sent.hash) if chain is not None and sent.block else None,
@@ -195,54 +195,79 @@ COLUMNS = (
 
 
 def _lines(app: Application, row: SentRow, sent: SentTransaction) -> Iterator[Sequence[str]]:
-    """Give a line for each asset that left the account, without the fee, or came to it, on any
-    chain; one at least, with the fee."""
+    """Give a line for each payment, and for each asset that left an account that makes its calls
+    otherwise, or came to it, on any chain; one of the signer at least, with the fee.
+
+    The amounts are without the fee.
+    """
     chain = app.registry.known(row["chain"])
-    fee = fee_of(read_effects(sent), chain) if chain is not None else None
-    others = _counterparties(app, row, read_effects(sent), sent)
-    moved: list[tuple[str, str, str, str]] = []
-    for left in row["left"] or ():
-        rest = int(left["value"]) - (
-            int(fee["value"]) if fee and fee["asset"] == left["asset"] else 0
-        )
-        if rest > 0:
-            amount, asset = _cells(left, rest)
-            moved.append((asset, f"-{amount}", others, row["chain"]))
-    for got in row["received"]:
-        if _is_own(app, got, sent):
-            amount, asset = _cells(got, int(got["value"]))
-            moved.append((asset, amount, "", got["chain"]))
-    paid, paid_in = _cells(fee, int(fee["value"])) if fee else ("", "")
+    effects = read_effects(sent)
+    fee = fee_of(effects, chain) if chain is not None else None
+    actors = {sent.account} | {Outcome.read(each).account for each in effects.get("outcomes", ())}
+    others = _counterparties(app, row, effects, actors)
+    lines: list[tuple[str, AmountAnswer | None, str, str]] = []
+    spent = row["spent"]
+    for account in dict.fromkeys((row["account"], *(each["account"] for each in spent))):
+        is_signer = account == row["account"]
+        changes = [
+            negated(each) for each in (row["left"] or () if is_signer else _of(account, spent))
+        ]
+        changes += _of(account, effects.get("received") or ())
+        if is_signer and fee and any(each["asset"] == fee["asset"] for each in changes):
+            changes.append(fee)
+        for each in effects.get("paid", ()):
+            if each["payer"] == account:
+                lines.append((account, negated(each), each["receiver"], row["chain"]))
+                changes.append(each)
+        rest = [each for each in sum_by_asset(changes) if each["value"] != "0"]
+        lines += [
+            (account, each, others if each["value"].startswith("-") else "", row["chain"])
+            for each in rest
+        ]
+        if is_signer and not lines:
+            lines.append((account, None, others, row["chain"]))
+    for got in received_by(effects):
+        if got["chain"] != row["chain"] and _is_of(app, got, actors):
+            lines.append((got["account"], got, "", got["chain"]))
     time = row["block_time"] or ""
-    for asset, amount, counterparty, where in moved or [("", "", others, row["chain"])]:
+    state = row["state"] if row["became"] == "partly-failed" else row["became"]
+    for account, moved, counterparty, where in lines:
         # The block is one of the chain that it was sent to.
         block = str(row["block_number"] or "") if where == row["chain"] else ""
         yield (
-            *(_utc(time), row["account"], asset, amount, paid, paid_in, counterparty),
-            *(block, row["hash"], row["name"]),
-            *(row["became"], where, _utc(row["sent"])),
+            *(_utc(time), account, *_cells(moved), *_cells(fee)[::-1], counterparty),
+            *(block, row["hash"], row["name"], state, where, _utc(row["sent"])),
         )
-        paid = paid_in = ""
+        fee = None
 
 
-def _is_own(app: Application, got: HoldingAnswer, sent: SentTransaction) -> bool:
-    """Tell whether the signer got it, on whatever chain."""
+def _of(account: str, holdings: Iterable[HoldingAnswer]) -> list[HoldingAnswer]:
+    return [each for each in holdings if each["account"] == account]
+
+
+def _is_of(app: Application, got: HoldingAnswer, actors: set[bytes | None]) -> bool:
+    """Tell whether one of *actors* got it, on whatever chain."""
     from scenarioctl.chains.addresses import format_account
 
     chain = app.registry.known(got["chain"])
-    return bool(
-        chain and sent.account and got["account"] == format_account(sent.account, chain.ss58_prefix)
+    return chain is not None and any(
+        got["account"] == format_account(each, chain.ss58_prefix) for each in actors if each
     )
 
 
 def _counterparties(
-    app: Application, row: SentRow, effects: Mapping[str, Any], sent: SentTransaction
+    app: Application, row: SentRow, effects: Mapping[str, Any], actors: set[bytes | None]
 ) -> str:
-    """Return the others that got something, or that a message pays that isn't known to have
-    arrived, with spaces between."""
+    """Return the others that got something that isn't known as a payment, or that a message pays
+    that isn't known to have arrived, with spaces between."""
     from scenarioctl.chains.addresses import format_account
 
-    others = [each["account"] for each in row["received"] if not _is_own(app, each, sent)]
+    paid = {each["receiver"] for each in effects.get("paid", ())}
+    others = [
+        each["account"]
+        for each in row["received"]
+        if each["account"] not in paid and not _is_of(app, each, actors)
+    ]
     for each in effects.get("arrivals", ()):
         chain = app.registry.known(each["chain"])
         if chain is not None and not each.get("received"):
@@ -250,7 +275,7 @@ def _counterparties(
             others += [
                 format_account(account, chain.ss58_prefix)
                 for account in accounts
-                if account != sent.account
+                if account not in actors
             ]
     return " ".join(dict.fromkeys(others))
 
@@ -260,9 +285,11 @@ def _utc(moment: str) -> str:
     return moment[:19].replace("T", " ")
 
 
-def _cells(amount: AmountAnswer, value: int) -> tuple[str, str]:
-    """Return *value* in whole tokens of the asset of *amount*, and its name; as the chain counts it
-    if its decimals are unknown."""
+def _cells(amount: AmountAnswer | None) -> tuple[str, str]:
+    """Return the name of an asset, and *amount* in whole tokens, as the chain counts it if its
+    decimals are unknown; empty ones for None."""
+    if amount is None:
+        return "", ""
     if amount["human"] is None:
-        return str(value), f"{amount['asset']} (smallest unit)"
-    return whole_tokens(amount, value), amount["asset"]
+        return f"{amount['asset']} (smallest unit)", amount["value"]
+    return amount["asset"], amount["human"].split(" ")[0]

@@ -126,8 +126,10 @@ class TransactionState(TypedDict):
     left: list[AmountAnswer] | None
     #: The same without the fee and what delivery cost; empty if that isn't known.
     moved: list[AmountAnswer]
-    #: What the signer and the accounts that its call names have more by it, on its chain; null if
-    #: that isn't known.
+    #: What the others that make its calls have less: multisigs, proxied accounts.
+    spent: list[HoldingAnswer]
+    #: What these, the signer and the accounts that its calls name have more by it, on its chain;
+    #: null if that isn't known.
     received: list[HoldingAnswer] | None
     #: What is known of what it cost, in its parts: `execution` once all messages arrived.
     costs: list[TransactionCost]
@@ -373,6 +375,7 @@ def describe_status(
         "fee_paid_in": paid,
         "left": effects.get("left"),
         "moved": moved_by(effects, chain),
+        "spent": effects.get("spent", []),
         "received": effects.get("received"),
         "costs": costs,
         "cost": sum_by_asset(costs),

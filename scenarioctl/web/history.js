@@ -15,11 +15,12 @@ const NAMES = ["account", "chain", "scenario", "state", "since", "until"];
 const sums = (amounts) => amounts.map(({ human, value, asset }, at) => [at > 0 && " + ", amount(human ?? `${value} (smallest unit of ${asset})`, human ? value : "")]);
 
 function row(sent) {
-  const { chain, hash, scenario, name, says, success, outcome, left, received, account } = sent;
+  const { chain, hash, scenario, name, says, success, outcome, left, spent = [], received, account } = sent;
+  const gone = [...(left ?? []), ...spent];
   const got = received.filter((each) => accountOf(each.account) === accountOf(account));
   return h("li", {},
     h("p", {}, h("a", { href: sentLink(chain, hash, scenario && { scenario }) }, says || name || `Transaction ${hash.slice(0, 10)}…`)),
-    h("p", { class: "sum" }, left?.length > 0 && ["−", sums(left)]),
+    h("p", { class: "sum" }, gone.length > 0 && ["−", sums(gone)]),
     h("p", { class: success === false ? "hint failed" : "hint" }, when(sent.sent), " · ", outcome, account && [" · from ", shortAccount(account)], says && name && [" · ", h("bdi", {}, name)]),
     h("p", { class: "hint sum" }, got.length > 0 && ["+", sums(got)]));
 }

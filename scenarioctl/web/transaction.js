@@ -128,8 +128,9 @@ function hero(status) {
   const others = [...(status.received ?? []).filter((each) => each.account !== status.signer), ...status.arrivals.flatMap(({ received = [] }) => received)];
   const receivers = [...new Map(others.map((each) => [`${each.account} ${each.chain}`, each])).values()];
   const onward = status.arrivals.filter(({ received = [] }) => !received.length).map(({ chain }) => chain);
+  const moved = [...(status.moved ?? []), ...(status.spent ?? [])];
   return [
-    status.moved?.length > 0 && h("p", { class: "moved" }, status.moved.map((each, at) => [at > 0 && " + ", shown(each)])),
+    moved.length > 0 && h("p", { class: "moved" }, moved.map((each, at) => [at > 0 && " + ", shown(each)])),
     swapped.length > 0 && h("p", { class: "got" }, "Received: ", swapped.map((each, at) => [at > 0 && ", ", shown(each)])),
     status.says && h("p", { class: "says" }, status.says),
     status.signer && h("div", { class: "ends" },

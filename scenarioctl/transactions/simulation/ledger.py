@@ -135,6 +135,18 @@ def read_balance_changes(
     ]
 
 
+def read_transfers(
+    events: Sequence[Event], chain: "Chain", assets: "Assets"
+) -> Iterator[tuple[bytes, bytes, Asset, int]]:
+    """Give what *events* of *chain* move from one account to another: both, the asset, and how much
+    of it."""
+    for event in _told_once(events):
+        effects = _effects(event)
+        if len(effects) > 1:
+            (source, *_), (target, value, *_) = effects
+            yield source, target, _find_asset(event.pallet, _label(event), chain, assets), value
+
+
 def read_dust(
     events: Sequence[Event], chain: "Chain", assets: "Assets", *, destroyed: bool = False
 ) -> list[BalanceChange]:

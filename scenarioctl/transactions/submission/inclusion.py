@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.addresses import ACCOUNT_FORMATS
+from scenarioctl.chains.addresses import ACCOUNT_FORMATS, format_account
 from scenarioctl.chains.locations import seen_from, split_account, write_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import from_hex
@@ -24,6 +24,7 @@ from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.ledger import (
     paid_for_delivery,
     read_balance_changes,
+    read_transfers,
     unread_events,
 )
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
@@ -198,9 +199,13 @@ class Inclusion:
     fee_paid_in: Amount | None = None
     #: What its signer has less by it, fees included; None if that isn't known.
     left: tuple[Amount, ...] | None = None
-    #: What its signer, and the accounts that its call names, have more by it on its chain; None if
-    #: that isn't known.
+    #: What those that make its calls, and those that these name, have more by it on its chain; None
+    #: if that isn't known.
     received: tuple[HoldingAnswer, ...] | None = None
+    #: What the other accounts that make its calls have less by it, and what moved from one that
+    #: makes a call to one that a call names: payer, receiver and amount.
+    spent: tuple[HoldingAnswer, ...] = ()
+    paid: tuple[Mapping[str, Any], ...] = ()
     #: What its signer paid for delivering messages.
     delivery: tuple[Amount, ...] = ()
     #: When its block was made, in milliseconds since 1970; None if the block doesn't tell.
@@ -239,9 +244,11 @@ async def read_inclusion(
     writer = ValueWriter(table, client.chain)
     events = [read_event(value) for value in values]
     call = _read_call(table, extrinsics[index])
-    concerned = {*_named_accounts(call)}
-    if account is not None:
-        concerned.add(f"0x{account.hex()}")
+    outcomes = [] if call is None else read_outcomes(table, call, account, events)
+    actors = {f"0x{each.account.hex()}" for each in outcomes if each.account is not None}
+    named = {*_named_accounts(call)}
+    signer = set() if account is None else {f"0x{account.hex()}"}
+    unread = bool(unread_events(events))
     return Inclusion(
         block=block_hash,
         number=number,
@@ -250,14 +257,16 @@ async def read_inclusion(
         **_read_fees(client.chain, assets, events, chosen=_CURRENCIES in table.pallets),
         left=losses(events, client.chain, assets, account),
         received=None
-        if unread_events(events)
-        else tuple(gains(events, client.chain, assets, concerned)),
+        if unread
+        else tuple(gains(events, client.chain, assets, named | actors | signer)),
+        spent=tuple(gains(events, client.chain, assets, actors - signer, sign=-1)),
+        paid=() if unread else tuple(_payments(events, client.chain, assets, actors, named)),
         delivery=_read_delivery(events, client.chain, assets, account),
         time=_read_time(table, extrinsics),
         error=_failure(table, events),
         inner=tuple(_inner_failures(table, client.chain, assets, events, account, number)),
         messages=tuple(find_messages(assets.registry, client.chain, events)),
-        outcomes=() if call is None else tuple(read_outcomes(table, call, account, events)),
+        outcomes=tuple(outcomes),
     )
 
 
@@ -275,21 +284,43 @@ def losses(
 
 
 def gains(
-    events: Sequence[Event], chain: "Chain", assets: "Assets", receivers: Collection[str]
+    events: Sequence[Event],
+    chain: "Chain",
+    assets: "Assets",
+    accounts: Collection[str],
+    *,
+    sign: int = 1,
 ) -> list[HoldingAnswer]:
-    """Return what *receivers*, accounts in 0x hex, get by *events* of *chain*; nothing if that
-    isn't known."""
+    """Return what *accounts*, in 0x hex, get by *events* of *chain*, or lose with the *sign* -1;
+    nothing if that isn't known."""
     if unread_events(events):
         return []
     return [
         Holding(
             chain=chain.name,
             account=ACCOUNT_FORMATS[len(change.account)].format(change.account, chain.ss58_prefix),
-            amount=amount_of(change.asset, change.value),
+            amount=amount_of(change.asset, sign * change.value),
         ).answer()
         for change in read_balance_changes(events, chain, assets)
-        if change.value > 0 and f"0x{change.account.hex()}" in receivers
+        if sign * change.value > 0 and f"0x{change.account.hex()}" in accounts
     ]
+
+
+def _payments(
+    events: Sequence[Event],
+    chain: "Chain",
+    assets: "Assets",
+    payers: Collection[str],
+    receivers: Collection[str],
+) -> Iterator[dict[str, Any]]:
+    """Give what *events* move from one of *payers* to one of *receivers*, both in 0x hex."""
+    for source, target, asset, value in read_transfers(events, chain, assets):
+        if f"0x{source.hex()}" in payers and f"0x{target.hex()}" in receivers and value:
+            ends = (format_account(each, chain.ss58_prefix) for each in (source, target))
+            yield {
+                **dict(zip(("payer", "receiver"), ends, strict=True)),
+                **amount_of(asset, value).answer(),
+            }
 
 
 def _read_call(table: "RuntimeTable", extrinsic: str) -> Call | None:

@@ -222,6 +222,8 @@ def write_effects(inclusion: Inclusion, *, is_followed: bool = True, asked: int 
         "fee_paid_in": None if inclusion.fee_paid_in is None else inclusion.fee_paid_in.answer(),
         "left": None if inclusion.left is None else [each.answer() for each in inclusion.left],
         "received": None if inclusion.received is None else list(inclusion.received),
+        "spent": list(inclusion.spent),
+        "paid": list(inclusion.paid),
         "delivery": [each.answer() for each in inclusion.delivery],
         "time": inclusion.time,
         "events": list(inclusion.events),
