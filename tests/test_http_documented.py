@@ -488,6 +488,46 @@ def test_a_webhook_takes_any_json_for_a_uuid_that_a_scenario_names(
     assert replayed == {"success": True, "id": events[-1]["id"] + 1}
 
 
+@pytest.mark.parametrize("server", ["api", "worker"])
+def test_an_event_that_is_delivered_again_is_one_event(tmp_path: Path, server: str) -> None:
+    """Case 31: senders repeat an event after a slow answer."""
+    diagram = (DATA / "diagrams" / "webhook_query.json").read_text()
+    with Serving(tmp_path) as serving:
+        serving.post("/saveUrl", {"url": diagram})
+
+        def post(key: str, content: Any) -> Reply:
+            more = {"Idempotency-Key": key} if key else {}
+            return serving.post(f"/webhook/{UUID}", content, port=getattr(serving, server), **more)
+
+        event = {"id": "evt_1", "amount": "12.5"}
+        answers = [
+            post(key, content)
+            for key, content in (
+                ("evt_1", event),
+                ("evt_1", event),
+                ("evt_1", {**event, "amount": "13"}),
+                ("k" * 256, event),
+                ("evt_2", event),
+                ("", event),
+            )
+        ]
+        events = answered(serving.get(f"/api/webhooks/{UUID}"))["events"]
+
+    first = answers[0].json()["id"]
+    assert [each.json().get("id") for each in answers] == [
+        *(first, first, None, None),
+        *(first + 1, first + 2),
+    ]
+    for each in answers[2:4]:
+        refused = each.json()
+        assert (each.status, refused["success"], refused["field"]) == (
+            422,
+            False,
+            "Idempotency-Key",
+        )
+    assert [each["id"] for each in events] == [first, first + 1, first + 2]
+
+
 # What no endpoint of the document does
 
 

@@ -202,6 +202,23 @@ def test_what_is_given_is_sent_and_nothing_else(
     assert "Authorization" not in sent.headers
 
 
+def test_the_key_of_an_event_is_sent_in_its_header(
+    scenarioctl: Run, script: Script, tmp_path: Path
+) -> None:
+    script.answer = {"success": True, "id": 7}
+    line = ("webhook", "post", "uuid", "-", "--idempotency-key")
+    event = tmp_path / "event.json"
+    event.write_text("5")
+
+    refused = scenarioctl("--url", script.url, *line, "ü", stdin=event)
+    posted = scenarioctl("--url", script.url, *line, "evt_1", stdin=event)
+
+    assert (refused.code, refused.err) == (2, says("Idempotency-Key", "header"))
+    assert posted.out == "7\n"
+    (sent,) = script.asked
+    assert (sent.headers["Idempotency-Key"], sent.fields) == ("evt_1", 5)
+
+
 def sample(hint: Any) -> Any:
     """Return a value that a field of that type may have, with letters that mean something on the
     way."""
@@ -247,6 +264,7 @@ def test_what_is_written_is_read_as_the_same_request(row: Endpoint, whole: bool)
         if body is None
         else parse_json(body, field="the body")
     )
+    parameters |= remote.fields_in_headers(request)
     assert decoder.decode(content, parameters) == request
     assert (body is None) == (row.method == "GET")
 

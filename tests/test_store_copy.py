@@ -101,7 +101,7 @@ def occupy(location: str) -> None:
     def put(store: Store) -> None:
         run(store.put_scenarios([FIRST, SECOND, THIRD, replace(FIRST, id="gone")]))
         event = run(store.put_event(WEBHOOK, EVENT, now=NOW, retention=NO_LIMIT))
-        run(store.put_event(WEBHOOK, "unused", now=NOW + 1, retention=NO_LIMIT))
+        run(store.put_event(WEBHOOK, "unused", now=NOW + 1, retention=NO_LIMIT, key="k"))
         for id in (THIRD.id, "gone"):
             run(store.start_job(replace(JOB, id=id, notify=(TOLD.url,))))
             (claimed,) = claim(store)

@@ -1005,6 +1005,23 @@ class TestEveryStore:
         assert finish(store, ended(claimed, used_events={WEBHOOK: 1})) is False
         assert run(store.newest_event(WEBHOOK, job=FIRST.id)) is not None
 
+    def test_the_events_of_a_key_are_one_as_long_as_it_is_stored(self, store: Store) -> None:
+        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK, "other")), replace=True))
+
+        def put(content: Any, uuid: str = WEBHOOK) -> Any:
+            kept = Retention(webhook_events=1)
+            return store.put_event(uuid, content, now=NOW, retention=kept, key="k")
+
+        async def put_at_once() -> set[int]:
+            return {each.id for each in await asyncio.gather(*(put([1]) for _ in range(5)))}
+
+        (first,) = run(put_at_once())
+
+        assert run(put([1], "other")).id > first
+        assert message(InvalidRequest, put([True])) == says("idempotency_key", "'k'", event=first)
+        run(store.put_event(WEBHOOK, 2, now=NOW, retention=Retention(webhook_events=1)))
+        assert run(put([True])).content == [True]
+
     def test_a_webhook_keeps_its_newest_events(self, store: Store) -> None:
         run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK, "other")), replace=True))
         run(store.put_event("other", "other", now=NOW, retention=NO_LIMIT))

@@ -168,6 +168,24 @@ async def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: 
         assert job.waiting == 1
 
 
+async def test_an_event_that_is_delivered_again_is_used_once(tmp_path: Path) -> None:
+    """Case 31: its second delivery starts nothing."""
+    async with Inbox(tmp_path) as inbox:
+        delivered = PostEvent(uuid=UUID, content={"amount": "12.5"}, idempotency_key="evt_1")
+        worker = Worker(inbox.app)
+        await start_job(inbox.app, StartJob(id=inbox.id))
+        waiting = []
+        for _ in range(2):
+            await post_event(inbox.app, delivered)
+            assert await worker.run_next()
+            job = await inbox.app.store.get_job(inbox.id)
+            assert job is not None
+            waiting.append(job.waiting)
+            inbox.now += 12 * 3600 * SECOND
+
+        assert waiting == [0, 1]
+
+
 def test_webhooks_on_the_command_line(scenarioctl: Run, tmp_path: Path) -> None:
     document, event = tmp_path / "d.json", tmp_path / "event.json"
     document.write_text(json.dumps({"nodes": [WEBHOOK], "edges": []}))
@@ -175,12 +193,14 @@ def test_webhooks_on_the_command_line(scenarioctl: Run, tmp_path: Path) -> None:
     scenarioctl("scenario", "import", str(document))
 
     posted = scenarioctl("webhook", "post", UUID, str(event))
-    from_stdin = scenarioctl("webhook", "post", UUID, "-", stdin=event)
+    again = scenarioctl("webhook", "post", UUID, str(event), "--idempotency-key", "k")
+    from_stdin = scenarioctl("webhook", "post", UUID, "-", "--idempotency-key", "k", stdin=event)
     replayed = scenarioctl("webhook", "replay", "1")
     listed = scenarioctl("webhook", "list", UUID)
     unknown = scenarioctl("webhook", "post", OTHER, str(event))
 
-    assert (posted.out, from_stdin.out, replayed.out) == ("1\n", "2\n", "3\n")
+    assert (again.out, from_stdin.out) == ("2\n", "2\n")
+    assert (posted.out, replayed.out) == ("1\n", "3\n")
     assert [line.split("\t")[::2] for line in listed.out.splitlines()] == [
         ["1", '{"amount": 5}'],
         ["2", '{"amount": 5}'],

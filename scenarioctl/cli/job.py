@@ -382,12 +382,13 @@ def webhook() -> None:
     """scenarioctl webhook post 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d -""",
 )
 @argument("content", metavar="FILE|-")
-def post(uuid: str, content: str) -> None:
+def post(uuid: str, content: str, idempotency_key: str) -> None:
     """Post an event, JSON in a file or on stdin (-), to the waiting scenarios; print its number."""
     from scenarioctl.formats.documents import parse_json
 
     value = parse_json(read_text(content, field="content", limit=_CONTENT_LIMIT), field="content")
-    print_answer(perform(uuid=uuid, content=value), plain="id")
+    answer = perform(uuid=uuid, content=value, idempotency_key=idempotency_key)
+    print_answer(answer, plain="id")
 
 
 @webhook.command("list", operation="webhooks.list_events", arguments=("uuid",))

@@ -17,6 +17,7 @@ from scenarioctl import __version__, errors
 from scenarioctl.cli.output import printable, say
 from scenarioctl.errors import DaemonUnreachable, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.amounts import read_digits
+from scenarioctl.model.request_fields import public_names
 from scenarioctl.operations.results import Result
 from scenarioctl.server.access import is_loopback
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
@@ -149,7 +150,11 @@ def ask(
     daemon = parse_url(settings.url)
     endpoint = next(each for each in ENDPOINTS if each.operation == operation)
     target, body = write_request(endpoint, request)
-    headers = _headers(settings, daemon, body)
+    beside = fields_in_headers(request)
+    for name, value in beside.items():
+        if not (value.isascii() and value.isprintable()):
+            raise InvalidRequest(field=name, value=value, problem="cannot be sent in a header")
+    headers = {**_headers(settings, daemon, body), **beside}
     connection = _connect(settings, daemon)
     try:
         timeout = None if waits else READING + _seconds_to_wait(request)
@@ -204,6 +209,17 @@ def write_request(endpoint: Endpoint, request: Any) -> tuple[str, bytes | None]:
     except UnicodeEncodeError:
         # A lone surrogate from an argument that isn't UTF-8; the daemon refuses it.
         return path, json.dumps(value, separators=(",", ":")).encode()
+
+
+def fields_in_headers(request: Any) -> dict[str, str]:
+    """Return the fields that are sent in headers: of a request whose whole body is another one."""
+    request_type: type = type(request)
+    names = public_names(request_type) if hasattr(request, "whole_body") else {}
+    return {
+        public: value
+        for name, public in names.items()
+        if public != name and (value := getattr(request, name))
+    }
 
 
 def _in_path(name: str, value: object) -> str:

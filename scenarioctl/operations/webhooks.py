@@ -27,18 +27,23 @@ __all__ = ["list_events", "post_event", "replay_event"]
 
 #: Events in a portion that is read; fewer if they have more than 1 MiB.
 EVENTS = 100
+#: Characters of a key.
+_KEY_MAX = 255
 
 
 @dataclass(frozen=True, kw_only=True)
 class PostEvent:
     """Post an event to the scenarios that wait for it at a webhook."""
 
-    #: Over HTTP, the whole body is this field.
+    #: Over HTTP, the whole body is this field, and the others are in the path or in headers.
     whole_body: ClassVar[str] = "content"
 
     uuid: Annotated[str, Value("UUID", called=("webhook",))]
     #: Any JSON.
     content: Any
+    #: Names the event, in 1 to 255 printable ASCII characters. While it is stored, another one with
+    #: the same key and JSON gets its answer and isn't stored.
+    idempotency_key: Annotated[str, Value("KEY", public="Idempotency-Key")] = ""
 
     @staticmethod
     async def admit(app: Application, parameters: Mapping[str, str]) -> None:
@@ -59,7 +64,15 @@ async def post_event(app: Application, request: PostEvent) -> Result[PostedEvent
     size, limit = len(write_json(request.content)), app.settings.webhook_limit
     if size > limit:
         raise TooLarge(f"the event has {size} bytes of JSON, the limit is {limit}")
-    return await _keep(app, uuid, request.content)
+    key = request.idempotency_key
+    if key and not (len(key) <= _KEY_MAX and key.isascii() and key.isprintable()):
+        raise InvalidRequest(
+            field="idempotency_key",
+            value=key,
+            problem="is not a key",
+            expected=f"1 to {_KEY_MAX} printable ASCII characters",
+        )
+    return await _keep(app, uuid, request.content, key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +125,10 @@ async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedE
     return await _keep(app, event.uuid, event.content)
 
 
-async def _keep(app: Application, uuid: str, content: Any) -> Result[PostedEvent]:
+async def _keep(app: Application, uuid: str, content: Any, key: str = "") -> Result[PostedEvent]:
     _take_one(app.store, uuid, app.settings.webhook_rate, app.clock())
     event = await app.store.put_event(
-        uuid, content, now=app.clock(), retention=retention_of(app.settings)
+        uuid, content, now=app.clock(), retention=retention_of(app.settings), key=key
     )
     # A run may have waited for it.
     app.wake()

@@ -134,8 +134,13 @@ class OperationHandler:
 
     async def _respond(self, request: web.Request, body: bytes, turn: Turn) -> web.StreamResponse:
         fields = await self._read_fields(request, body)
-        with naming_fields(self._decoder.request_type, fields):
-            result = await self._perform(self._decoder.decode(fields, request.match_info), turn)
+        decoder, parameters = self._decoder, {**request.match_info}
+        if decoder.whole_body:
+            parameters |= {
+                name: request.headers[name] for name in decoder.given if name in request.headers
+            }
+        with naming_fields(decoder.request_type, fields):
+            result = await self._perform(decoder.decode(fields, parameters), turn)
         headers = {}
         for name, sentences in (
             ("Scenarioctl-Notes", result.notes),

@@ -174,11 +174,14 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
     }
     codes = [*_COMMON_ERRORS, *_OPERATION_ERRORS, *_OTHER_ERRORS.get(name, ())]
     if row.method == "GET":
-        query = _query_parameters(request_type, row.in_path, given)
+        query = _parameters(request_type, row.in_path, given)
         parameters += query
         if query:
             described["description"] += " The fields may also be sent in a JSON body."
     else:
+        if hasattr(request_type, "whole_body"):
+            beside = (*row.in_path, request_type.whole_body)
+            parameters += _parameters(request_type, beside, given, place="header")
         codes += _BODY_ERRORS
         described["requestBody"] = _body(request_type, row.in_path, given)
     content = (
@@ -215,9 +218,9 @@ def _page(row: Page, answer: Schema) -> dict[str, Any]:
             "schema": {"type": "string"},
             "description": "As browsers send it when they reconnect; overrides `after`.",
         }
-        described["parameters"] = [*_query_parameters(FollowJobs, (), {}), last_event]
+        described["parameters"] = [*_parameters(FollowJobs, (), {}), last_event]
     elif row.operation == "transaction_events":
-        described["parameters"] = _query_parameters(
+        described["parameters"] = _parameters(
             TransactionStatus, (), EXAMPLES[row.operation].request
         )
     return described
@@ -262,8 +265,12 @@ def _add_aliases(schema: Schema, aliases: Mapping[str, str]) -> None:
             schema["anyOf"] = [{"required": [each]} for each in (name, *others)]
 
 
-def _query_parameters(
-    request_type: type, in_path: Sequence[str], example: Mapping[str, Any]
+def _parameters(
+    request_type: type,
+    in_path: Sequence[str],
+    example: Mapping[str, Any],
+    *,
+    place: str = "query",
 ) -> list[dict[str, Any]]:
     schema = request_schema(request_type, leave_out=in_path)
     required = schema.get("required", ())
@@ -282,7 +289,7 @@ def _query_parameters(
         }
         if "default" in each:
             text["default"] = str(each["default"]) if kind == "string" else each["default"]
-        parameter = {"name": name, "in": "query", "required": name in required, "schema": text}
+        parameter = {"name": name, "in": place, "required": name in required, "schema": text}
         if "description" in each:
             parameter["description"] = each["description"]
         if name in example:

@@ -134,7 +134,9 @@ COMMON_HEADERS = {
 }
 #: Headers of the response to a CORS preflight.
 _PREFLIGHT = {
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id, Last-Event-ID",
+    "Access-Control-Allow-Headers": (
+        "Authorization, Content-Type, X-Request-Id, Last-Event-ID, Idempotency-Key"
+    ),
     "Access-Control-Max-Age": "600",
 }
 #: Response headers that a page of another origin may read.

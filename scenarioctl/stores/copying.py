@@ -24,7 +24,7 @@ TABLES: Mapping[str, str] = {
     "mempool": "seq | job chain amount tx_type date tx node call flag human uuid beside"
     " spec_version expires occurrence",
     "tallies": "job | lines entries runs",
-    "webhook_events": "id | uuid received content",
+    "webhook_events": "id | uuid received content key",
     "webhook_marks": "job uuid | event",
     "notifications": "seq | id job event url drafts reason created due attempts error",
     "sent_transactions": "chain hash | signer state block effects says name sent at_block searched"

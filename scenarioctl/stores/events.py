@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import FinishedRun, Retention, WebhookEvent
 from scenarioctl.model.notifications import (
     NewNotification,
@@ -38,18 +39,31 @@ from scenarioctl.stores.validation import INTEGER_MAX, no_event, unnamed
 _FEW = 2
 
 
-def put(uuid: str, content: Any, *, now: int, retention: Retention) -> Operation[list[Row]]:
+def put(
+    uuid: str, content: Any, *, now: int, retention: Retention, key: str
+) -> Operation[list[Row]]:
     """Store an event, and let the runs go on that wait for it; return the list that has its id
-    after the commit."""
+    after the commit, or that of the stored one with its *key*."""
     # Deletions of the webhook's events wait; others add theirs side by side.
     yield statements.LOCK_WEBHOOK_SHARED, {"key": lock_key(uuid.encode())}
     yield from check_named(uuid)
+    text = json.dumps(content, separators=(",", ":"))
+    former = yield statements.EVENT_OF_KEY, {"uuid": uuid, "key": key or None}
+    if former:
+        if former[0][1] != text:
+            raise InvalidRequest(
+                field="idempotency_key",
+                value=key,
+                problem=f"is that of event {former[0][0]}, which has other JSON",
+                expected="a key of its own for each event",
+            )
+        return former
     woken = yield statements.WAKE, {"uuid": uuid}
     if woken:
         yield Ring([(job, leg, due) for job, leg, due in woken])
     yield CONCLUDE
-    text = json.dumps(content, separators=(",", ":"))
-    inserted = yield statements.ADD_EVENT, {"uuid": uuid, "now": now, "content": text}
+    row = {"uuid": uuid, "now": now, "content": text, "key": key or None}
+    inserted = yield statements.ADD_EVENT, row
     if retention.webhook_events:
         yield statements.TRIM_EVENTS, {"uuid": uuid, "most": retention.webhook_events}
     yield from trim_bytes(

@@ -221,7 +221,11 @@ SELECT {lock_shared 4, :key}
 -- ADD_EVENT --
 -- Ids grow in the order of the commits: the lock is taken last, by the statement that gives one out.
 WITH locked AS MATERIALIZED (SELECT {lock 2, 0})
-INSERT INTO webhook_events (uuid, received, content) SELECT :uuid, :now, :content FROM locked RETURNING id
+INSERT INTO webhook_events (uuid, received, content, key) SELECT :uuid, :now, :content, :key FROM locked
+WHERE true ON CONFLICT DO NOTHING RETURNING id
+
+-- EVENT_OF_KEY --
+SELECT id, content FROM webhook_events WHERE uuid = :uuid AND key = :key
 
 -- TRIM_EVENTS --
 DELETE FROM webhook_events WHERE uuid = :uuid AND id <= (

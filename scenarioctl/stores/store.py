@@ -416,15 +416,20 @@ class Store(ABC):
     # -- webhooks
 
     async def put_event(
-        self, uuid: str, content: Any, *, now: int, retention: Retention
+        self, uuid: str, content: Any, *, now: int, retention: Retention, key: str = ""
     ) -> WebhookEvent:
         # Refused before it waits for its turn to write: anybody may post to any name.
         """Store an event, and remove the webhook's oldest; NotFound if no stored scenario names the
-        webhook."""
+        webhook.
+
+        One with the *key* of a stored event is that event; InvalidRequest if it is another one.
+        """
         await self.check_webhook(uuid)
-        put = partial(events.put, uuid, content, now=now, retention=retention)
-        ((id,),) = await self.write(put, tell=True)
-        return WebhookEvent(id=id, uuid=uuid, received=now, content=content)
+        put = partial(events.put, uuid, content, now=now, retention=retention, key=key)
+        # None if another process stores the key at the same time: then it is found.
+        while not (stored := await self.write(put, tell=True)):
+            pass
+        return WebhookEvent(id=stored[0][0], uuid=uuid, received=now, content=content)
 
     async def newest_event(
         self, uuid: str, *, job: str, after: int | None = None

@@ -255,10 +255,13 @@ CREATE TABLE webhook_events (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     received bigint NOT NULL,
     uuid text COLLATE "C" NOT NULL,
-    content text NOT NULL
+    content text NOT NULL,
+    key text COLLATE "C"
 );
 
 CREATE INDEX webhook_events_by_uuid ON webhook_events (uuid, id);
+
+CREATE UNIQUE INDEX webhook_events_by_key ON webhook_events (uuid, key) WHERE key IS NOT NULL;
 
 CREATE INDEX webhook_events_by_age ON webhook_events (received);
 

@@ -246,10 +246,13 @@ CREATE TABLE webhook_events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid TEXT NOT NULL,
     received INTEGER NOT NULL,
-    content TEXT NOT NULL
+    content TEXT NOT NULL,
+    key TEXT
 );
 
 CREATE INDEX webhook_events_by_uuid ON webhook_events (uuid);
+
+CREATE UNIQUE INDEX webhook_events_by_key ON webhook_events (uuid, key) WHERE key IS NOT NULL;
 
 CREATE INDEX webhook_events_by_age ON webhook_events (received);
 
