@@ -7,10 +7,12 @@ import pytest
 
 from scenarioctl.operations.jobs import (
     JobLog,
+    JobMempool,
     JobStatus,
     ListJobs,
     StartJob,
     job_log,
+    job_mempool,
     job_status,
     list_jobs,
     start_job,
@@ -144,10 +146,13 @@ async def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> 
         lines = (await job_log(app, JobLog(id=id))).answer["result"]
         assert lines[2:] == [
             "Requesting GET example.org/",
-            says("2", "1s"),
+            says("Could not generate transaction", "Remark", "s", "1s"),
+            says("1 of 2", "1s"),
             "workload executed",
             "Sleeping",
         ]
+        entries = (await job_mempool(app, JobMempool(id=id))).answer["mempool"]
+        assert [each["tx"] for each in entries[1:]] == ["Could not generate transaction"]
 
 
 def test_lists_and_exit_codes_show_a_failed_run(scenarioctl: Run, tmp_path: Path) -> None:

@@ -542,11 +542,12 @@ class TestWebhook:
         assert running.lines == [
             says("POST", UUID, "1"),
             says("webhook", "a", UUID, "1"),
-            says("Remark", "b"),
+            says(NO_TRANSACTION, "Remark", "b"),
             says("delay", "c"),
             says("2000000", "offline"),
         ]
-        assert [draft.node for draft in running.drafts] == ["d"]
+        found = [(draft.node, draft.tx == NO_TRANSACTION) for draft in running.drafts]
+        assert found == [("b", True), ("d", False)]
         assert running.failure == running.lines[1]
         assert isinstance(running.error, TimedOut)
         assert stage.waits == [f"webhook {UUID}"]
@@ -772,7 +773,7 @@ class TestHttp:
             "http 'a' failed: GET example.org/x: example.org answered 500",
             says("Remark", "b"),
         ]
-        assert [draft.node for draft in running.drafts] == ["c"]
+        assert [draft.node for draft in running.drafts] == ["b", "c"]
         assert running.failure == running.lines[1]
         assert isinstance(running.error, RequestFailed)
 

@@ -147,6 +147,9 @@ class FakeRun:
     def restore(self, saved: dict[str, Any]) -> None:
         self.leg, self.spent = saved["leg"], saved["spent"]
 
+    def give_up(self, _: str) -> list[str]:
+        return []
+
     def failure_line(self, failure: str) -> str:
         return f"run failed: {failure.removeprefix(f'{NO_TRANSACTION}: ')}"
 

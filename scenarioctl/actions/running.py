@@ -104,6 +104,8 @@ class Run:
         self._on_step = on_step
         #: All steps are drafted as one transaction.
         self._together = together
+        #: What their one draft is called; empty before it is made, and for several.
+        self._joined = ""
         #: The node that waits; empty before the first leg.  When the step that it is at began, and
         #: its number of lines then.
         self._at = ""
@@ -351,7 +353,7 @@ class Run:
         from scenarioctl.actions.batching import check_together, draft_together, sum_drafted
         from scenarioctl.actions.drafting import BATCH
 
-        self._drafting, self._began = 1, self._clock()
+        self._drafting, self._began, self._joined = 1, self._clock(), BATCH
         drafting = [
             (step, node) for node in nodes if (step := find_step(node)) is not None and step.draft
         ]
@@ -365,8 +367,7 @@ class Run:
             raise
         except ScenarioctlError as error:
             outcome = StepOutcome.FAILED
-            chain, _ = self._outline(self._diagram, *drafting[0])
-            self.add_entry(BATCH, "", chain=chain, tx=NO_TRANSACTION)
+            self._add_missing(drafting[0][0], self._diagram, drafting[0][1])
             self._fail(f"{NO_TRANSACTION}: {error.statement}", error)
         said = self.lines[0]
         for _, node in drafting:
@@ -463,25 +464,24 @@ class Run:
     def _keep_failure(
         self, step: "StepKind", diagram: Diagram, node: Node, error: ScenarioctlError
     ) -> None:
-        chain, amount = self._outline(diagram, step, node)
-        self.add_entry(step.tx_type, node.id, chain=chain, amount=amount, tx=NO_TRANSACTION)
+        self._add_missing(step, diagram, node)
         which = f"node {shorten(node.id)}: " if self._several else ""
         self._fail(f"{NO_TRANSACTION}: {which}{error.statement}", error)
 
-    def _pass_over(self, node: Node, why: str) -> "StepKind | None":
-        """Log that a step is skipped, and return its kind; None if it does nothing in a run."""
+    def _pass_over(self, node: Node, why: str, *, failed: str = "") -> None:
+        """Log that a step is skipped, with what *failed* so."""
         step = find_step(node)
-        if step is None or (step.draft is None and step.run is None):
-            return None
-        self._said = len(self.lines)
-        self.say(f"{_named(node)} was skipped because {why}")
-        self._skip(node)
-        return step
+        if step is not None and (step.draft is not None or step.run is not None):
+            self._said = len(self.lines)
+            self.say(f"{failed}{_named(node)} was skipped because {why}")
+            self._skip(node)
 
     async def _leave_out(self, node: Node, stopper: str) -> None:
         """Log that a step is skipped, and what is wrong with it even so."""
-        step = self._pass_over(node, f"{shorten(stopper)} failed")
+        step, wrong = find_step(node), None
+        why = f"{shorten(stopper)} failed"
         if step is None or not step.tx_type:
+            self._pass_over(node, why)
             return
         try:
             if step.draft is not None:
@@ -490,7 +490,34 @@ class Run:
                 step.check(self.app, self._diagram, node)
         except ScenarioctlError as error:
             if isinstance(error, InvalidRequest) and not isinstance(error, WaitsForData):
-                self._keep_failure(step, self._diagram, node, error)
+                wrong = error
+        self._pass_over(node, why, failed="" if wrong else f"{NO_TRANSACTION}: ")
+        if wrong is None:
+            self._add_missing(step, self._diagram, node)
+        else:
+            self._keep_failure(step, self._diagram, node, wrong)
+
+    def give_up(self, failure: str) -> list[str]:
+        """Add an entry for each draft that the run didn't come to, which *failure* ended; return
+        the lines that say so."""
+        rest = [
+            (step, node)
+            for node in (self._diagram.in_order() if self._drafting else ())
+            if (step := find_step(node)) is not None
+            and step.draft is not None
+            and not {node.id} & {*self.steps, *self._unmet}
+        ]
+        for step, node in rest[: 1 if self._joined else None]:
+            self._add_missing(step, self._diagram, node)
+        return [f"{NO_TRANSACTION}: {_named(node)} was skipped: {failure}" for _, node in rest]
+
+    def _add_missing(self, step: "StepKind", diagram: Diagram, node: Node) -> None:
+        """Add the entry of a draft that there isn't."""
+        chain, amount = self._outline(diagram, step, node)
+        if self._joined:
+            self.add_entry(self._joined, "", chain=chain, tx=NO_TRANSACTION)
+        else:
+            self.add_entry(step.tx_type, node.id, chain=chain, amount=amount, tx=NO_TRANSACTION)
 
     def _fail(self, sentence: str, error: ScenarioctlError) -> None:
         self.say(sentence)

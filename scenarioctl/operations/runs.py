@@ -75,10 +75,13 @@ async def wait_for(app: Application, wait: "Wait", *, job: str) -> float:
 
 
 def closing_lines(run: "Run | None", failure: str) -> list[str]:
-    """Return the last lines of a run's log; *failure* is empty if the run succeeded."""
+    """Return the last lines of a run's log, and give up what it didn't come to; *failure* is empty
+    if the run succeeded."""
     if not failure:
         return [EXECUTED]
-    return [run.failure_line(failure) if run is not None else f"{RUN_FAILED}: {failure}", EXECUTED]
+    if run is None:
+        return [f"{RUN_FAILED}: {failure}", EXECUTED]
+    return [*run.give_up(failure), run.failure_line(failure), EXECUTED]
 
 
 def failure_of(run: "Run") -> ScenarioctlError:

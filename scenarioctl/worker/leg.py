@@ -321,6 +321,7 @@ class RunningLeg:
         return replace(
             run,
             lines=tuple(lines),
+            drafts=run.drafts if outcome.run is None else tuple(outcome.run.drafts),
             failure=outcome.failure,
             steps=outcome.run.steps if outcome.run is not None else {},
             due=times.due if times else None,
