@@ -14,6 +14,7 @@ from typing import Any
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_choice, read_digits, read_number
 from scenarioctl.model.jobs import SECOND, Overlap, Schedule
+from scenarioctl.model.json_types import timestamp
 
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
@@ -42,6 +43,16 @@ _NICKNAMES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
+
+
+#: Of each field of a cron line: its values, what has so many of them, and the unit of a duration.
+_CRON_FIELDS = (
+    (60, "an hour", "m"),
+    (24, "a day", "h"),
+    (31, "a month", "d"),
+    (12, "a year", ""),
+    (7, "a week", "d"),
+)
 
 
 def read_schedule(**fields: object) -> Schedule:
@@ -330,7 +341,48 @@ def _read_cron(value: object) -> str:
         raise InvalidRequest(
             field="cron", value=value, problem=f"has a wrong {reason}", expected=_CRON_EXPECTED
         ) from None
+    for step, _, (values, whole, unit) in _cron_steps(text):
+        if step >= values:
+            length = "longer than" if step > values else "as long as"
+            advice = f"use --every {step}{unit}" if unit else "name the months"
+            raise InvalidRequest(
+                field="cron",
+                value=value,
+                problem=f": a step of {step} is {length} {whole}: {advice}",
+            )
     return text
+
+
+def _cron_steps(line: str) -> Iterator[tuple[int, str, tuple[int, str, str]]]:
+    """Give the steps in the fields of a cron line: each with what it goes through, and its row of
+    _CRON_FIELDS."""
+    for text, row in zip(line.split(" "), _CRON_FIELDS, strict=True):
+        for part in text.split(","):
+            base, _, step = part.partition("/")
+            if step:
+                yield int(step), base, row
+
+
+def planned_times(schedule: Schedule, planned: int | None, now: int) -> list[int]:
+    """Return the next three planned times after *now*, on the grid of *planned*."""
+    times = [now if planned is None else planned, now]
+    for _ in range(3):
+        times.append(_after(schedule, times[0], times[-1]))
+    return times[2:]
+
+
+def note_on_steps(schedule: Schedule, now: int) -> tuple[str, ...]:
+    """Return a note with the next times if a step of the cron line starts anew before a full one
+    has passed."""
+    uneven = [
+        f"a step of {step} doesn't divide {whole}"
+        for step, base, (values, whole, _) in (_cron_steps(schedule.cron) if schedule.cron else ())
+        if base == "*" and values % step
+    ]
+    if not uneven:
+        return ()
+    times = ", ".join(f"{timestamp(each)[:19]}Z" for each in planned_times(schedule, None, now))
+    return (f"The next runs are at {times}: {' and '.join(uneven)}.",)
 
 
 def _read_zone(value: object) -> str:

@@ -377,6 +377,20 @@ async def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept
         assert (await job_log(app, JobLog(id=id))).answer["result"] == lines
 
 
+async def test_the_next_planned_times_are_in_the_status(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        id = await diagram(app, REMARK)
+
+        started = await start_job(app, StartJob(id=id, cron="*/45 * * * *"))
+        planned = (await job_status(app, JobStatus(id=id))).answer["planned"]
+        await stop_job(app, StopJob(id=id))
+
+        assert started.answer == {"success": True, "result": "Job started"}
+        assert started.notes[0] == says("45", *(each[:19] for each in planned))
+        assert len(planned) == 3
+        assert (await job_status(app, JobStatus(id=id))).answer["planned"] == []
+
+
 async def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         id = await diagram(app, REMARK, node("d", "delay", seconds=60))

@@ -20,6 +20,7 @@ from scenarioctl.schedules import (
     describe_schedule,
     first_times,
     next_times,
+    note_on_steps,
     read_duration,
     read_schedule,
 )
@@ -124,6 +125,12 @@ def test_durations_as_people_write_them(text: object, seconds: int) -> None:
             {"cron": "* * * * *", "timezone": "../../etc/passwd"},
             says("timezone", "../../etc/passwd"),
         ),
+        # Case 25: steps that a field of a cron line hasn't got.
+        ({"cron": "*/90 * * * *"}, says("cron", "90 is longer than an hour: use --every 90m")),
+        ({"cron": "* */36 * * *"}, says("36 is longer than a day: use --every 36h")),
+        ({"cron": "*/60 * * * *"}, says("60 is as long as an hour: use --every 60m")),
+        ({"cron": "0 0 * */13 *"}, says("13 is longer than a year")),
+        ({"cron": "5,10-20/61 * * * *"}, says("61", "61m")),
         ({"cron": "* * * * *", "timezone": "Mars"}, says("timezone", "Mars")),
         ({"every": "5m", "jitter": "5m"}, says("jitter", "5m")),
         ({"overlap": "both"}, says("overlap", "both")),
@@ -135,6 +142,22 @@ def test_durations_as_people_write_them(text: object, seconds: int) -> None:
 def test_what_cannot_be_a_schedule_is_refused(fields: dict[str, Any], sentence: Says) -> None:
     with raises(InvalidRequest, sentence):
         read_schedule(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"cron": "*/59 * * * *"}, ("59", "an hour", "T00:59:00Z", "T01:00:00Z", "T01:59:00Z")),
+        ({"cron": "0 */5 * * *"}, ("5", "a day", "T05:00:00Z", "T10:00:00Z", "T15:00:00Z")),
+        ({"cron": "*/30 */2 * */3 *"}, ()),
+        ({"cron": "5-50/45 * * * *"}, ()),
+        ({"every": "59m"}, ()),
+    ],
+)
+def test_a_step_that_does_not_divide_its_field_is_told_with_the_next_times(
+    fields: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    assert note_on_steps(read_schedule(**fields), 0) == ((says(*words),) if words else ())
 
 
 @given(st.text(max_size=60))

@@ -130,6 +130,7 @@ def status(**fields: Any) -> None:
         facts.pop("last_steps", None)
         facts["until"] = short_time(facts.get("until"))
         facts["notify"] = ", ".join(facts["notify"])
+        facts["planned"] = ", ".join(str(short_time(each)) for each in facts["planned"])
         for name in ("changed", "next", "last", "finished"):
             facts[name] = short_time(facts[name])
         if since := facts.pop("changed"):

@@ -116,7 +116,12 @@ class RescheduleJob(ScheduledJob):
 
 
 async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Planned]:
-    from scenarioctl.schedules import changed_schedule, describe_schedule, following_times
+    from scenarioctl.schedules import (
+        changed_schedule,
+        describe_schedule,
+        following_times,
+        note_on_steps,
+    )
 
     given = request.given()
     if not given and request.notify == "":
@@ -156,7 +161,8 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
     job, changed = await _change(app, request.id, reschedule)
     what = describe_schedule(job.schedule)
     result = f"Job rescheduled: {what}" if changed else f"The schedule is already: {what}"
-    return await _planned(app, job, result, changed=changed)
+    planned = await _planned(app, job, result, changed=changed)
+    return replace(planned, notes=(*note_on_steps(job.schedule, now), *planned.notes))
 
 
 async def _change(

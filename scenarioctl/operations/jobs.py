@@ -128,6 +128,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         changed_schedule,
         describe_schedule,
         first_times,
+        note_on_steps,
         read_schedule,
     )
 
@@ -158,6 +159,7 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
     )
     if await app.store.start_job(job):
         result = "Job started"
+        notes += note_on_steps(schedule, now)
         app.wake()
     else:
         result = "Job already running"
@@ -356,6 +358,8 @@ class JobStatus:
 
 
 class JobDetails(JobRow):
+    #: The next three planned times, without jitter; none if it isn't running.
+    planned: list["Timestamp"]
     #: Where its notifications are sent, without what may be secret in a URL.
     notify: list[str]
     #: The newest first.
@@ -366,14 +370,21 @@ class JobDetails(JobRow):
 
 async def job_status(app: Application, request: JobStatus) -> Result[JobDetails]:
     from scenarioctl.model.notifications import describe_target
+    from scenarioctl.schedules import planned_times
 
     job = await app.store.get_job(request.id)
     (row,) = await describe_jobs(app, [job or request.id])
     runs = await app.store.last_runs(request.id, limit=_LAST_RUNS)
     steps = await app.store.steps_of_run(request.id, runs[0].number) if runs else {}
     targets = job.notify if job is not None else ()
+    times = (
+        planned_times(job.schedule, job.planned, await app.store.now())
+        if job is not None and job.state is JobState.RUNNING
+        else []
+    )
     answer: JobDetails = {
         **row,
+        "planned": [timestamp(each) for each in times],
         "notify": [describe_target(each) for each in targets],
         "last_runs": [describe_run(run) for run in runs],
         "last_steps": {node: step.outcome.value for node, step in steps.items()},
