@@ -23,8 +23,10 @@ from scenarioctl.operations.jobs import (
     run_job,
     start_job,
 )
+from scenarioctl.operations.payouts import ListPayments, list_payments
 from scenarioctl.operations.scenario_batches import BatchScenario, batch_scenario
 from scenarioctl.transactions.extrinsic import extrinsic_hash
+from scenarioctl.transactions.submission import tracking
 from tests.conftest import BOB
 from tests.messages import raises, says
 from tests.node import Node
@@ -266,3 +268,50 @@ def test_over_http_it_is_known_too(tmp_path: Path) -> None:
         assert reply.status == 200
         (payment,) = served.post("/api/scenario/payments", {"id": id}).json()["payments"]
         assert (payment["status"], payment["hash"]) == ("sent", reply.json()["hash"])
+
+
+def test_what_another_wallet_sent_is_found_once_the_nonce_says_so(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    made = payload(world, scenario).answer["signer_payload"]
+    assert states(world, scenario) == ["not sent"]
+    tx = signed(TABLE.decode_call(unhex(made["method"])), options(nonce=5))
+    world.chain.include(NUMBER + 1, tx, finalized=True)
+    world.chain.nonce = 6
+
+    with raises(Conflict, says("were sent", hash=str(extrinsic_hash(unhex(tx))))):
+        payload(world, scenario)
+
+    assert [row[4] for row in rows(world, scenario)] == [str(extrinsic_hash(unhex(tx)))]
+
+
+def test_what_another_wallet_didn_t_send_is_known_once_all_blocks_are_searched(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    payload(world, scenario)
+    remark = Call(pallet="System", method="remark", args={"remark": b"x"})
+    world.chain.include(NUMBER + 3, signed(remark, options(nonce=5)), finalized=True)
+    world.chain.nonce = 6
+    monkeypatch.setattr(tracking, "AT_ONCE", 2)
+
+    found = finish(list_payments(world.app, ListPayments(id=scenario)))
+
+    assert found.answer["payments"][0]["status"] == "not known to be sent"
+    assert found.warnings == (says("not all blocks", "tx send of the same bytes", ALICE),)
+    for _ in range(9):
+        found = finish(list_payments(world.app, ListPayments(id=scenario)))
+    assert (found.answer["payments"][0]["status"], found.warnings) == ("not sent", ())
+
+
+def test_the_bytes_that_another_wallet_sent_tell_it(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+    tx = signed(call, options(nonce=5))
+    world.chain.include(NUMBER + 1, tx, finalized=True)
+    world.chain.nonce = 6
+    assert states(world, scenario) == ["not known to be sent"]
+
+    told = world.broadcast(tx, scenario=scenario)
+
+    assert (told.notes, sent(world.node)) == ((says("nothing was sent now"),), 0)
+    assert rows(world, scenario)[0][4] == told.answer["hash"]

@@ -229,8 +229,7 @@ def show(**fields: Any) -> None:
 def payments(**fields: Any) -> None:
     """List the payments of a payout: line, account, amount, what became of it, hash.
 
-    No chain is asked: run tx status for each hash first. With --csv, there are also memo, chain and
-    block.
+    Their chains are asked as far as they can be. With --csv, there are also memo, chain and block.
     """
     answer = perform(**fields).answer
     if answer["csv"] is not None:

@@ -53,6 +53,7 @@ from scenarioctl.operations.payout_records import (
     read_sent_payouts,
 )
 from scenarioctl.operations.results import Result, refuse_warnings
+from scenarioctl.operations.sent_matches import Looked, look
 from scenarioctl.operations.stored_diagrams import add_labels, open_stored, store_document
 from scenarioctl.operations.transaction_costs import received_by
 from scenarioctl.operations.transaction_status import read_effects
@@ -242,8 +243,8 @@ _MANY = 100
 
 @dataclass(frozen=True, kw_only=True)
 class ListPayments:
-    """List the payments of a payout, and what became of each. No chain is asked: `tx status` does
-    that."""
+    """List the payments of a payout, and what became of each, as far as their chains can be asked
+    now."""
 
     id: OwnScenarioName
     #: A table for a spreadsheet: CSV as RFC 4180 has it.
@@ -297,8 +298,10 @@ COLUMNS = (
 async def list_payments(app: Application, request: ListPayments) -> Result[PaymentList]:
     diagram = await open_stored(app, request.id)
     nodes = payouts_of(diagram)
+    looked = await look(app, request.id) if nodes else Looked()
     sent = await read_sent_payouts(app, request.id)
-    drafted = {each.node for each in await app.store.sent().drafted_of(request.id)}
+    unknown = await app.store.sent().drafted_of(request.id)
+    drafted = {each.node for each in unknown if each not in looked.unsent}
 
     def describe() -> tuple[list[Payment], str | None]:
         found = [
@@ -317,6 +320,7 @@ async def list_payments(app: Application, request: ListPayments) -> Result[Payme
             "total": len(rows) if text is None else text.count("\r\n") - 1,
         },
         notes=() if nodes else ("It is not a payout: it has no payout step.",),
+        warnings=looked.warnings,
         large=total > _MANY,
     )
 

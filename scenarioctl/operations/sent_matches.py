@@ -3,26 +3,30 @@ calls that were drafted here, however it is sent."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.calls import call_key
-from scenarioctl.model.jobs import DraftedCall, SentFor
+from scenarioctl.model.jobs import DraftedCall, SentFor, SentState, SentTransaction
 from scenarioctl.operations.stored_diagrams import open_stored
+from scenarioctl.stores.rows import cut_line
+from scenarioctl.stores.sent import SentFilter
 from scenarioctl.stores.validation import changed_meanwhile
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.model.calls import Call, UnsignedTransaction
     from scenarioctl.model.jobs import MempoolEntry
     from scenarioctl.operations.broadcasts import Broadcast
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.signing.signatures import SignedExtrinsic
     from scenarioctl.transactions.submission.outcomes import Place
 
+#: Transactions of a scenario about which the chain is asked before it is drafted again.
+_LOOKED_AT = 8
 #: Names all transactions of a scenario, signed as one, in place of a step.
 ALL = "all"
 
@@ -86,32 +90,50 @@ async def find_made(
     if its call is not of these, Conflict if it pays what the payout has no longer. What only
     approves, or cancels, what a multisig is known to have open is made of nothing: that pays once.
     """
+    keys = _read_keys(table, signed)
+    calls = {call for _, some, _ in keys for call in some}
+    return await _match(app, keys, await _find_drafted(app, request, chain, calls), signed, hash)
+
+
+def _read_keys(
+    table: "RuntimeTable", signed: "SignedExtrinsic"
+) -> "list[tuple[Place, set[str], Call | None]]":
+    """Return where each call of a transaction stands, how a draft of it is called, and the call
+    around it."""
     from scenarioctl.transactions.submission.outcomes import walk_hashes
 
     rows = walk_hashes(table, signed.call, signed.account)
     calls = {row.place: call for row, call in rows}
-    keys = {
-        row.place: {row.hash, f"{row.hash}/0x{row.account.hex()}" if row.account else row.hash}
+    return [
+        (
+            row.place,
+            {row.hash, f"{row.hash}/0x{row.account.hex()}" if row.account else row.hash},
+            calls[row.place[:-1]] if row.place else None,
+        )
         for row, _ in rows
-    }
-    found = await _find_drafted(
-        app, request, chain, {each for some in keys.values() for each in some}
-    )
+    ]
+
+
+async def _match(
+    app: Application,
+    keys: "Sequence[tuple[Place, set[str], Call | None]]",
+    found: list[DraftedCall],
+    signed: "SignedExtrinsic",
+    hash: str,
+) -> tuple[SentFor, ...]:
+    """Return which of the drafts *found* the transaction *hash*, with these *keys*, is made of."""
     signer = "" if signed.account is None else f"0x{signed.account.hex()}"
     # Of the same draft, what was made for this signer comes first; then those of jobs, the newest.
-    found.sort(key=lambda each: (each.signer != signer, each.draft == 0))
-    drafts = list(
-        {(each.call, each.scenario, each.node, each.draft): each for each in found[::-1]}.values()
-    )[::-1]
+    found = sorted(found, key=lambda each: (each.signer != signer, each.draft == 0))
+    drafts = list({_name(replace(each, signer="")): each for each in found[::-1]}.values())[::-1]
     standing = await _read_standing(app, drafts, but=hash)
     made: list[SentFor] = []
     covered: list[Place] = []
-    for place, some in keys.items():
+    for place, some, outer in keys:
         equal = [each for each in drafts if each.call in some]
-        if not equal or any(place[: len(outer)] == outer for outer in covered):
+        if not equal or any(place[: len(outside)] == outside for outside in covered):
             continue
         covered.append(place)
-        outer = calls[place[:-1]] if place else None
         is_open = outer is not None and any(
             outer.args.get(name) is not None for name in ("maybe_timepoint", "timepoint")
         )
@@ -245,3 +267,110 @@ async def _draft_anew(app: Application, scenario: str) -> list[DraftedCall]:
     ]
     await note_drafted(app, drafted)
     return drafted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """What the chains tell of what was drafted of a scenario."""
+
+    #: Calls that their signer surely didn't send.
+    unsent: tuple[DraftedCall, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+async def look(app: Application, scenario: str) -> Looked:
+    """Ask the chains what became of what was sent of *scenario*, and whether another wallet sent
+    what was drafted of it: both are stored.  A chain that can't be asked tells nothing."""
+    from scenarioctl.chains.addresses import format_account
+    from scenarioctl.operations.transaction_status import examine, is_settled
+
+    if app.settings.offline:
+        return Looked()
+    pairs = await app.store.sent().of_scenarios([scenario])
+    for made, sent in pairs[:_LOOKED_AT]:
+        if sent.stands(made) and not is_settled(sent):
+            with suppress(ScenarioctlError):
+                await examine(app, app.registry.find(sent.chain), sent.hash)
+    drafted = [each for each in await app.store.sent().drafted_of(scenario) if each.signer]
+    unsent: list[DraftedCall] = []
+    warnings: list[str] = []
+    for name, signer in dict.fromkeys((each.chain, each.signer) for each in drafted):
+        own = [each for each in drafted if (each.chain, each.signer) == (name, signer)]
+        with suppress(ScenarioctlError):
+            chain = app.registry.find(name)
+            if await _search(app, chain, signer, own):
+                unsent += own
+            else:
+                address = format_account(from_hex(signer) or b"", chain.ss58_prefix)
+                warnings.append(
+                    f"{address} has signed something else since this was drafted, and not all "
+                    f"blocks of {chain.title} since then are searched for it yet: it may have been "
+                    "sent. Ask again to search more, or tell it: tx send of the same bytes with "
+                    "the scenario"
+                )
+    return Looked(unsent=tuple(unsent), warnings=tuple(warnings))
+
+
+async def _search(
+    app: Application, chain: "Chain", signer: str, drafted: Sequence[DraftedCall]
+) -> bool:
+    """Store what another wallet sent of *drafted*, which *signer* was to sign; return whether all
+    that they have signed since is known."""
+    from scenarioctl.operations.decoded_transactions import say_transaction
+    from scenarioctl.operations.transaction_status import examine
+    from scenarioctl.transactions.extrinsic import extrinsic_hash
+    from scenarioctl.transactions.signing.signatures import decode_signed_extrinsic
+    from scenarioctl.transactions.signing.signing_context import read_next_nonce
+    from scenarioctl.transactions.submission.inclusion import read_heads
+    from scenarioctl.transactions.submission.tracking import AT_ONCE, find_block
+
+    client, account = app.client(chain), from_hex(signer) or b""
+    table, heads = await client.table(), await read_heads(client)
+    after, first = await read_next_nonce(client, account), min(each.nonce or 0 for each in drafted)
+    wanted = SentFilter(signer=signer, chain=chain.name)
+    page = await app.store.sent().list(wanted, limit=AT_ONCE, after="")
+    ours = {each.nonce for each in page.items if each.block}
+    if ours.issuperset(range(first, after)):
+        return True
+    if any(each.at_block is None for each in drafted):
+        return False
+    calls = {each.call for each in drafted}
+
+    def is_wanted(data: bytes) -> bool:
+        # Few extrinsics have the account in them.
+        with suppress(InvalidRequest):
+            if account and account in data:
+                signed = decode_signed_extrinsic(table, data)
+                keys = _read_keys(table, signed)
+                return signed.account == account and any(calls & each for _, each, _ in keys)
+        return False
+
+    equal = list(await app.store.sent().find_drafted(chain.name, calls))
+    start = min(each.at_block or 0 for each in drafted)
+    last = min(heads.best, start + AT_ONCE)
+    while (found := await find_block(client, is_wanted, range(start + 1, last + 1))) is not None:
+        start, block, data = found
+        signed, hash = decode_signed_extrinsic(table, data), extrinsic_hash(data)
+        sent = SentTransaction(
+            chain=chain.name,
+            hash=hash,
+            sent=app.clock(),
+            signer=signer,
+            nonce=signed.nonce,
+            at_block=start,
+            searched=start,
+            state=SentState.IN_BLOCK,
+            block=block,
+            block_number=start,
+            made_of=await _match(app, _read_keys(table, signed), equal, signed, hash),
+            says=cut_line(say_transaction(app, chain, table, signed.call)),
+        )
+        await app.store.sent().add(sent)
+        await examine(app, chain, hash)
+    nonce = after if last == heads.best else first
+    searched = [
+        replace(each, nonce=nonce, at_block=max(each.at_block or 0, min(last, heads.finalized)))
+        for each in drafted
+    ]
+    await app.store.sent().note_drafted(searched)
+    return last == heads.best

@@ -210,10 +210,11 @@ async def _act(app: Application, unsigned: Unsigned) -> Unsigned:
 
 async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.actions.drafting import draft_first
-    from scenarioctl.operations.sent_matches import drafted_call
+    from scenarioctl.operations.sent_matches import drafted_call, look
     from scenarioctl.operations.sent_records import warn_of_scenario
     from scenarioctl.operations.stored_diagrams import open_scenario, warn_of_conditions
 
+    looked = await look(app, request.scenario)
     diagram = await open_scenario(app, request.scenario, yes=request.yes)
     drafted = await draft_first(app, diagram, step=request.step)
     transaction = drafted.transaction
@@ -227,6 +228,7 @@ async def _from_scenario(app: Application, request: TransactionSource) -> Unsign
             *warn_of_conditions(diagram),
             *transaction.warnings,
             *await warn_of_scenario(app, request.scenario, drafted.node),
+            *looked.warnings,
         ),
         notes=transaction.notes,
         drafted=drafted_call(app, request.scenario, drafted.node, transaction),
@@ -235,7 +237,7 @@ async def _from_scenario(app: Application, request: TransactionSource) -> Unsign
 
 async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     from scenarioctl.model.jobs import NO_TRANSACTION
-    from scenarioctl.operations.sent_matches import call_of_draft
+    from scenarioctl.operations.sent_matches import call_of_draft, look
     from scenarioctl.operations.sent_records import warn_of_scenario, warn_of_sent
     from scenarioctl.transactions.draft_compatibility import explain_incompatibility
 
@@ -258,6 +260,7 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     late: tuple[str, ...] = ()
     if draft.expires is not None and app.clock() >= draft.expires:
         late = (f"{name} expired at {timestamp(draft.expires)}; draft it again before you sign it",)
+    looked = await look(app, entry.job)
     sent = await app.store.sent().of_drafts([entry.seq])
     own = [(made, each) for made, each in sent if made.scenario == entry.job]
     return Unsigned(
@@ -273,6 +276,7 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
             *await warn_of_scenario(
                 app, entry.job, draft.node, since=draft.date, but=[each.hash for _, each in own]
             ),
+            *looked.warnings,
         ),
         drafted=call_of_draft(entry),
     )

@@ -44,7 +44,7 @@ export function paymentPart({ id, nodes }, signal) {
 
 function line({ line: number, account, amount: paid, memo, chain, hash, status, block_number: block }, scenario) {
   return h("tr", {},
-    h("td", { "data-label": "Line" }, number ?? "–"),
+    h("td", { "data-label": "Line" }, number),
     h("td", { "data-label": "Account" }, shown(account)),
     h("td", { "data-label": "Amount" }, amount(paid.human ?? `${paid.value} raw`, paid.value), h("p", { class: "hint" }, chainName(chain), memo && `, ${memo}`)),
     h("td", { "data-label": "State" }, hash ? h("a", { href: sentLink(chain, hash, { scenario }) }, status) : status, block !== null && h("p", { class: "hint" }, `block ${block}`)));

@@ -6,6 +6,7 @@ import { copyButton, fill, h, inPortions, problemOf } from "./dom.js";
 import { amount, durationWords, when } from "./format.js";
 import { comparison, stepsOf } from "./run_steps.js";
 import { outcome } from "./scenario_rows.js";
+import { isPaid } from "./sent.js";
 
 // Runs of a page, and what of a run is drawn at first.
 const RUNS = 20;
@@ -236,8 +237,8 @@ function draft(id, entry) {
   const { seq, chain, txType, human, beside, amount: raw, tx, flag, state, sent } = entry;
   const isTransaction = tx.startsWith("0x") && state !== undefined;
   const failed = !isTransaction && txType !== "ChainQuery";
-  // What was sent and expired was never paid.
-  const canSign = isTransaction && state === "current" && (!sent || sent.state === "expired");
+  // What was sent and expired, or failed, was never paid.
+  const canSign = isTransaction && state === "current" && (!sent || !isPaid(sent));
   return h("li", { class: flag ? "flagged" : failed ? "failed" : "" },
     h("div", { class: "split" }, h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, beside && [" and ", amount(beside), " to pay on the way"], ", ", when(entry.Date), entry.occurrence && [", planned for ", when(entry.occurrence)]),
       !failed && h("div", { class: "actions" },

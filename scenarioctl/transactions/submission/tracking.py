@@ -8,17 +8,18 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
+from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.submission.arrivals import expect_arrivals
 from scenarioctl.transactions.submission.inclusion import (
     Heads,
     Inclusion,
-    find_extrinsic,
     read_block,
     read_block_hashes,
     read_heads,
@@ -70,9 +71,10 @@ async def track(
     last = min(heads.best, transaction.searched + AT_ONCE)
     if transaction.valid_until is not None:
         last = min(last, transaction.valid_until)
-    found = await find_block(client, transaction.hash, range(transaction.searched + 1, last + 1))
+    numbers, hash = range(transaction.searched + 1, last + 1), transaction.hash
+    found = await find_block(client, lambda data: extrinsic_hash(data) == hash, numbers)
     if found is not None:
-        number, block = found
+        number, block, _ = found
         return await _describe(
             client, replace(transaction, block=block, block_number=number), heads, assets
         )
@@ -107,25 +109,31 @@ async def find_unknown(
     warnings."""
     heads = await read_heads(client)
     first = max(heads.best - NEWEST + 1, 0)
-    found = await find_block(client, hash, range(heads.best, first - 1, -1))
+    newest = range(heads.best, first - 1, -1)
+    found = await find_block(client, lambda data: extrinsic_hash(data) == hash, newest)
     if found is None:
         return None, ()
-    number, block = found
+    number, block, _ = found
     transaction = SentTransaction(
         chain=chain, hash=hash, sent=0, at_block=0, searched=0, block=block, block_number=number
     )
     return await _describe(client, transaction, heads, assets)
 
 
-async def find_block(client: "Client", hash: str, numbers: Sequence[int]) -> tuple[int, str] | None:
-    """Return number and hash of the first block of *numbers* that has the extrinsic with *hash*."""
+async def find_block(
+    client: "Client", is_wanted: Callable[[bytes], bool], numbers: Sequence[int]
+) -> tuple[int, str, bytes] | None:
+    """Return number and hash of the first block of *numbers* that has an extrinsic which
+    *is_wanted*, and that extrinsic."""
     for start in range(0, len(numbers), _FETCHED):
         some = numbers[start : start + _FETCHED]
         blocks = await read_block_hashes(client, some)
         bodies = await client.call_many([("chain_getBlock", (block,)) for block in blocks])
         for number, block, body in zip(some, blocks, bodies, strict=True):
-            if find_extrinsic(read_block(client, body, block)[1], hash) is not None:
-                return number, block
+            for each in read_block(client, body, block)[1]:
+                data = from_hex(each) if isinstance(each, str) else None
+                if data is not None and is_wanted(data):
+                    return number, block, data
     return None
 
 
