@@ -1,5 +1,7 @@
 """What became of each call inside a transaction: the innermost result, as the events tell."""
 
+import json
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -8,6 +10,8 @@ import pytest
 from scenarioctl.chains.addresses import parse_any_account
 from scenarioctl.model.acting import derivative_account, multisig
 from scenarioctl.model.calls import Call
+from scenarioctl.model.jobs import SentFor, SentState
+from scenarioctl.operations.sent_states import settle
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.submission.outcomes import Outcome, read_outcomes, walk_hashes
 from tests.blocks import block_of
@@ -18,6 +22,7 @@ from tests.node import Feed, Node
 from tests.test_broadcast import NUMBER, TABLE, Send, answers, events, options, send, signed
 from tests.test_broadcast import SUCCESS as ENDED
 from tests.test_check import BOB_KEY
+from tests.test_sent import SENT
 from tests.test_transaction_status import World, world
 
 __all__ = ["send", "world"]
@@ -281,7 +286,7 @@ STANDINGS = {
     "done": (batch(*TWO), [DONE, DONE, ALL], "in-block", True, 0, ""),
     "a proxy's call failed": (
         *(proxy(pay()), [proxied({"Err": ERROR})], "failed", False, 6),
-        "the call inside it failed: Token.FundsUnavailable",
+        "a call inside it failed: Token.FundsUnavailable",
     ),
     "a part failed": (
         *(force(pay(), pay(), pay()), [FAILED, DONE, FAILED, SOME], "partly-failed", None, 6),
@@ -289,7 +294,7 @@ STANDINGS = {
     ),
     "the last approval": (
         *(approving(pay()), [of_multisig(EXECUTED, pay(), result={"Err": ERROR})], "failed"),
-        *(False, 6, "the call inside it failed"),
+        *(False, 6, "a call inside it failed"),
     ),
     "a first approval": (
         *(approving(pay()), [of_multisig("NewMultisig", pay())], "pending", True, 0),
@@ -331,6 +336,28 @@ def test_one_state_is_told_everywhere(
     assert bool(status["error"]) is ("failed" in became)
     assert (ended.code, words in ended.out + ended.err) == (code, True)
     assert world.show("tx", "list") == says(became)
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("proxy", "done"),
+        ("proxy that failed", "failed"),
+        ("executed", "done"),
+        ("last approval whose call failed", "failed"),
+        ("approved", "pending"),
+        ("events are missing", "unknown"),
+    ],
+)
+def test_a_step_has_the_outcome_of_its_innermost_calls(name: str, outcome: str) -> None:
+    call, found, _ = CASES[name]
+    rows = [each.write() for each in read_outcomes(TABLE, call, ALICE_KEY, [*found, SUCCESS])]
+    made = SentFor(scenario="abc", call=f"0x{hash_of(call).hex()}")
+    effects = json.dumps({"success": True, "outcomes": rows})
+
+    settled = settle(replace(SENT, state=SentState.FINALIZED, effects=effects, made_of=(made,)))
+
+    assert settled.made_of == (replace(made, outcome=outcome),)
 
 
 def test_what_a_multisig_waits_for_ends_with_the_last_approval(world: World) -> None:

@@ -3,7 +3,7 @@ read it here."""
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -63,68 +63,76 @@ def read_effects(transaction: SentTransaction) -> dict[str, Any]:
 
 def standing_of(sent: SentTransaction) -> Standing:
     """Return what became of *sent* as a whole: the innermost results count."""
-    effects = read_effects(sent)
-    if sent.state in _BEFORE and effects.get("replaced"):
+    effects, state = read_effects(sent), sent.state
+    if state in _BEFORE and effects.get("replaced"):
         words = "in no block, and another transaction of its account has its nonce"
         return Standing(became="replaced", words=words)
-    if sent.state in _BEFORE:
-        return Standing(became=sent.state.value, words=_BEFORE[sent.state])
-    success, arrivals = effects.get("success"), effects.get("arrivals", ())
-    leaves = innermost(effects)
-    count = Counter(each.state for each in leaves)
-    why = {each.state: each.why for each in reversed(leaves)}
+    if state in _BEFORE:
+        return Standing(became=state.value, words=_BEFORE[state])
+    if effects.get("success") is False:
+        error = effects.get("error", "")
+        return Standing(became="failed", words="where it failed", success=False, error=error)
+    told = [Outcome.read(each) for each in effects.get("outcomes", ())]
+    became, why = sum_up(told)
+    arrivals = effects.get("arrivals", ())
     lost = [f"{each['chain']}: {each['reason']}" for each in arrivals if each["state"] == "failed"]
-    is_final = sent.state is SentState.FINALIZED
-    if success is False:
-        return Standing(
-            became="failed", words="where it failed", success=False, error=effects.get("error", "")
-        )
-    if count["failed"]:
-        undone, error = count["failed"] + count["skipped"], why["failed"]
-        if undone == len(leaves):
-            words = f"where the call inside it failed: {error}"
-            return Standing(became="failed", words=words, success=False, error=error)
-        words = f"where {undone} of {len(leaves)} calls inside it were not done: {error}"
-        return Standing(became="partly-failed", words=words, error=error)
-    if lost:
-        words = f"and what it sent failed on {lost[0]}"
-        return Standing(became="failed", words=words, success=success, error=lost[0])
-    if count["pending"]:
-        return Standing(became="pending", words=why["pending"], success=success)
-    if count["canceled"]:
-        words = "and the call of the multisig is canceled"
-        return Standing(became="canceled", words=words, success=success)
-    if count["unknown"]:
-        return Standing(became="unknown", words="and what became of a call inside it isn't known")
-    if is_final and arrivals and all(each["state"] == "arrived" for each in arrivals):
-        return Standing(became="arrived", words="finalized, and arrived", success=success)
-    words = "finalized" if is_final else "not finalized when last looked at"
-    return Standing(became=sent.state.value, words=words, success=success)
+    if became == "done" and lost:
+        became, why = "failed", lost[0]
+    is_final = state is SentState.FINALIZED
+    has_arrived = arrivals and all(each["state"] == "arrived" for each in arrivals)
+    if became == "done" and is_final and has_arrived:
+        return Standing(became="arrived", words="finalized, and arrived", success=True)
+    if became == "done":
+        words = "finalized" if is_final else "not finalized when last looked at"
+        return Standing(became=state.value, words=words, success=effects.get("success"))
+    words = {
+        "failed": f"and what it sent failed on {why}"
+        if lost
+        else f"where a call inside it failed: {why}",
+        "partly-failed": f"where {why}",
+        "pending": why,
+        "canceled": "and the call of the multisig is canceled",
+    }.get(became, "and what became of a call inside it isn't known")
+    success = None if became in ("partly-failed", "unknown") else became != "failed" or bool(lost)
+    error = why if "failed" in became else ""
+    return Standing(became=became, words=words, success=success, error=error)
 
 
-def innermost(effects: Mapping[str, Any]) -> list[Outcome]:
-    """Return what became of each call of a transaction that holds no other one, by its stored
-    *effects*; not of those that run later."""
-    found = [Outcome.read(each) for each in effects.get("outcomes", ())]
-    outer = {each.place[:-1] for each in found if each.place}
-    return [each for each in found if each.place not in outer and each.why != LATER]
+def sum_up(told: Sequence[Outcome]) -> tuple[Literal["done"] | Became, str]:
+    """Return what became of the calls *told* that hold no other one, and why; those that run later
+    don't count."""
+    outer = {each.place[:-1] for each in told if each.place}
+    leaves = [each for each in told if each.place not in outer and each.why != LATER]
+    count: Counter[str] = Counter(each.state for each in leaves)
+    why: dict[str, str] = {each.state: each.why for each in reversed(leaves)}
+    undone = count["failed"] + count["skipped"]
+    if count["failed"] and undone < len(leaves):
+        told_of = f"{undone} of {len(leaves)} calls inside it were not done: {why['failed']}"
+        return "partly-failed", told_of
+    order: tuple[Became, ...] = ("failed", "pending", "canceled", "unknown")
+    state = next((each for each in order if count[each]), None)
+    return ("done", "") if state is None else (state, why[state])
 
 
 def settle(sent: SentTransaction) -> SentTransaction:
     """Return *sent* with what became of each call that it is made of, as its effects tell."""
-    effects = read_effects(sent)
+    effects, standing = read_effects(sent), standing_of(sent)
     told = [Outcome.read(each) for each in effects.get("outcomes", ())]
-    made_of = []
+    left, made_of = list(told), []
     for made in sent.made_of:
-        own = next((each for each in told if made.call.startswith(each.hash)), None)
+        own = next((each for each in left if made.call.startswith(each.hash)), None)
+        state = "unknown" if effects else ""
         if own is not None:
             # The next one with the same call has the next of equal calls.
-            told.remove(own)
-        state = str(own.state) if own is not None else "unknown" if effects else ""
-        state = "failed" if effects.get("success") is False else state
-        made_of.append(
-            replace(made, outcome="replaced" if standing_of(sent).became == "replaced" else state)
-        )
+            left.remove(own)
+            depth = len(own.place)
+            state, _ = sum_up([each for each in told if each.place[:depth] == own.place])
+            # A part of it is done.
+            state = "done" if state == "partly-failed" else state
+            state = own.state if own.state == "skipped" else state
+        if effects.get("success") is False or standing.became == "replaced":
+            state = standing.became
+        made_of.append(replace(made, outcome=state))
     return replace(sent, made_of=tuple(made_of))
 
 

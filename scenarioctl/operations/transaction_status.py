@@ -20,7 +20,7 @@ from scenarioctl.model.json_types import (
 )
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.sent_states import Became, Standing, innermost, settle, standing_of
+from scenarioctl.operations.sent_states import Became, Standing, settle, standing_of
 from scenarioctl.operations.sent_states import read_effects as read_effects
 from scenarioctl.operations.transaction_costs import (
     TransactionCost,
@@ -325,7 +325,7 @@ def is_settled(transaction: SentTransaction) -> bool:
     if transaction.state is not SentState.FINALIZED or not transaction.effects:
         return False
     effects = read_effects(transaction)
-    waits = any(each.state == "pending" for each in innermost(effects))
+    waits = any(state == "pending" for *_, state, _ in effects.get("outcomes", ()))
     return not waits and all(each["settled"] for each in effects.get("arrivals", []))
 
 

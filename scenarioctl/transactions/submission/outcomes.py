@@ -7,9 +7,11 @@ and every nested call finds its own.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.model.calls import Call
@@ -62,7 +64,8 @@ class Outcome:
         )
 
 
-#: Why a call is unknown that another one keeps.
+#: Why a call is unknown: one that another one keeps, and others.
+_UNTOLD = "the events of its block don't tell"
 LATER = "it runs later, if it does"
 #: Calls whose argument is the hash of the call that is approved, or canceled.
 _BY_HASH = ("Multisig.approve_as_multi", "Multisig.cancel_as_multi")
@@ -96,8 +99,18 @@ def read_outcomes(
     """Return what became of *call* of *signer*, and of every call inside it, the outer ones first;
     *events* are those of its transaction, in their order."""
     reader = _Reader(table, walk_hashes(table, call, signer), events)
-    reader.read()
-    return reader.outcomes()
+    ends = {each.name: each for each in events if each.pallet == "System"}
+    if "ExtrinsicFailed" in ends:
+        reader.fail((), ends["ExtrinsicFailed"].fields["dispatch_error"])
+    elif "ExtrinsicSuccess" in ends:
+        # What it doesn't come to, since something is missing, stays unknown.
+        with suppress(LookupError, TypeError, ValueError):
+            reader.ran(())
+            if any(str(each) in _MARKS for each in reader.events):
+                # A call that isn't known to hold one made others.
+                reader.settle((), "unknown", _UNTOLD)
+                reader.note((), "done")
+    return list(reader.rows.values())
 
 
 def end_pending(
@@ -134,23 +147,32 @@ def _name(call: Call) -> str:
     return f"{call.pallet}.{call.method}"
 
 
-class _Untold(LookupError):
-    """The events don't have what a call leaves: nothing before is told either."""
-
-
+#: What a call that returned without an error left about the call inside it.
+_LEFT: Mapping[str, tuple[str, ...]] = {
+    "Utility.dispatch_as": ("Utility.DispatchedAs",),
+    "Utility.dispatch_as_fallible": ("Utility.DispatchedAs",),
+    "Utility.if_else": ("Utility.IfElseMainSuccess", "Utility.IfElseFallbackCalled"),
+    "Proxy.proxy": ("Proxy.ProxyExecuted",),
+    "Proxy.proxy_announced": ("Proxy.ProxyExecuted",),
+    "Multisig.as_multi": (
+        "Multisig.NewMultisig",
+        "Multisig.MultisigApproval",
+        "Multisig.MultisigExecuted",
+    ),
+    "Multisig.approve_as_multi": ("Multisig.NewMultisig", "Multisig.MultisigApproval"),
+    "Multisig.cancel_as_multi": ("Multisig.MultisigCancelled",),
+}
+_BATCHES = ("Utility.batch", "Utility.batch_all", "Utility.force_batch")
 _ITEM_DONE, _ITEM_FAILED = "Utility.ItemCompleted", "Utility.ItemFailed"
-_DONE, _ERRORS = "Utility.BatchCompleted", "Utility.BatchCompletedWithErrors"
-_INTERRUPTED = "Utility.BatchInterrupted"
-_MAIN, _FALLBACK = "Utility.IfElseMainSuccess", "Utility.IfElseFallbackCalled"
-_PROXIED, _DISPATCHED = "Proxy.ProxyExecuted", "Utility.DispatchedAs"
-_OPENED, _APPROVED = "Multisig.NewMultisig", "Multisig.MultisigApproval"
-_EXECUTED, _CANCELED = "Multisig.MultisigExecuted", "Multisig.MultisigCancelled"
+_BATCH_ENDS = tuple(
+    f"Utility.Batch{each}" for each in ("Completed", "CompletedWithErrors", "Interrupted")
+)
 #: Events that tell what became of a call inside another one.
-_MARKS = frozenset(
-    (
-        *(_ITEM_DONE, _ITEM_FAILED, _DONE, _ERRORS, _INTERRUPTED, _MAIN, _FALLBACK),
-        *(_PROXIED, _DISPATCHED, _OPENED, _APPROVED, _EXECUTED, _CANCELED),
-    )
+_MARKS = frozenset((_ITEM_DONE, _ITEM_FAILED, *_BATCH_ENDS, *chain.from_iterable(_LEFT.values())))
+#: Calls that fail if the one inside them does.
+_ALIKE = (
+    *("Utility.as_derivative", "Utility.with_weight", "Recovery.as_recovered"),
+    "Multisig.as_multi_threshold_1",
 )
 #: Pallets whose events tell of no failure.
 _QUIET = ("System", "Balances", "Assets", "ForeignAssets", "Tokens", "TransactionPayment")
@@ -166,172 +188,110 @@ class _Reader:
         events: Sequence[Event],
     ) -> None:
         self._table = table
-        self._rows = {row.place: row for row, _ in found}
+        self.rows = {row.place: replace(row, why=_UNTOLD) for row, _ in found}
+        self.events = list(events)
         self._calls = {row.place: call for row, call in found}
         self._inside: dict[Place, list[Place]] = defaultdict(list)
-        for place in self._rows:
-            if place:
-                self._inside[place[:-1]].append(place)
-        self._events = list(events)
-        self._states: dict[Place, tuple[OutcomeState, str]] = {}
-        #: What a call of that name, which returned without an error, left.
-        self._readers: dict[str, Callable[[Place], None]] = {
-            **dict.fromkeys(("Utility.batch", "Utility.force_batch"), self._batch),
-            "Utility.batch_all": self._batch,
-            "Utility.if_else": self._if_else,
-            **dict.fromkeys(("Utility.as_derivative", "Recovery.as_recovered"), self._same),
-            "Utility.with_weight": self._same,
-            **dict.fromkeys(
-                ("Utility.dispatch_as", "Utility.dispatch_as_fallible"), self._dispatched
-            ),
-            **dict.fromkeys(("Proxy.proxy", "Proxy.proxy_announced"), self._proxied),
-            **dict.fromkeys(("Multisig.as_multi", *_BY_HASH), self._approved),
-            "Multisig.as_multi_threshold_1": self._approved_alone,
-        }
+        for place in self.rows:
+            self._inside[place[:-1]] += [place] if place else []
 
-    def outcomes(self) -> list[Outcome]:
-        untold: tuple[OutcomeState, str] = "unknown", "the events of its block don't tell"
-        return [
-            Outcome(hash=row.hash, account=row.account, place=place, state=states[0], why=states[1])
-            for place, row in self._rows.items()
-            for states in [self._states.get(place, untold)]
-        ]
-
-    def read(self) -> None:
-        ends = {each.name: each for each in self._events if each.pallet == "System"}
-        if "ExtrinsicFailed" in ends:
-            why = explain_dispatch_error(
-                self._table, ends["ExtrinsicFailed"].fields["dispatch_error"]
-            )
-            self._settle((), "failed", why)
-        elif "ExtrinsicSuccess" in ends:
-            try:
-                self._ran(())
-            except (LookupError, TypeError, ValueError):
-                return
-            if any(str(each) in _MARKS for each in self._events):
-                # A call that isn't known to hold one made others.
-                self._states = {(): ("done", "")}
-
-    def _ran(self, place: Place) -> None:
-        """Read what a call left that returned without an error."""
-        self._states[place] = "done", ""
-        call = self._calls[place]
-        if call is None:
-            raise _Untold
-        if _name(call) in self._readers:
-            self._readers[_name(call)](place)
-            return
-        kind = kind_of_call(call)
-        is_later = bool(kind.words) and not kind.runs_inside
-        if (self._inside[place] and not is_later) or (
-            call.method == "execute" and "Transact" in repr(call.args)
-        ):
-            self._states[place] = "unknown", "what it made run is not told"
-            raise _Untold
+    def settle(self, place: Place, state: OutcomeState, why: str = "") -> None:
+        """Note the same of a call and of all inside it."""
+        self.note(place, state, why)
         for inner in self._inside[place]:
-            self._settle(inner, "unknown", LATER)
-        while self._events and str(self._events[-1]) not in _MARKS:
-            event = self._events.pop()
-            if event.pallet not in _QUIET and tells_failure(event, self._table):
-                self._states[place] = "unknown", f"{event}: a part of it failed"
+            self.settle(inner, state, why)
+
+    def fail(self, place: Place, error: Any) -> None:
+        self.settle(place, "failed", explain_dispatch_error(self._table, error))
+
+    def note(self, place: Place, state: OutcomeState, why: str = "") -> None:
+        self.rows[place] = replace(self.rows[place], state=state, why=why)
+
+    def ran(self, place: Place) -> None:
+        """Read what a call left that returned without an error; LookupError if that isn't there."""
+        self.note(place, "done")
+        call, inside = self._calls[place], self._inside[place]
+        name = "" if call is None else _name(call)
+        if name in _BATCHES:
+            self._read_batch(inside)
+        elif name in _ALIKE:
+            (inner,) = inside
+            # Of a multisig's, not all runtimes tell.
+            told = next((each for each in reversed(self.events) if str(each) in _MARKS), None)
+            if told is not None and self._is_of(told, inner):
+                self._next(str(told))
+            self.ran(inner)
+        elif call is not None and name in _LEFT:
+            self._read_left(call, inside, self._next(*_LEFT[name]))
+        else:
+            self._read_own(place, call)
 
     def _next(self, *names: str) -> Event:
         """Return the last of the events that tell of an inner call, and take it; it must be one of
         *names*."""
-        while self._events:
-            event = self._events.pop()
-            if str(event) in names:
-                return event
-            if str(event) in _MARKS:
-                break
-        raise _Untold
+        while str(self.events[-1]) not in _MARKS:
+            self.events.pop()
+        if str(self.events[-1]) not in names:
+            raise LookupError
+        return self.events.pop()
 
-    def _settle(self, place: Place, state: OutcomeState, why: str) -> None:
-        """Note the same of a call and of all inside it."""
-        self._states[place] = state, why
+    def _read_own(self, place: Place, call: Call | None) -> None:
+        """Read the events of a call that isn't known to run others."""
+        kind = None if call is None else kind_of_call(call)
+        is_later = kind is not None and bool(kind.words) and not kind.runs_inside
+        hides = call is not None and call.method == "execute" and "Transact" in repr(call.args)
+        if hides or (self._inside[place] and not is_later):
+            self.note(place, "unknown", "what it made run is not told")
+            raise LookupError
         for inner in self._inside[place]:
-            self._settle(inner, state, why)
+            self.settle(inner, "unknown", LATER)
+        while self.events and str(self.events[-1]) not in _MARKS:
+            event = self.events.pop()
+            if event.pallet not in _QUIET and tells_failure(event, self._table):
+                self.note(place, "unknown", f"{event}: a part of it failed")
 
-    def _fail(self, place: Place, error: Any) -> None:
-        self._settle(place, "failed", explain_dispatch_error(self._table, error))
-
-    def _by_result(self, place: Place, event: Event) -> None:
-        """Note of the call inside the one at *place* what a Result says."""
-        inner = self._inner(place)
-        result = event.fields["result"]
-        if isinstance(result, Mapping) and "Err" in result:
-            self._fail(inner, result["Err"])
-        else:
-            self._ran(inner)
-
-    def _inner(self, place: Place) -> Place:
-        (inner,) = self._inside[place]
-        return inner
-
-    def _same(self, place: Place) -> None:
-        self._ran(self._inner(place))
-
-    def _batch(self, place: Place) -> None:
-        items = self._inside[place]
-        end = self._next(_DONE, _ERRORS, _INTERRUPTED)
-        if str(end) == _INTERRUPTED:
+    def _read_batch(self, items: Sequence[Place]) -> None:
+        end = self._next(*_BATCH_ENDS)
+        if end.name == "BatchInterrupted":
             index = end.fields["index"]
             for item in items[index + 1 :]:
-                self._settle(item, "skipped", "a call before it in its batch failed")
-            self._fail(items[index], end.fields["error"])
+                self.settle(item, "skipped", "a call before it in its batch failed")
+            self.fail(items[index], end.fields["error"])
             items = items[:index]
-        if str(end) != _ERRORS:
-            self._states.update(dict.fromkeys(items, ("done", "")))
+        for item in items if end.name != "BatchCompletedWithErrors" else ():
+            self.note(item, "done")
         for item in reversed(items):
             mark = self._next(_ITEM_DONE, _ITEM_FAILED)
             if str(mark) == _ITEM_FAILED:
-                self._fail(item, mark.fields["error"])
+                self.fail(item, mark.fields["error"])
             else:
-                self._ran(item)
+                self.ran(item)
 
-    def _if_else(self, place: Place) -> None:
-        main, fallback = self._inside[place]
-        event = self._next(_MAIN, _FALLBACK)
-        if str(event) == _MAIN:
-            self._settle(fallback, "skipped", "the call that it stands in for succeeded")
-            self._ran(main)
-        else:
-            error = explain_dispatch_error(self._table, event.fields["main_error"])
-            self._settle(main, "skipped", f"it failed, so its fallback ran: {error}")
-            self._ran(fallback)
-
-    def _dispatched(self, place: Place) -> None:
-        self._by_result(place, self._next(_DISPATCHED))
-
-    def _proxied(self, place: Place) -> None:
-        self._by_result(place, self._next(_PROXIED))
-
-    def _approved(self, place: Place) -> None:
-        event = self._next(_OPENED, _APPROVED, _EXECUTED, _CANCELED)
-        inner = self._inner(place)
-        if not self._is_of(event, inner):
-            raise _Untold
-        if str(event) == _EXECUTED:
-            self._by_result(place, event)
-        elif str(event) == _CANCELED:
-            self._settle(inner, "canceled", "")
-        else:
-            call = self._calls[place]
-            threshold = "" if call is None else call.args["threshold"]
-            count = "1" if str(event) == _OPENED else "at least 2"
-            self._settle(inner, "pending", f"{count} of {threshold} approved")
-
-    def _approved_alone(self, place: Place) -> None:
-        inner = self._inner(place)
-        # Not all runtimes tell of it.
-        told = next((each for each in reversed(self._events) if str(each) in _MARKS), None)
-        if told is not None and str(told) == _EXECUTED and self._is_of(told, inner):
-            self._next(_EXECUTED)
-        self._ran(inner)
+    def _read_left(self, call: Call, inside: Sequence[Place], event: Event) -> None:
+        """Read what became of the calls inside *call*, of which *event* tells."""
+        fields, inner = event.fields or {}, inside[0]
+        if call.pallet == "Multisig" and not self._is_of(event, inner):
+            raise LookupError
+        if event.name == "IfElseMainSuccess":
+            self.settle(inside[1], "skipped", "the call that it stands in for succeeded")
+        elif event.name == "IfElseFallbackCalled":
+            error = explain_dispatch_error(self._table, fields["main_error"])
+            self.settle(inner, "skipped", f"it failed, so its fallback ran: {error}")
+            inner = inside[1]
+        elif event.name == "MultisigCancelled":
+            return self.settle(inner, "canceled")
+        elif event.name in ("NewMultisig", "MultisigApproval"):
+            count = "1" if event.name == "NewMultisig" else "at least 2"
+            return self.settle(inner, "pending", f"{count} of {call.args['threshold']} approved")
+        result = fields.get("result")
+        if isinstance(result, Mapping) and "Err" in result:
+            return self.fail(inner, result["Err"])
+        return self.ran(inner)
 
     def _is_of(self, event: Event, place: Place) -> bool:
         """Tell whether an *event* of a multisig is of the call at *place*."""
-        row = self._rows[place]
+        if event.pallet != "Multisig":
+            return False
+        row = self.rows[place]
         given = event.fields["multisig"], f"0x{bytes(event.fields['call_hash']).hex()}"
         return given == (row.account, row.hash)
