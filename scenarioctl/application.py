@@ -96,8 +96,6 @@ class Resources:
     async def close(self) -> None:
         for pool in (*self.pools.values(), *self.second_pools.values(), *self.retired):
             await pool.close()
-        for outgoing in (*self.outgoing.values(), *self.notifying.values()):
-            await outgoing.close()
         if self.executor is not None:
             # Work in progress finishes in the background.
             self.executor.shutdown(wait=False, cancel_futures=True)

@@ -47,8 +47,6 @@ def exchange(
                 return await outgoing.send(request, sleep=sleep)
         except RequestFailed as failed:
             return str(failed).replace(str(port), "PORT")
-        finally:
-            await outgoing.close()
 
     answer = asyncio.run(go())
     return visits, slept, answer
@@ -253,13 +251,6 @@ class TestAnswers:
             ),
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc"],
-                says("127.0.0.1:PORT", "decompressed"),
-            ),
-            (
-                [
-                    b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Encoding: gzip\r\n\r\n"
-                    + gzip.compress(b"x")[:9]
-                ],
                 says("127.0.0.1:PORT", "sent"),
             ),
             ([b"HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n"], "127.0.0.1:PORT answered 0"),
@@ -269,20 +260,6 @@ class TestAnswers:
             ),
             (
                 [b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Encoding: br\r\n\r\nabc"],
-                says("127.0.0.1:PORT", "answered"),
-            ),
-            (
-                [
-                    b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\nContent-Encoding: gzip\r\n\r\n"
-                    + gzip.compress(b"x" * 50)[:20]
-                ],
-                says("127.0.0.1:PORT", "sent"),
-            ),
-            (
-                [
-                    b"HTTP/1.1 200 OK\r\nContent-Length: 42\r\nContent-Encoding: gzip\r\n\r\n"
-                    + gzip.compress(b"x") * 2
-                ],
                 says("127.0.0.1:PORT", "sent"),
             ),
         ],
@@ -388,7 +365,6 @@ class TestRetries:
                 await outgoing.send(
                     WebRequest(method=method, url=f"http://127.0.0.1:{port}/"), sleep=sleep
                 )
-            await outgoing.close()
             return slept, str(failed.value).replace(str(port), "PORT")
 
         slept, sentence = asyncio.run(go())
@@ -434,7 +410,6 @@ def test_many_requests_go_out_side_by_side() -> None:
         async with serving(talk) as port:
             request = WebRequest(method="GET", url=f"http://127.0.0.1:{port}/", timeout=60)
             answers = await asyncio.gather(*(outgoing.send(request) for _ in range(50)))
-        await outgoing.close()
         return len(answers)
 
     assert asyncio.run(go()) == 50

@@ -165,8 +165,6 @@ class TestReaching:
                     return str((await outgoing.send(request)).body)
                 except RequestFailed as failed:
                     return str(failed).replace(f":{port}", "")
-                finally:
-                    await outgoing.close()
 
         answer = asyncio.run(go())
         return visits, answer
@@ -308,8 +306,6 @@ def test_no_connection_made_for_one_host_serves_another() -> None:
             assert isinstance(await trusting.send(request), WebAnswer)
             with pytest.raises(RequestFailed):
                 await strict.send(request)
-        await trusting.close()
-        await strict.close()
         return seen
 
     assert asyncio.run(go()) == ["close"]

@@ -18,6 +18,8 @@ from scenarioctl.chains.rpc_errors import SocketFailed
 #: Header lines of the node's answer to the handshake, each of at most `HEADER_BYTES`.
 HEADERS = 64
 HEADER_BYTES = 8 * 1024
+#: Names that are looked up at once for one purpose.
+_LOOKUPS = 16
 
 
 class WebSocket:
@@ -81,9 +83,21 @@ class WebSocket:
 async def open_websocket(endpoint: str, *, limit: int) -> WebSocket:
     """Connect to a `ws://` or `wss://` endpoint whose messages may have *limit* bytes; SocketFailed
     if that fails."""
-    handshake = _Handshake()
+    response: aiohttp.ClientResponse
+
+    async def shake_hands(
+        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        # `ws_connect` follows redirects, and hides the response.
+        nonlocal response
+        response = await handler(request)
+        if 300 <= response.status < 400:
+            response.close()
+            raise SocketFailed(_not_a_websocket(response.status))
+        return response
+
     session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(resolver=_Resolver(), use_dns_cache=False, force_close=True),
+        connector=aiohttp.TCPConnector(resolver=Resolver(), use_dns_cache=False, force_close=True),
         cookie_jar=aiohttp.DummyCookieJar(),
         # The caller has a deadline for all of it.
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
@@ -91,7 +105,7 @@ async def open_websocket(endpoint: str, *, limit: int) -> WebSocket:
         max_line_size=HEADER_BYTES,
         max_field_size=HEADER_BYTES,
         max_headers=HEADERS,
-        trace_configs=[handshake.trace],
+        middlewares=[shake_hands],
     )
     try:
         wire = await session.ws_connect(
@@ -103,7 +117,7 @@ async def open_websocket(endpoint: str, *, limit: int) -> WebSocket:
             compress=0,
             timeout=aiohttp.ClientWSTimeout(ws_close=0),
         )
-        return WebSocket(session, handshake.response, wire, limit)
+        return WebSocket(session, response, wire, limit)
     except (aiohttp.ClientError, OSError, ValueError) as error:
         await session.close()
         raise SocketFailed(_reason(error)) from None
@@ -112,37 +126,13 @@ async def open_websocket(endpoint: str, *, limit: int) -> WebSocket:
         raise
 
 
-class _Handshake:
-    """Traces one handshake, for what `ws_connect` has no option for: it follows redirects, and
-    hides the response."""
-
-    response: aiohttp.ClientResponse
-
-    def __init__(self) -> None:
-        self.trace = aiohttp.TraceConfig()
-        self.trace.on_request_redirect.append(self._refuse)
-        self.trace.on_request_end.append(self._keep)
-
-    async def _refuse(
-        self,
-        _session: aiohttp.ClientSession,
-        _context: object,
-        given: aiohttp.TraceRequestRedirectParams,
-    ) -> None:
-        raise SocketFailed(_not_a_websocket(given.response.status))
-
-    async def _keep(
-        self,
-        _session: aiohttp.ClientSession,
-        _context: object,
-        given: aiohttp.TraceRequestEndParams,
-    ) -> None:
-        self.response = given.response
-
-
-class _Resolver(AbstractResolver):
+class Resolver(AbstractResolver):
     """Looks up names in threads that the process doesn't wait for when it ends: a name server may
     hang."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self._flags = flags
+        self._places = asyncio.Semaphore(_LOOKUPS)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -151,8 +141,9 @@ class _Resolver(AbstractResolver):
         found: asyncio.Future[list[ResolveResult]] = loop.create_future()
 
         def look_up() -> None:
+            outcome: list[ResolveResult] | OSError
             try:
-                outcome: list[ResolveResult] | OSError = find_addresses(host, port, family)
+                outcome = _find_addresses(host, port, family, self._flags)
             except OSError as error:
                 outcome = error
             # The loop is closed if nobody waited for it.
@@ -167,14 +158,15 @@ class _Resolver(AbstractResolver):
             else:
                 found.set_result(outcome)
 
-        threading.Thread(target=look_up, daemon=True).start()
-        return await found
+        async with self._places:
+            threading.Thread(target=look_up, daemon=True).start()
+            return await found
 
     async def close(self) -> None:
         """Nothing is kept open."""
 
 
-def find_addresses(host: str, port: int, family: int, flags: int = 0) -> list[ResolveResult]:
+def _find_addresses(host: str, port: int, family: int, flags: int) -> list[ResolveResult]:
     """Return the addresses of *host* for aiohttp, as the system's resolver knows them; it may take
     long."""
     return [

@@ -1,11 +1,10 @@
-"""Reads the body of a web server's answer: bounded while it is decompressed, JSON if it is JSON."""
+"""Reads the body of a web server's answer: JSON if it is JSON, else text."""
 
 import codecs
 import json
-import zlib
 from typing import Any
 
-from scenarioctl.errors import RequestFailed, ScenarioctlError
+from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.amounts import MOST_DIGITS, read_json_number
 from scenarioctl.model.diagram import check_depth
 
@@ -14,48 +13,6 @@ MAX_BODY = 1024 * 1024
 
 #: Python codecs that are no charsets of the web. Decoding a megabyte of punycode takes minutes.
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
-
-
-class Body:
-    """Collects and decompresses a body. Raises RequestFailed above MAX_BODY bytes, before it uses
-    more memory."""
-
-    def __init__(self, encoding: str, host: str) -> None:
-        self._host = host
-        self._parts: list[bytes] = []
-        self._size = 0
-        #: Whether any data has arrived.
-        self._begun = False
-        encoding = encoding.strip().lower()
-        if encoding in ("", "identity"):
-            self._inflate = None
-        elif encoding in ("gzip", "x-gzip", "deflate"):
-            # 32: detect gzip or zlib.
-            self._inflate = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS)
-        else:
-            raise RequestFailed(f"{host} answered in an encoding that was not requested")
-
-    def add(self, data: bytes) -> None:
-        self._begun = self._begun or bool(data)
-        if self._inflate is not None:
-            try:
-                data = self._inflate.decompress(data, MAX_BODY - self._size + 1)
-            except zlib.error:
-                raise RequestFailed(
-                    f"{self._host} sent a response that cannot be decompressed"
-                ) from None
-            if self._inflate.unused_data:
-                # zlib would keep all of it in memory.
-                raise RequestFailed(f"{self._host} sent a response that goes on after its end")
-        self._size += len(data)
-        if self._size > MAX_BODY:
-            raise RequestFailed(f"{self._host} answered with more than {MAX_BODY} bytes")
-        self._parts.append(data)
-
-    def read(self) -> bytes:
-        if self._inflate is not None and self._begun and not self._inflate.eof:
-            raise RequestFailed(f"{self._host} sent a truncated response")
-        return b"".join(self._parts)
 
 
 def read_body(data: bytes, content_type: str) -> Any:

@@ -5,20 +5,18 @@ import asyncio
 import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from scenarioctl import __version__
-from scenarioctl.chains.websocket import find_addresses
+from scenarioctl.chains.websocket import Resolver
 from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import AttemptFailed, WebAnswer, WebRequest, place_of
-from scenarioctl.outgoing.answer_body import Body, read_body
+from scenarioctl.outgoing.answer_body import MAX_BODY, read_body
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.retries import delay_after
 
@@ -41,7 +39,7 @@ class Attempt:
         request: WebRequest,
         host: str,
         guard: Guard,
-        lookups: ThreadPoolExecutor,
+        resolver: Resolver,
     ) -> None:
         self._request = request
         self._host = host
@@ -55,7 +53,7 @@ class Attempt:
             raise self._failed("cannot be called: the URL is not valid", sent=False) from None
         self._door = GuardedSockets(guard, self._url.raw_host or "")
         self._connector = aiohttp.TCPConnector(
-            resolver=Resolver(lookups),
+            resolver=resolver,
             use_dns_cache=False,
             force_close=True,
             socket_factory=self._door.open,
@@ -85,7 +83,6 @@ class Attempt:
                 connector=self._connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
-                auto_decompress=False,
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=min(_CONNECT, request.timeout)
                 ),
@@ -102,10 +99,16 @@ class Attempt:
         ):
             self._check_status(response)
             headers = _headers_of(response)
-            body = Body(headers.get("content-encoding", ""), self._host)
+            parts: list[bytes] = []
+            size = 0
+            # Decompressed as it is read.
             async for chunk in response.content.iter_chunked(_CHUNK):
-                body.add(chunk)
-            return response.status, headers, read_body(body.read(), headers.get("content-type", ""))
+                size += len(chunk)
+                if size > MAX_BODY:
+                    raise RequestFailed(f"{self._host} answered with more than {MAX_BODY} bytes")
+                parts.append(chunk)
+            kind = headers.get("content-type", "")
+            return response.status, headers, read_body(b"".join(parts), kind)
 
     async def _note_connection(self, *_: object) -> None:
         self._connected = True
@@ -187,24 +190,6 @@ class GuardedSockets:
         return socket.socket(family=family, type=kind, proto=protocol)
 
 
-class Resolver(AbstractResolver):
-    """The system's resolver on its own threads, so that a slow name server delays only DNS
-    lookups."""
-
-    def __init__(self, threads: ThreadPoolExecutor) -> None:
-        self._threads = threads
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads, find_addresses, host, port, family, socket.AI_ADDRCONFIG
-        )
-
-    async def close(self) -> None:
-        """Do nothing: the threads are shared."""
-
-
 def _headers(request: WebRequest) -> list[tuple[str, str]]:
     headers = list(request.headers)
     given = {name.lower() for name, _ in headers}
@@ -255,8 +240,6 @@ IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 
 #: Requests in progress at once; others wait.
 _REQUESTS = 500
-#: DNS lookups at once. They have their own threads, so that a slow name server delays only lookups.
-_LOOKUPS = 16
 #: Seconds before the second try, doubled before each further try.
 _PAUSE = 0.5
 #: The longest pause in seconds that a server may ask for.
@@ -273,8 +256,8 @@ class Outgoing:
 
     def __init__(self, *, private_targets: Sequence[str] = ()) -> None:
         self._guard = Guard(private_targets)
-        self._lookups: ThreadPoolExecutor | None = None
-        self._places: asyncio.Semaphore | None = None
+        self._resolver = Resolver(socket.AI_ADDRCONFIG)
+        self._places = asyncio.Semaphore(_REQUESTS)
 
     async def send(self, request: WebRequest, *, sleep: Sleep = asyncio.sleep) -> WebAnswer:
         """Return the answer, or raise RequestFailed, also for every status outside 200 to 299.
@@ -282,8 +265,6 @@ class Outgoing:
         Idempotent methods are retried after temporary failures, other methods only if no connection
         was made.
         """
-        if self._places is None:
-            self._places = asyncio.Semaphore(_REQUESTS)
         started = time.monotonic()
         tries = 0
         while True:
@@ -312,14 +293,6 @@ class Outgoing:
                 )
             await sleep(pause)
 
-    async def close(self) -> None:
-        """Stop the threads for DNS lookups."""
-        if self._lookups is not None:
-            self._lookups.shutdown(wait=False, cancel_futures=True)
-            self._lookups = None
-
     async def _try(self, request: WebRequest) -> tuple[int, dict[str, str], Any]:
-        if self._lookups is None:
-            self._lookups = ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="outgoing")
         host = place_of(request.url).partition("/")[0]
-        return await Attempt(request, host, self._guard, self._lookups).send()
+        return await Attempt(request, host, self._guard, self._resolver).send()
