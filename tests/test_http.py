@@ -452,6 +452,51 @@ def test_a_number_is_exact_whatever_its_spelling(served: Serving, spelled: str, 
     assert not any("error" in each for each in built)
 
 
+def test_a_null_is_left_out_and_a_chain_has_several_names(served: Serving) -> None:
+    plain = served.post("/api/xcm/asset-transfer", TRANSFER).json()
+
+    for more in (
+        {"destchain": None, "deschain": "hydraDx"},
+        {"deschain": None},
+        {"deschain": "HYDRADX"},
+        {"deschain": "hydration"},
+    ):
+        assert served.post("/api/xcm/asset-transfer", {**TRANSFER, **more}).json() == plain
+    assert served.get("/api/scenarios?chain=assetHub&chain=ASSETHUB").status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "name"),
+    [
+        ("/api/xcm/asset-transfer", {**TRANSFER, "destchain": None, "deschain": 5}, "deschain"),
+        (
+            "/api/xcm/asset-transfer",
+            {**TRANSFER, "destchain": None, "deschain": "moon"},
+            "deschain",
+        ),
+        ("/job/status", {"id": 5}, "id"),
+        ("/job/status", {"scenario": "a b"}, "scenario"),
+        ("/job/status", {"scenario_id": "a b"}, "scenario_id"),
+    ],
+)
+def test_an_error_names_the_field_as_it_was_sent(
+    served: Serving, path: str, body: dict[str, object], name: str
+) -> None:
+    answer = served.post(path, body).json()
+
+    assert (answer["error"].partition(" ")[0], answer["field"]) == (name, name)
+
+
+def test_a_chain_that_has_closed_is_counted(served: Serving) -> None:
+    assert served.get("/api/template/stats/Moonbeam").json() == {"Amount": 0}
+    node = {"id": "c", "type": "chain", "formData": {"chain": "MoonBeam"}}
+    served.post("/saveUrl", {"url": json.dumps({"nodes": [node], "edges": []})})
+
+    assert served.get("/api/template/stats/moon-beam").json() == {"Amount": 1}
+    assert len(served.get("/api/scenarios?chain=moonbeam").json()["scenarios"]) == 1
+    assert served.get("/api/template/stats/moon").status == 404
+
+
 def test_warnings_travel_in_a_header(served: Serving) -> None:
     reply = served.post("/api/xcm/asset-transfer", TRANSFER)
 

@@ -415,7 +415,7 @@ def chains_of(diagram: "Diagram", registry: "Registry | None" = None) -> frozens
         if has_placeholder(name):
             continue
         try:
-            found.add(registry.find(name).name)
+            found.add(registry.literal(name))
         except InvalidRequest:
             # An editor may save megabytes as a name.
             found.add(name.strip().lower()[:64])

@@ -253,6 +253,16 @@ class Registry:
         `_` and `-`."""
         return self._find(name, field, InvalidRequest)
 
+    def literal(self, name: object, *, error: type[ScenarioctlError] = InvalidRequest) -> str:
+        """Return how what is stored calls the chain *name*, also one that has closed."""
+        try:
+            return self._find(name, "chain", error).name
+        except error:
+            for literal, closed in closed_chains().items():
+                if closed is find_closed(name):
+                    return literal
+            raise
+
     def title_of(self, name: str) -> str:
         """Return what people call the chain *name*; the name itself if there is no such chain any
         more."""

@@ -28,7 +28,7 @@ from typing import (
     is_typeddict,
 )
 
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
 
 
 @dataclass(frozen=True)
@@ -239,9 +239,9 @@ def field_aliases(request_type: type) -> Mapping[str, str]:
 
 
 @contextmanager
-def naming_fields(request_type: type, sent: object) -> Iterator[None]:
+def naming_fields(request_type: type, sent: object, *, in_sentence: bool = False) -> Iterator[None]:
     """Let errors of a request with the fields *sent* name the field at fault as who sent it calls
-    it."""
+    it, and *in_sentence* too what is wrong with its value."""
     try:
         yield
     except ScenarioctlError as error:
@@ -262,6 +262,9 @@ def naming_fields(request_type: type, sent: object) -> Iterator[None]:
         if meant:
             name = (spelled or meant)[0]
             sent_value = {"value": given[name]} if name in given and not rest else {}
+            is_name = head in aliases or head in public.values()
+            if in_sentence and is_name and isinstance(error, InvalidRequest):
+                raise error.named(name + rest).blame(name + rest, **sent_value) from None
             error.blame(name + rest, **sent_value)
         raise
 

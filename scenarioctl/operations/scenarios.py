@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, TypedDict, cast
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, NotFound, ScenarioctlError
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import Diagram, read_diagram
@@ -291,7 +291,7 @@ class ScenarioList(TypedDict):
 
 
 async def list_scenarios(app: Application, request: ListScenarios) -> Result[ScenarioList]:
-    chain = app.registry.find(request.chain).name if request.chain else ""
+    chain = app.registry.literal(request.chain) if request.chain else ""
     page = await app.existing_store.list_scenarios(
         limit=read_page_size(request.limit),
         after=request.after,
@@ -555,5 +555,5 @@ class TemplateCount(TypedDict):
 
 
 async def count_templates(app: Application, request: CountTemplates) -> Result[TemplateCount]:
-    chain = app.registry.find_in_path(request.chain)
-    return Result(answer={"Amount": await app.existing_store.count_scenarios(chain.name)})
+    chain = app.registry.literal(request.chain, error=NotFound)
+    return Result(answer={"Amount": await app.existing_store.count_scenarios(chain)})

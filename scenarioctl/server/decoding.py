@@ -3,6 +3,7 @@ messages."""
 
 import types
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -10,9 +11,10 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import BadRequest, InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_digits
-from scenarioctl.model.request_fields import field_aliases, public_names
+from scenarioctl.model.request_fields import field_aliases, field_values, public_names
 from scenarioctl.server.endpoints import Endpoint
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -80,6 +82,11 @@ class Decoder:
         self._known = frozenset(self.given)
         self._needed = frozenset(name for name, shape in self.given.items() if shape.required)
         self._aliases = field_aliases(request_type)
+        self._chains = {
+            self._aliases.get(name, name)
+            for name, value in field_values(request_type).items()
+            if value.unit == "CHAIN"
+        }
         #: Name in JSON -> field, where they differ.
         self._renamed = {
             public: name for name, public in public_names(request_type).items() if public != name
@@ -96,14 +103,14 @@ class Decoder:
                 f"object{self._with_fields()}"
             )
         given = body
-        if not self._known.issuperset(given):
-            given = self._rename(given)
         if None in given.values():
             given = {
                 name: value
                 for name, value in given.items()
-                if value is not None or self.given[name].kinds == ()
+                if value is not None or not self._is_left_out(name)
             }
+        if not self._known.issuperset(given):
+            given = self._rename(given)
         if not given.keys() >= self._needed:
             self._refuse_missing(given)
         return self._make({**given, **parameters} if parameters else given)
@@ -121,7 +128,7 @@ class Decoder:
                 value = [*found.get(name, ()), text]
             else:
                 value = _from_text(shape, text)
-                if name in found and found[name] != value:
+                if name in found and not self._means_same(name, found[name], value):
                     raise InvalidRequest(
                         field=name,
                         problem=(
@@ -137,15 +144,29 @@ class Decoder:
         if not isinstance(body, dict):
             return body
         for name, value in query.items():
-            if name in body and body[name] != value:
+            given = body.get(name)
+            if given is not None and not self._means_same(name, given, value):
                 raise InvalidRequest(
                     field=name,
                     problem=(
-                        f"is {shorten(body[name])} in the body and {shorten(value)} in the "
+                        f"is {shorten(given)} in the body and {shorten(value)} in the "
                         "query string; give it once"
                     ),
                 )
-        return {**query, **body}
+        return {**body, **query}
+
+    def _is_left_out(self, name: str) -> bool:
+        """Return whether a null in the field means that it is left out."""
+        shape = self.given.get(self._aliases.get(name, name))
+        return shape is not None and shape.kinds != ()
+
+    def _means_same(self, name: str, one: Any, other: Any) -> bool:
+        """Return whether two values of a field are the same, or call the same chain."""
+        if one == other and type(one) is type(other):
+            return True
+        with suppress(InvalidRequest):
+            return name in self._chains and Registry().find(one) == Registry().find(other)
+        return False
 
     def _make(self, given: Mapping[str, Any]) -> Any:
         try:
@@ -179,9 +200,7 @@ class Decoder:
             if alias not in renamed:
                 continue
             value = renamed.pop(alias)
-            if name in renamed and (
-                renamed[name] != value or type(renamed[name]) is not type(value)
-            ):
+            if name in renamed and not self._means_same(name, renamed[name], value):
                 raise InvalidRequest(
                     field=name,
                     problem=(

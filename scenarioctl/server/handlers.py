@@ -139,7 +139,7 @@ class OperationHandler:
             parameters |= {
                 name: request.headers[name] for name in decoder.given if name in request.headers
             }
-        with naming_fields(decoder.request_type, fields):
+        with naming_fields(decoder.request_type, fields, in_sentence=True):
             result = await self._perform(decoder.decode(fields, parameters), turn)
         headers = {}
         for name, sentences in (

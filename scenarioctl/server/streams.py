@@ -167,7 +167,7 @@ class EventStream:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
-        with naming_fields(self._decoder.request_type, fields):
+        with naming_fields(self._decoder.request_type, fields, in_sentence=True):
             asked = self._decoder.decode(fields, {})
             # What can't be answered is reported before the stream begins.
             topic = await self._begin(self._follower, asked, request.headers)
