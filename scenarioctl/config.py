@@ -5,7 +5,7 @@ To add a setting, add a field with a help to Settings.
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -173,7 +173,7 @@ class Settings:
     #: judges them.
     tokens: Mapping[str, Any] = field(default_factory=dict, repr=False)
     #: `[chains.NAME]` of config.toml, as read; `chains/registry.py` judges them.
-    chains: Mapping[str, Any] = field(default_factory=dict)
+    chains: Mapping[str, Any] = field(default_factory=dict, repr=False)
     #: Setting name -> "flag", "SCENARIOCTL_…", "config.toml" or "default".
     origins: Mapping[str, str] = field(default_factory=dict)
 
@@ -339,7 +339,8 @@ def read_value(setting: Setting, value: object, origin: str) -> Any:
 
 
 def _refused(setting: Setting, value: object, origin: str, reason: str) -> InvalidRequest:
-    shown = "…" if setting.kind in SECRET_KINDS else shorten(value)
+    text = without_password(value) if isinstance(value, str) else value
+    shown = "…" if setting.kind in SECRET_KINDS else shorten(text)
     return InvalidRequest(field=setting.name, problem=f"{shown} ({origin}) {reason}")
 
 
@@ -409,12 +410,12 @@ def is_server(location: str) -> bool:
     return location.startswith(("postgresql://", "postgres://"))
 
 
-def without_password(store: str) -> str:
-    """Return *store* as it may be shown: of a URL, neither the password nor the query, which may
-    hold one too."""
-    scheme, separator, rest = store.partition("://")
+def without_password(location: str) -> str:
+    """Return *location*, a path or any URL, as it may be shown: of a URL, neither the password nor
+    the query, which may hold one too."""
+    scheme, separator, rest = location.partition("://")
     if not separator:
-        return store
+        return location
     user, at, host = rest.partition("?")[0].rpartition("@")
     user, colon, _ = user.partition(":")
     return f"{scheme}://{user}{':…' if colon else ''}{at}{host}"
@@ -423,7 +424,7 @@ def without_password(store: str) -> str:
 def refuse_password(location: str, field: str, *, instead: str) -> None:
     """Refuse a store on the command line whose URL has a password; *instead* says where it belongs,
     beside ~/.pgpass."""
-    if has_password(location):
+    if is_server(location) and has_password(location):
         raise InvalidRequest(
             field=field,
             value=without_password(location),
@@ -436,11 +437,9 @@ def refuse_password(location: str, field: str, *, instead: str) -> None:
 
 
 def has_password(location: str) -> bool:
-    """Return whether the URL of a server has a password in it."""
+    """Return whether *location* is a URL with a password in it."""
     from urllib.parse import unquote
 
-    if not is_server(location):
-        return False
     address, _, query = location.partition("://")[2].partition("?")
     keys = {unquote(pair.partition("=")[0]) for pair in query.split("&")}
     return bool(address.rpartition("@")[0].partition(":")[2]) or not keys.isdisjoint(
@@ -449,20 +448,24 @@ def has_password(location: str) -> bool:
 
 
 def secrets_in(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of the settings in *values* that only their owner may read."""
+    """Return the names of the settings in *values*, `chains` among them, that only their owner may
+    read."""
+    kinds = {each.name: each.kind for each in SETTINGS}
     return [
-        setting.name
-        for setting in SETTINGS
-        if (value := values.get(setting.name))
-        and (
-            setting.kind in SECRET_KINDS
-            or (
-                setting.kind in ("store", "server")
-                and isinstance(value, str)
-                and has_password(value)
-            )
-        )
+        name
+        for name, value in values.items()
+        if value and (kinds.get(name) in SECRET_KINDS or any(map(has_password, _texts_in(value))))
     ]
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield the texts in a value of config.toml."""
+    parts = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, str):
+        yield value
+    elif isinstance(parts, Iterable):
+        for each in parts:
+            yield from _texts_in(each)
 
 
 def _read_number(setting: Setting, value: object, origin: str) -> int:

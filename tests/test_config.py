@@ -326,6 +326,53 @@ def test_a_password_on_the_command_line_is_noticed(store: str, has_one: bool) ->
     assert has_password(store) is has_one
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("url", "http://me:s3cr3t@127.0.0.1:9"),
+        ("public_url", "https://me:s3cr3t@scenarios.example.org"),
+        ("public_url", "ftp://me:s3cr3t@scenarios.example.org"),
+        ("cors", '["https://me:s3cr3t@app.example.org"]'),
+        ("chains.polkadot.endpoints", '["ws://me:s3cr3t@127.0.0.1:9/?key=s3cr3t"]'),
+        ("chains.polkadot.endpoints", '["http://me:s3cr3t@127.0.0.1:9"]'),
+    ],
+)
+def test_a_password_in_a_url_is_never_printed_and_its_file_is_closed(
+    scenarioctl: Run, tmp_path: Path, key: str, value: str
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("rate = 1\n")
+    config.chmod(0o644)
+    read = ("--config", str(config))
+
+    said = [scenarioctl(*read, "config", "set", key, value)]
+    if not said[0].code:
+        assert config.stat().st_mode & 0o777 == 0o600
+    else:
+        value = value if value.startswith("[") else f'"{value}"'
+        config.write_text(f"{key} = {value}\n")
+    said += [
+        scenarioctl(*read, *line)
+        for line in (
+            ("config", "show"),
+            ("--json", "config", "show"),
+            ("--json", "--offline", "doctor"),
+            ("chain", "show", "polkadot"),
+            ("--verbose", "scenario", "list"),
+            *(
+                (
+                    ("--json", "chain", "check", "polkadot"),
+                    ("--json", "query", "polkadot", "System", "Number"),
+                )
+                if key.startswith("chains.")
+                else ()
+            ),
+        )
+    ]
+
+    assert not [each for each in said if "s3cr3t" in each.out + each.err]
+
+
 def test_a_chain_is_set_key_by_key_in_any_order(scenarioctl: Run, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     genesis = "0x" + "45" * 32

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.rpc_errors import NodeError, NodeTimeout, SocketFailed
+from scenarioctl.config import without_password
 from scenarioctl.errors import ChainUnreachable, ScenarioctlError, shorten
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ class NodeConnection:
         self, chain: Chain, endpoint: str, socket: "WebSocket", timeouts: Timeouts = TIMEOUTS
     ) -> None:
         self.chain = chain
-        self.endpoint = endpoint
+        #: As it may be shown.
+        self.endpoint = without_password(endpoint)
         #: Seconds from opening to the first answers.
         self.latency = 0.0
         #: When something last came from the node (time.monotonic).
@@ -136,16 +138,16 @@ class NodeConnection:
         # aiohttp takes longer to import than all the rest of a command.
         from scenarioctl.chains.websocket import open_websocket
 
-        started = time.monotonic()
+        started, shown = time.monotonic(), without_password(endpoint)
         try:
             async with asyncio.timeout(timeouts.opening):
                 socket = await open_websocket(endpoint, limit=LARGEST)
         except TimeoutError:
             raise ChainUnreachable(
-                f"{endpoint} did not open: no answer within {timeouts.opening:g} s"
+                f"{shown} did not open: no answer within {timeouts.opening:g} s"
             ) from None
         except SocketFailed as error:
-            raise ChainUnreachable(f"{endpoint} did not open: {error}") from None
+            raise ChainUnreachable(f"{shown} did not open: {error}") from None
         connection = cls(chain, endpoint, socket, timeouts)
         try:
             await connection._greet(started + timeouts.opening - time.monotonic())
@@ -376,7 +378,7 @@ async def connect(
     soon as that one fails, so that a stalled one costs a fraction of a second.  Those in *avoid*
     are tried last.
     """
-    waiting = sorted(chain.endpoints, key=lambda endpoint: endpoint in avoid)
+    waiting = sorted(chain.endpoints, key=lambda endpoint: without_password(endpoint) in avoid)
     if not waiting:
         raise ChainUnreachable(
             f"{chain.title} has no endpoints. Add some with: scenarioctl config set "

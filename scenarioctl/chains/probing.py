@@ -12,6 +12,7 @@ from scenarioctl.chains.availability import read_block_time
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import TIMEOUTS, NodeConnection
 from scenarioctl.chains.registry import LOWEST_PUBLIC_PARA_ID, Chain
+from scenarioctl.config import without_password
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
 from scenarioctl.runtime.table import RuntimeTable
@@ -68,16 +69,17 @@ async def probe(
 async def _probe_one(
     chain: Chain, endpoint: str, patience: float, clock: Callable[[], int]
 ) -> Probe:
-    found = Probe(chain=chain.name, endpoint=endpoint)
+    found = Probe(chain=chain.name, endpoint=without_password(endpoint))
     try:
         async with asyncio.timeout(patience + 1):
-            return await _ask(found, chain, patience, clock)
+            return await _ask(found, endpoint, chain, patience, clock)
     except TimeoutError:
-        return replace(found, reason=f"{endpoint} did not answer in {patience:g} seconds")
+        return replace(found, reason=f"{found.endpoint} did not answer in {patience:g} seconds")
 
 
-async def _ask(found: Probe, chain: Chain, patience: float, clock: Callable[[], int]) -> Probe:
-    endpoint = found.endpoint
+async def _ask(
+    found: Probe, endpoint: str, chain: Chain, patience: float, clock: Callable[[], int]
+) -> Probe:
     timeouts = replace(TIMEOUTS, opening=patience, answering=patience)
     try:
         connection = await NodeConnection.open(chain, endpoint, timeouts)
@@ -101,12 +103,12 @@ async def _ask(found: Probe, chain: Chain, patience: float, clock: Callable[[], 
             health = await connection.call("system_health")
             if isinstance(health, dict) and health.get("isSyncing") is True:
                 found = replace(
-                    found, reason=f"{endpoint} is still syncing, it is at block {found.block}"
+                    found, reason=f"{found.endpoint} is still syncing, it is at block {found.block}"
                 )
     except ScenarioctlError as error:
         found = replace(found, reason=str(error))
     except (TypeError, KeyError, ValueError):
-        found = replace(found, reason=f"{endpoint} gave no head")
+        found = replace(found, reason=f"{found.endpoint} gave no head")
     finally:
         await connection.abort()
     return found

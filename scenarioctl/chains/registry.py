@@ -409,7 +409,8 @@ def _check_keys(name: str, table: Mapping[str, Any]) -> None:
         if not endpoint.startswith(("ws://", "wss://")):
             raise InvalidRequest(
                 field=f"chains.{name}.endpoints",
-                value=endpoint,
+                # It may hold a password.
+                value="…" if "@" in endpoint else endpoint,
                 problem="is not an endpoint",
                 expected="one like wss://rpc.example.org",
             )

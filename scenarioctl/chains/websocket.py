@@ -14,6 +14,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from scenarioctl.chains.rpc_errors import SocketFailed
+from scenarioctl.config import without_password
 
 #: Header lines of the node's answer to the handshake, each of at most `HEADER_BYTES`.
 HEADERS = 64
@@ -205,7 +206,7 @@ def _reason(error: Exception) -> str:
     ):
         return os.strerror(error.errno or 0)
     text = (getattr(error, "strerror", None) or str(error)).strip() or type(error).__name__
-    return _shortened(text)
+    return _shortened(without_password(text))
 
 
 def _not_a_websocket(status: int) -> str:

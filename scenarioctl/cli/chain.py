@@ -17,6 +17,7 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, head_age, list_some, short_time
+from scenarioctl.config import without_password
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, fold
 from scenarioctl.model.json_types import timestamp
 from scenarioctl.operations.chains import source_of
@@ -241,7 +242,7 @@ def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
         if other.genesis and other.genesis == table.get("genesis"):
             raise Conflict(
                 field="url",
-                value=endpoints[0],
+                value=without_password(endpoints[0]),
                 problem=f"is a node of {other.title}, which is known. Use it with: scenarioctl "
                 "config set"
                 f" chains.{other.name}.endpoints URL",
@@ -250,6 +251,7 @@ def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
         if not one.healthy:
             raise ChainUnreachable(one.reason)
     config = write_chain(name, table)
+    table["endpoints"] = [without_password(each) for each in endpoints]
     answer = {"chain": name, "config": str(config), "table": table}
     emit(answer, lambda: click.echo(tomli_w.dumps({"chains": {name: table}}), nl=False))
 

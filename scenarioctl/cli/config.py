@@ -20,20 +20,15 @@ def config() -> None:
 @config.command()
 def show() -> None:
     """Show the settings in effect and where each comes from."""
-    from scenarioctl.config import SECRET_KINDS, SETTINGS, without_password
+    from scenarioctl.config import SECRET_KINDS, SETTINGS
     from scenarioctl.model.notifications import describe_target
 
     settings = open_application().settings
     kinds = {each.name: each.kind for each in SETTINGS}
-    values = {each.name: getattr(settings, each.name) for each in SETTINGS}
+    values = {each.name: _shown(getattr(settings, each.name)) for each in SETTINGS}
     values |= {
         name: "(set)" if values[name] else "" for name in values if kinds[name] in SECRET_KINDS
-    } | {
-        "store": without_password(settings.store),
-        "store_listen": without_password(settings.store_listen),
-        "cache": str(settings.cache),
-        "notify": tuple(describe_target(each) for each in settings.notify),
-    }
+    } | {"notify": tuple(describe_target(each) for each in settings.notify)}
     chains, tokens = sorted(settings.chains), sorted(settings.tokens)
     print_table(
         {**values, "config": str(settings.config), "chains": chains, "tokens": tokens},
@@ -50,6 +45,15 @@ def _scopes(table: Any) -> str:
     """Return what a token is good for, and nothing of its hash."""
     scopes = table.get("scopes") if isinstance(table, Mapping) else None
     return ", ".join(str(scope) for scope in scopes) if isinstance(scopes, list) else ""
+
+
+def _shown(value: Any) -> Any:
+    """Return the value of a setting as it may be shown."""
+    from scenarioctl.config import without_password
+
+    if isinstance(value, tuple):
+        return tuple(map(without_password, value))
+    return without_password(str(value)) if isinstance(value, (str, Path)) else value
 
 
 def _in_words(value: object) -> str:

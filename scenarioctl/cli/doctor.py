@@ -104,7 +104,8 @@ def check_config(settings: "Settings") -> HealthCheck:
     if not settings.config.exists():
         return HealthCheck("config", True, f"{settings.config} does not exist, the defaults apply")
     names = [name for name, origin in settings.origins.items() if origin == "config.toml"]
-    secrets = secrets_in({name: getattr(settings, name) for name in names})
+    written = {name: getattr(settings, name) for name in names}
+    secrets = secrets_in({**written, "chains": settings.chains})
     if secrets and is_open(settings.config):
         text = f"{settings.config} has a secret ({', '.join(secrets)}), and every user can read it"
         return HealthCheck("config", False, text, f"chmod 600 {settings.config}")

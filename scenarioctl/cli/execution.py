@@ -205,7 +205,7 @@ def perform(*, waits: bool = False, operation: str = "", instead: str = "", **fi
         from scenarioctl.config import without_password
 
         answered = (
-            f"the daemon at {settings.url}"
+            f"the daemon at {without_password(settings.url)}"
             if settings.url
             else f"store {without_password(settings.store)}"
         )

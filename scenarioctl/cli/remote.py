@@ -139,6 +139,7 @@ def ask(
 
     With *waits*, there is no timeout for the answer.
     """
+    daemon = parse_url(settings.url)
     for name, reason in _LOCAL_FLAGS.items():
         if settings.origins.get(name) == "flag" and getattr(settings, name):
             raise InvalidRequest(
@@ -147,7 +148,6 @@ def ask(
                     f"cannot be combined with url {shorten(settings.url)}, {reason}. Leave one out"
                 ),
             )
-    daemon = parse_url(settings.url)
     endpoint = next(each for each in ENDPOINTS if each.operation == operation)
     target, body = write_request(endpoint, request)
     beside = fields_in_headers(request)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scenarioctl.config import Settings
+from scenarioctl.config import Settings, without_password
 from scenarioctl.errors import Forbidden, InvalidRequest, Unauthorized, shorten, suggest
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def read_hosts(hosts: Iterable[str]) -> frozenset[str]:
         if matched is None:
             raise InvalidRequest(
                 field="hosts",
-                problem=f"holds {shorten(host)}, which is not a host name",
+                problem=f"holds {shorten(without_password(host))}, which is not a host name",
                 expected="one like daemon.example.org",
             )
         names.add(matched[1].lower().rstrip("."))
@@ -332,7 +332,7 @@ def read_origins(origins: Iterable[str], tokens: Sequence[Token]) -> frozenset[s
         if origin != "*" and not _ORIGIN.fullmatch(origin.lower()):
             raise InvalidRequest(
                 field="cors",
-                problem=f"holds {shorten(origin)}, which is not an origin",
+                problem=f"holds {shorten(without_password(origin))}, which is not an origin",
                 expected="one like https://app.example.org",
             )
     return frozenset(origin.lower() for origin in origins)
