@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -122,12 +123,39 @@ def test_the_man_pages_read_without_a_warning(command: list[str]) -> None:
     assert command[0] != "mandoc" or done.stdout == ""
 
 
-def test_bash_quotes_a_name_with_a_space() -> None:
-    # What the program offers for the words, as click writes it.
+NAMES = ("Monthly rent", "scopes,read", "zz;touch${IFS}$HOME/pwned", "R&D", "P(may)", "ops:payroll")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("info Mon", r"Monthly\ rent"),
+        ("info sco", "scopes,read"),
+        ("scenario build zz", r"zz\;touch\$\{IFS\}\$HOME/pwned"),
+        ("tx transfer --to-address R", r"R\&D"),
+        ("tx transfer --to-address = P", r"P\(may\)"),
+        ("tx transfer --to-address ops", "ops:payroll"),
+        ("tx transfer --to-address ops :", "payroll"),
+        ("tx transfer --to-address ops : pay", "payroll"),
+        ("tx transfer --to-address = ops : pay", "payroll"),
+        # A shell in which ':' divides no words.
+        ("tx transfer --to-address ops:pay", "ops:payroll"),
+    ],
+)
+def test_bash_quotes_what_it_reads_specially_and_completes_a_colon(
+    words: str, offered: str
+) -> None:
+    # The program: it offers those names that begin like the word that it is asked for.
     script = f"""
         source {ROOT}/completions/scenarioctl
-        env() {{ printf 'plain\\nMonthly rent\\n_\\nplain\\nscopes,read\\n_\\n'; }}
-        COMP_WORDS=(scenarioctl info Mon) COMP_CWORD=2
+        env() {{
+            local given=${{1#COMP_WORDS=}} place=${{2#COMP_CWORD=}} name
+            mapfile -t given <<< "$given"
+            for name in {" ".join(map(quote, NAMES))}; do
+                [[ $name == "${{given[place]}}"* ]] && printf 'plain\\n%s\\n_\\n' "$name"
+            done
+        }}
+        COMP_WORDS=(scenarioctl {words}) COMP_CWORD={len(words.split())}
         _scenarioctl_completion scenarioctl
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
@@ -136,7 +164,7 @@ def test_bash_quotes_a_name_with_a_space() -> None:
         ["bash", "-c", script], capture_output=True, text=True, env={"PATH": f"{BIN}:/usr/bin:/bin"}
     )
 
-    assert (done.stdout, done.stderr) == ("Monthly\\ rent\nscopes,read\n", "")
+    assert (done.stdout, done.stderr) == (f"{offered}\n", "")
 
 
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])

@@ -116,20 +116,29 @@ _FIXES = {
     for completion in $response;""",
         ),
     ],
-    # Bash splits `--from=hy` into three words, and inserts a value as it is. What the program says
-    # for zsh has descriptions, in three lines each.
+    # Bash splits `--from=hy` and `ops:pay` into three words, and inserts a value as it is. What the
+    # program says for zsh has descriptions, in three lines each.
     "bash": [
         (
             '    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD',
             """    local -a words=() abouts=()
-    local place word=$COMP_CWORD about
+    local place word=$COMP_CWORD about part last before="" joins=""
     for place in "${!COMP_WORDS[@]}"; do
-        if [[ ${COMP_WORDS[place]} == = && $place -lt $COMP_CWORD ]]; then
+        part=${COMP_WORDS[place]} last=$((${#words[@]} - 1))
+        if [[ $part == = && $place -lt $COMP_CWORD ]]; then
             word=$((word - 1))
+        elif (( last >= 0 )) && [[ $joins || $part == : ]]; then
+            # What a name has up to its last colon is in the line already.
+            (( place == COMP_CWORD )) && before=${words[last]}
+            words[last]+=$part
+            (( place <= COMP_CWORD )) && word=$((word - 1))
+            [[ $part == : ]] && joins=1 || joins=""
+            [[ $joins && $place -eq $COMP_CWORD ]] && before=${words[last]}
         else
-            words+=("${COMP_WORDS[place]}")
+            words+=("$part") joins=""
         fi
     done
+    before=${before//[!:]/}
 
     response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$word""",
         ),
@@ -147,7 +156,10 @@ _FIXES = {
     done
 """,
             """            [[ $about == _ ]] && about="" || value=${value//\\\\:/:}
-            [[ $value == *' '* ]] && printf -v value %q "$value"
+            for (( place = 0; place < ${#before}; place++ )); do
+                value=${value#*:}
+            done
+            [[ $value =~ ^[A-Za-z0-9_./:=@%+,-]+$ ]] || printf -v value %q "$value"
             COMPREPLY+=("$value")
             abouts+=("$about")
         fi
