@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.acting import multisig
 from scenarioctl.model.calls import Call
+from scenarioctl.model.jobs import SentState
+from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.decoded_transactions import (
     TransactionPayload,
     read_unsigned,
@@ -315,3 +318,64 @@ def test_the_bytes_that_another_wallet_sent_tell_it(world: World) -> None:
 
     assert (told.notes, sent(world.node)) == ((says("nothing was sent now"),), 0)
     assert rows(world, scenario)[0][4] == told.answer["hash"]
+
+
+def test_what_a_multisig_cancels_may_be_drafted_again(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+    others, hash = sorted((BOB_KEY, CAROL_KEY)), unhex(_hash_of(call))
+    who = {"multisig": multisig([KEY, *others], 2).account, "call_hash": hash}
+
+    def say(method: str, **more: Any) -> Call:
+        args = {"threshold": 2, "other_signatories": others, **more}
+        return Call(pallet="Multisig", method=method, args=args)
+
+    def happens(number: int, hash: str, event: str, **fields: Any) -> None:
+        told = {"Multisig": {event: {**fields, **who}}}
+        world.chain.events = events((0, SUCCESS), (1, told), (1, PAID), (1, SUCCESS))
+        world.chain.include(NUMBER + number, SIGNED[hash], finalized=True)
+        world.status(hash)
+
+    weight = {"ref_time": 1, "proof_size": 1}
+    opened = send(world, say("as_multi", maybe_timepoint=None, call=inner(call), max_weight=weight))
+    happens(1, opened, "NewMultisig", approving=KEY)
+    assert states(world, scenario) == ["pending"]
+    with raises(Conflict, says("were sent", hash=opened)):
+        payload(world, scenario)
+
+    point = {"height": NUMBER + 1, "index": 1}
+    ended = send(world, say("cancel_as_multi", timepoint=point, call_hash=hash), nonce=6)
+    happens(2, ended, "MultisigCancelled", cancelling=KEY, timepoint=point)
+
+    assert states(world, scenario) == ["canceled"]
+    payload(world, scenario)
+    assert states(world, scenario) == ["canceled"]
+
+
+def test_drafts_of_a_job_say_what_was_sent_beside_them(world: World) -> None:
+    line = CreateRemark(chain="polkadot", text="paid")
+    scenario = finish(create_remark(world.app, line)).answer["result"]
+    finish(run_job(world.app, RunJob(id=scenario)))
+    made = payload(world, scenario).answer["signer_payload"]["method"]
+    call = TABLE.decode_call(unhex(made))
+
+    # It was made for this signer by hand, and the draft for nobody.
+    hash = send(world, call)
+
+    found = finish(job_mempool(world.app, JobMempool(id=scenario)))
+    assert "sent" not in found.answer["mempool"][0]
+    assert found.warnings == (says("you pay again", hash=hash),)
+    draft = finish(transaction_payload(world.app, TransactionPayload(job=scenario, sender=ALICE)))
+    assert says("you pay again", hash=hash) in draft.warnings
+
+
+def test_what_may_not_have_been_sent_is_not_told_as_sent(world: World) -> None:
+    scenario = create(world, [BOB, "1"])["result"]
+    (call,) = calls(world, scenario)
+    hash = send(world, call)
+    stored = finish(world.app.store.sent().get("polkadot", hash))
+    assert stored is not None
+    finish(world.app.store.sent().change(replace(stored, state=SentState.UNCERTAIN, made_of=())))
+
+    with raises(Conflict, says("may already have been sent", hash=hash)):
+        world.broadcast(SIGNED[hash], scenario=scenario)

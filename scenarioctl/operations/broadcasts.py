@@ -14,7 +14,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
 )
 from scenarioctl.model.amounts import read_choice, read_number
-from scenarioctl.model.jobs import SentState, SentTransaction
+from scenarioctl.model.jobs import SentFor, SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
 from scenarioctl.model.request_fields import (
     ChainName,
@@ -30,7 +30,7 @@ from scenarioctl.operations.built_transactions import read_aside
 from scenarioctl.operations.decoded_transactions import say_transaction
 from scenarioctl.operations.payout_records import refuse_second
 from scenarioctl.operations.results import Result, refuse_warnings
-from scenarioctl.operations.sent_matches import find_made
+from scenarioctl.operations.sent_matches import find_made, keep_elsewhere
 from scenarioctl.operations.sent_records import SentRecord, state_of, write_record
 from scenarioctl.operations.sent_states import outcome_of, settle, standing_of
 from scenarioctl.operations.signed_transactions import find_payload, read_expected, require_expected
@@ -40,8 +40,8 @@ from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.jobs import SentTransaction
     from scenarioctl.runtime.table import RuntimeTable
+    from scenarioctl.transactions.signing.signatures import SignedExtrinsic
     from scenarioctl.transactions.submission.inclusion import Inclusion
     from scenarioctl.transactions.submission.submit import Submission
 
@@ -174,23 +174,15 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
     says = await aside(_say, app, chain, table, data)
     stored = await app.store.sent().get(chain.name, hash)
     is_told = bool(request.scenario or request.job) and not request.again
-    if stored is not None and is_told:
-        return await _tell_made(app, replace(stored, made_of=made))
+    if is_told and stored is not None and await _tell_again(app, stored, made):
+        return _say_told(hash, made)
     try:
         warnings.append(check_nonce(chain, signed, standing))
     except Conflict as error:
-        if stored is None and (found := (await examine(app, chain, hash))[0]) is not None:
-            # Another wallet sent it.
-            account = "" if signed.account is None else f"0x{signed.account.hex()}"
-            stored = replace(
-                found, sent=app.clock(), signer=account, nonce=signed.nonce, says=cut_line(says)
-            )
-            told = await _tell_made(app, replace(stored, made_of=made))
-            if is_told:
-                return told
-        raise Conflict(
-            error.statement, details={} if stored is None else state_of(stored)
-        ) from None
+        former = stored or await _find_elsewhere(app, chain, hash, signed, made, says)
+        if is_told and stored is None and former is not None:
+            return _say_told(hash, made)
+        raise Conflict(error.statement, details=state_of(former) if former else {}) from None
     if request.strict:
         refuse_warnings(warnings)
     record = await write_record(
@@ -229,19 +221,41 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         raise
 
 
-async def _tell_made(
-    app: Application, transaction: "SentTransaction"
-) -> Result[BroadcastTransaction]:
-    """Remember *transaction*, which was sent already, with what it is made of; nothing is sent."""
-    known, sent = settle(transaction), app.store.sent()
-    if await sent.add(known) is not None and not await sent.change(known):
-        raise Conflict(f"what is known of {known.hash} has just changed; try again")
-    made = " and ".join(
+async def _tell_again(app: Application, sent: SentTransaction, made: tuple[SentFor, ...]) -> bool:
+    """Store what *sent*, which was surely sent, is made of; return whether that is new."""
+    told = settle(replace(sent, made_of=made))
+    is_new = sent.state is not SentState.UNCERTAIN and told.made_of != sent.made_of
+    return is_new and await app.store.sent().change(told)
+
+
+async def _find_elsewhere(
+    app: Application,
+    chain: "Chain",
+    hash: str,
+    signed: "SignedExtrinsic",
+    made: tuple[SentFor, ...],
+    says: str,
+) -> SentTransaction | None:
+    """Return the transaction, if another wallet has sent it and one of the newest blocks has it; it
+    is stored then."""
+    try:
+        found, _ = await examine(app, chain, hash)
+    except (ChainUnreachable, ChainRefused):
+        found = None
+    if found is None:
+        return None
+    account = "" if signed.account is None else f"0x{signed.account.hex()}"
+    found = replace(found, signer=account, nonce=signed.nonce, made_of=made, says=cut_line(says))
+    return await keep_elsewhere(app, found) or found
+
+
+def _say_told(hash: str, made: tuple[SentFor, ...]) -> Result[BroadcastTransaction]:
+    names = " and ".join(
         f"draft {each.draft} of job {each.job}" if each.draft else f"scenario {each.scenario}"
-        for each in known.made_of
+        for each in made
     )
-    told = f"It was sent already, and nothing was sent now; it is known as sent for {made}."
-    return Result(answer={"status": "broadcasted", "hash": known.hash}, notes=(told,))
+    note = f"It was sent already, and nothing was sent now; it is known as sent for {names}."
+    return Result(answer={"status": "broadcasted", "hash": hash}, notes=(note,))
 
 
 async def _send(

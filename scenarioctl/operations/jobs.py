@@ -1,7 +1,7 @@
 """Jobs: start, stop, run once, and read their status, logs and drafts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -56,7 +56,7 @@ from scenarioctl.operations.results import (
     read_page_size,
 )
 from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of, wait_for
-from scenarioctl.operations.sent_records import SentMark, read_marks
+from scenarioctl.operations.sent_records import SentMark, read_marks, warn_of_sent
 from scenarioctl.operations.stored_diagrams import open_blob
 
 __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "start_job", "stop_job"]
@@ -511,7 +511,17 @@ async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
     if paged:
         entries = await next_portion(portions)
         return Result(answer=await describe(entries), large=sum(map(size_of, entries)) > LARGE)
-    return await answer_in_portions(portions, describe, size_of=size_of)
+    result = await answer_in_portions(portions, describe, size_of=size_of)
+    return replace(result, warnings=await _warn_of_others(app, request.id))
+
+
+async def _warn_of_others(app: Application, job: str) -> tuple[str, ...]:
+    """Return a warning about what was sent of the scenario of *job* since its last run, and not as
+    one of its drafts."""
+    runs = await app.store.last_runs(job, limit=1)
+    pairs = await app.store.sent().of_scenarios([job]) if runs else []
+    others = [each for each in pairs if not each[0].draft and each[1].sent >= runs[0].finished]
+    return warn_of_sent(f"scenario {job}", others)
 
 
 def _write_entries(

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.calls import call_key
 from scenarioctl.model.jobs import DraftedCall, SentFor, SentState, SentTransaction
+from scenarioctl.operations.sent_states import read_effects, settle
 from scenarioctl.operations.stored_diagrams import open_stored
 from scenarioctl.stores.rows import cut_line
 from scenarioctl.stores.sent import SentFilter
-from scenarioctl.stores.validation import changed_meanwhile
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import Call, UnsignedTransaction
+    from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.model.jobs import MempoolEntry
     from scenarioctl.operations.broadcasts import Broadcast
     from scenarioctl.runtime.table import RuntimeTable
@@ -97,18 +97,22 @@ async def find_made(
 
 def _read_keys(
     table: "RuntimeTable", signed: "SignedExtrinsic"
-) -> "list[tuple[Place, set[str], Call | None]]":
-    """Return where each call of a transaction stands, how a draft of it is called, and the call
-    around it."""
+) -> "list[tuple[Place, set[str], bool]]":
+    """Return where each call of a transaction stands, how a draft of it is called, and whether it
+    is one that a multisig has open."""
     from scenarioctl.transactions.submission.outcomes import walk_hashes
 
     rows = walk_hashes(table, signed.call, signed.account)
-    calls = {row.place: call for row, call in rows}
+    open_at = [
+        row.place
+        for row, call in rows
+        if call and (call.args.get("maybe_timepoint") or call.args.get("timepoint"))
+    ]
     return [
         (
             row.place,
             {row.hash, f"{row.hash}/0x{row.account.hex()}" if row.account else row.hash},
-            calls[row.place[:-1]] if row.place else None,
+            any(row.place[: len(outer)] == outer for outer in open_at),
         )
         for row, _ in rows
     ]
@@ -116,7 +120,7 @@ def _read_keys(
 
 async def _match(
     app: Application,
-    keys: "Sequence[tuple[Place, set[str], Call | None]]",
+    keys: "Sequence[tuple[Place, set[str], bool]]",
     found: list[DraftedCall],
     signed: "SignedExtrinsic",
     hash: str,
@@ -129,14 +133,11 @@ async def _match(
     standing = await _read_standing(app, drafts, but=hash)
     made: list[SentFor] = []
     covered: list[Place] = []
-    for place, some, outer in keys:
+    for place, some, is_open in keys:
         equal = [each for each in drafts if each.call in some]
-        if not equal or any(place[: len(outside)] == outside for outside in covered):
+        if not equal or any(place[: len(outer)] == outer for outer in covered):
             continue
         covered.append(place)
-        is_open = outer is not None and any(
-            outer.args.get(name) is not None for name in ("maybe_timepoint", "timepoint")
-        )
         equal = [each for each in equal if each.signer == signer] or equal
         if is_open and any(_is_sent(each, standing) for each in equal):
             continue
@@ -241,7 +242,10 @@ async def _check_changed(app: Application, found: list[DraftedCall]) -> list[Dra
             and payouts_of(await open_blob(app, scenario.blob, id))
             and not old <= {each.call for each in await _draft_anew(app, id)}
         ):
-            raise changed_meanwhile(id)
+            raise Conflict(
+                f"payout {id} was changed since this transaction was made, and pays something else "
+                "now: make its payload again; nothing was sent"
+            )
     return found
 
 
@@ -311,6 +315,15 @@ async def look(app: Application, scenario: str) -> Looked:
     return Looked(unsent=tuple(unsent), warnings=tuple(warnings))
 
 
+async def keep_elsewhere(app: Application, sent: SentTransaction) -> SentTransaction | None:
+    """Store *sent*, which another wallet sent, when its block was made; return the one that is
+    stored already, if there is one."""
+    time = read_effects(sent).get("time")
+    return await app.store.sent().add(
+        settle(replace(sent, sent=app.clock() if time is None else time * 10**6))
+    )
+
+
 async def _search(
     app: Application, chain: "Chain", signer: str, drafted: Sequence[DraftedCall]
 ) -> bool:
@@ -365,8 +378,7 @@ async def _search(
             made_of=await _match(app, _read_keys(table, signed), equal, signed, hash),
             says=cut_line(say_transaction(app, chain, table, signed.call)),
         )
-        await app.store.sent().add(sent)
-        await examine(app, chain, hash)
+        await keep_elsewhere(app, (await examine(app, chain, hash, sent))[0] or sent)
     nonce = after if last == heads.best else first
     searched = [
         replace(each, nonce=nonce, at_block=max(each.at_block or 0, min(last, heads.finalized)))

@@ -511,7 +511,7 @@ SELECT job, count(*) FROM mempool WHERE flag = '' AND expires > :now AND job {am
 -- The newest draft of each job and node that was sent; one that failed, or can't be included any more, counts as not sent.
 done (job, node, seq) AS MATERIALIZED (
     SELECT f.scenario, m.node, max(f.draft) FROM sent_for f JOIN sent_transactions t ON t.chain = f.chain AND t.hash = f.hash
-    JOIN mempool m ON m.seq = f.draft AND m.job = f.scenario WHERE f.draft > 0 AND {_STANDS} GROUP BY f.scenario, m.node
+    JOIN mempool m ON m.seq = f.draft AND m.job = f.scenario WHERE f.draft > 0 AND f.certain = 1 AND {_STANDS} GROUP BY f.scenario, m.node
 )
 
 -- _NOT_DONE --
