@@ -88,7 +88,6 @@ class Resources:
         #: Pools of chains whose configuration changed.  Sessions may still use them.
         self.retired: list[Pool] = []
         self.executor: ThreadPoolExecutor | None = None
-        #: Held by the one who tells the store what its scenarios are found by.
         #: Chain -> when its directory in the cache last changed, the newest table in it (a
         #: confirmed one if there is any), and the version of the newest unconfirmed table.
         self.tables: dict[str, tuple[int, RuntimeTable | None, int]] = {}

@@ -19,7 +19,6 @@ from scenarioctl.operations.sent_matches import call_of_draft
 from scenarioctl.transactions.signing.fee_asset import (
     asset_location,
     set_currency_before,
-    without_set_currency,
 )
 from scenarioctl.transactions.submission.outcomes import walk_hashes
 from tests.conftest import Run
@@ -154,7 +153,7 @@ def test_a_currency_that_the_account_has_is_not_set_again(
     assert (answer["signer_payload"]["method"] != DEX_REMARK) == batched
 
 
-def test_only_a_batch_that_sets_the_currency_stands_for_its_call() -> None:
+def test_a_currency_is_not_set_before_a_batch() -> None:
     table = bundled("hydraDx")
     dot = Assets(Registry()).find(Registry().find("hydraDx"), "5")
     batch = set_currency_before(table, HELLO, dot)
@@ -162,9 +161,6 @@ def test_only_a_batch_that_sets_the_currency_stands_for_its_call() -> None:
 
     with raises(InvalidRequest, says("fee_asset", "Utility.batch_all", "set_currency 5")):
         set_currency_before(table, longer, dot)
-    assert without_set_currency(table, table.encode_call(batch)) == unhex(DEX_REMARK)
-    assert without_set_currency(table, unhex(DEX_REMARK)) == unhex(DEX_REMARK)
-    assert without_set_currency(table, table.encode_call(longer)) == table.encode_call(longer)
 
 
 @pytest.mark.parametrize("asset_id", ["0x0100020432", "0x010002043205011f00"])

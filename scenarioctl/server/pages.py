@@ -9,7 +9,7 @@ import base64
 import logging
 import platform
 from collections.abc import Awaitable, Callable, Set
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from importlib import resources
 from io import BytesIO
@@ -131,28 +131,20 @@ async def _metrics(context: ServerContext) -> tuple[bytes, str]:
 
 
 class _Description:
-    """`/openapi.json` and `/docs`, written on the first request, since they do not change."""
+    """`/openapi.json` and `/docs`, written once, since they do not change."""
 
     def __init__(self, context: ServerContext, served: Set[str]) -> None:
         self._context = context
         self._served = served
-        self._written: tuple[bytes, bytes] | None = None
-        self._turn = asyncio.Lock()
 
-    async def document(self, _: ServerContext) -> tuple[bytes, str]:
-        return (await self._read())[0], JSON
+    async def document(self, context: ServerContext) -> tuple[bytes, str]:
+        return (await context.app.aside(self._written))[0], JSON
 
-    async def page(self, _: ServerContext) -> tuple[bytes, str]:
-        return (await self._read())[1], "text/html; charset=utf-8"
+    async def page(self, context: ServerContext) -> tuple[bytes, str]:
+        return (await context.app.aside(self._written))[1], "text/html; charset=utf-8"
 
-    async def _read(self) -> tuple[bytes, bytes]:
-        # Many who ask first wait for the same one.
-        async with self._turn:
-            if self._written is None:
-                self._written = await self._context.app.aside(self._write)
-        return self._written
-
-    def _write(self) -> tuple[bytes, bytes]:
+    @cache  # noqa: B019 - it lives as long as the daemon
+    def _written(self) -> tuple[bytes, bytes]:
         from scenarioctl.server.openapi import describe
         from scenarioctl.server.reference import write_reference
 

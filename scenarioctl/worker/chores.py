@@ -26,10 +26,6 @@ class Pace:
     owners: float = 3.0
     #: A stop waits this long for runs in progress.
     grace: float = 10.0
-    #: A run that takes longer is taken to wait for a server that hangs, and loses its place.  This
-    #: is longer than the wait for a connection to a busy chain, or more and more runs would wait
-    #: for one.
-    slow: float = 15.0
     #: How often drafts are compared with the runtime of their chain.
     draft_checks: float = 30.0
     #: Notifications that are tried again, or that other workers left behind, are sent within this

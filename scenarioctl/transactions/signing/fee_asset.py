@@ -5,7 +5,6 @@ An Asset Hub exchanges it for its native asset in a pool, when the transaction i
 Source: pallet-asset-conversion-tx-payment of polkadot-sdk, read 2026-11-23.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
@@ -96,22 +95,6 @@ def set_currency_before(table: "RuntimeTable", call: Call, asset: "Asset") -> Ca
         ) from None
     calls = [{pallet: {method: {"currency": number}}}, nest(call)]
     return Call(pallet="Utility", method="batch_all", args={"calls": calls})
-
-
-def without_set_currency(table: "RuntimeTable", call_data: bytes) -> bytes:
-    """Return the call in *call_data* that `set_currency_before` put behind a currency; *call_data*
-    itself if it is none such."""
-    call = table.decode_call(call_data)
-    calls = (
-        call.args.get("calls") if (call.pallet, call.method) == ("Utility", "batch_all") else None
-    )
-    pallet, method = _SET_CURRENCY
-    if not isinstance(calls, list) or len(calls) != 2:
-        return call_data
-    first = calls[0].get(pallet) if isinstance(calls[0], Mapping) else None
-    if not isinstance(first, Mapping) or method not in first:
-        return call_data
-    return table.encode(table.call_type, calls[1])
 
 
 def write_asset_id(table: "RuntimeTable", asset_id: Any) -> str | None:
