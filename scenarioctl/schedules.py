@@ -34,6 +34,14 @@ _DURATION = re.compile(
 _EXPECTED = "one like 90s, 5m, 12h or 1h30m, or a number of seconds"
 _CRON_MAX = 200
 _CRON_EXPECTED = "five fields like '*/5 * * * *' (minute, hour, day of month, month, day of week)"
+#: The fields of a cron line, by CronSim's names, and what each takes beside `*`, lists and steps.
+_CRON_FORMS = {
+    "minute": "0 to 59",
+    "hour": "0 to 23",
+    "day-of-month": "1 to 31, L (the last day) or LW (the last weekday)",
+    "month": "1 to 12, or a name like JAN",
+    "day-of-week": "0 to 7, a name like FRI, 5L (the last Friday) or MON#1 (the first Monday)",
+}
 _NICKNAMES = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -337,9 +345,20 @@ def _read_cron(value: object) -> str:
     try:
         CronSim(text, datetime(2024, 1, 1, tzinfo=UTC))
     except CronSimError as error:
-        reason = str(error).removeprefix("Bad ")
+        name = str(error).removeprefix("Bad ")
+        fields = dict(zip(_CRON_FORMS, text.split(" "), strict=True))
+        given = fields[name]
+        if name == "day-of-month" and 1 <= (read_digits(given) or 0) <= 31:
+            raise InvalidRequest(
+                field="cron",
+                value=value,
+                problem=f"names a day that never comes, {given} of month {fields['month']}",
+            ) from None
         raise InvalidRequest(
-            field="cron", value=value, problem=f"has a wrong {reason}", expected=_CRON_EXPECTED
+            field="cron",
+            value=value,
+            problem=f"has a wrong {name} {shorten(given)}",
+            expected=_CRON_FORMS[name],
         ) from None
     for step, _, (values, whole, unit) in _cron_steps(text):
         if step >= values:

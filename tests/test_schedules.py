@@ -120,7 +120,16 @@ def test_durations_as_people_write_them(text: object, seconds: int) -> None:
         ({"every": "1s", "cron": "* * * * *"}, says("every", "1s", "* * * * *")),
         ({"timezone": "UTC"}, says("timezone", "UTC")),
         ({"cron": "* * * *"}, says("cron", "* * * *")),
-        ({"cron": "61 * * * *"}, says("cron", "61 * * * *")),
+        ({"cron": "61 * * * *"}, says("cron", "61 * * * *", "minute '61'", "0 to 59")),
+        *(
+            ({"cron": f"0 9 * * {day}"}, says("cron", f"day-of-week '{day}'", "5L"))
+            for day in ("friL", "FRIL", "fri#L")
+        ),
+        *(
+            ({"cron": f"0 9 {day} * *"}, says("cron", f"day-of-month '{day}'", "LW"))
+            for day in ("L-3", "15W")
+        ),
+        ({"cron": "0 0 30 2 *"}, says("cron", "never comes", "30")),
         (
             {"cron": "* * * * *", "timezone": "../../etc/passwd"},
             says("timezone", "../../etc/passwd"),
@@ -158,6 +167,11 @@ def test_a_step_that_does_not_divide_its_field_is_told_with_the_next_times(
     fields: dict[str, Any], words: tuple[str, ...]
 ) -> None:
     assert note_on_steps(read_schedule(**fields), 0) == ((says(*words),) if words else ())
+
+
+@pytest.mark.parametrize("line", ["0 9 * * 5L", "0 9 LW * *", "0 9 L,15 * *", "0 9 * * mon#1"])
+def test_the_last_and_the_first_days_can_be_named(line: str) -> None:
+    assert read_schedule(cron=line).cron == line
 
 
 @given(st.text(max_size=60))

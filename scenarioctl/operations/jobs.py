@@ -78,7 +78,7 @@ class ScheduledJob:
     #: schedule).
     every: Duration = ""
     #: Instead of `every`: minute, hour, day of month, month and day of week, like '*/5 9-17 * *
-    #: mon-fri'.
+    #: mon-fri'. LW is the last weekday of the month, 5L the last Friday.
     cron: Annotated[str, Value("LINE")] = ""
     #: Time zone of `cron`, like Europe/Berlin (UTC in a new schedule).
     timezone: Annotated[str, Value("ZONE")] = ""
