@@ -60,6 +60,10 @@ export async function watch() {
   setTimeout(watch, BEAT);
 }
 
+// Tells one token from another, and nothing of it: FNV-1a in 64 bits.  Empty without a token.
+export const tokenMark = () =>
+  token && [...token].reduce((hash, letter) => BigInt.asUintN(64, (hash ^ BigInt(letter.codePointAt(0))) * 0x100000001b3n), 0xcbf29ce484222325n).toString(16);
+
 function headers(more = {}) {
   return token ? { ...more, Authorization: `Bearer ${token}` } : more;
 }

@@ -1,15 +1,17 @@
 // Signed transactions that the daemon has not taken yet. This browser keeps them, so that a closed tab loses none.
 
+import { tokenMark } from "./api.js";
 import { keepIn, readKept } from "./storage.js";
 
-const KEY = "scenarioctl.signed";
+// A token guards them too: they are shown to whoever gives the one with which they were signed.
+const key = () => `scenarioctl.signed${tokenMark() && `.${tokenMark()}`}`;
 
 function all() {
-  const found = readKept("localStorage", KEY);
+  const found = readKept("localStorage", key());
   return found !== null && typeof found === "object" && !Array.isArray(found) ? found : {};
 }
 
-const write = (records) => keepIn("localStorage", KEY, records);
+const write = (records) => keepIn("localStorage", key(), records);
 
 const TEXTS = ["source", "chain", "tx", "signed", "hash", "address"];
 

@@ -138,8 +138,24 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Any, tmp_path: Pa
             "document.cookie, location.href])"
         )
         assert token not in kept
+        # What was signed is shown to whoever gives the same token.
+        texts = ("source", "chain", "tx", "signed", "hash", "address")
+        browser.execute_async_script(
+            "const done = arguments[arguments.length - 1];"
+            "import('/web/signed.js').then(({ keep }) => done(keep('x', arguments[0])));",
+            {name: "polkadot" if name == "chain" else "0x00" for name in texts} | {"says": "x"},
+        )
+        (key,) = browser.execute_script(
+            "return Object.keys(localStorage).filter((key) => key.startsWith('scenarioctl.signed'))"
+        )
+        assert key.startswith("scenarioctl.signed.")
+        assert token not in key
         browser.refresh()
         page.wait_for("This daemon requires a token")
+        assert "Signed here" not in page.text()
+        page.fill("token", token, within="dialog")
+        page.press("Continue")
+        page.wait_for("Signed here")
 
 
 def wrong(page: Page) -> tuple[str, str]:
