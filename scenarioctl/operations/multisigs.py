@@ -17,6 +17,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
 )
 from scenarioctl.model.acting import Acting, MultisigLayer
+from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Hex
 from scenarioctl.model.request_fields import ChainName, Hash, TransactionHex, Value
@@ -32,6 +33,7 @@ from scenarioctl.operations.transaction_status import examine, read_effects
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.transactions.events import Event, read_event
 from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
+from scenarioctl.transactions.values import write_account
 
 if TYPE_CHECKING:
     from scenarioctl.actions.acting import OpenOperation
@@ -247,7 +249,6 @@ async def _opening_call(
     client: "Client", table: "RuntimeTable", opened: "OpenOperation"
 ) -> "Call | str":
     from scenarioctl.actions.acting import hash_call
-    from scenarioctl.model.amounts import from_hex
     from scenarioctl.transactions.extrinsic import decode_extrinsic
     from scenarioctl.transactions.inner_calls import walk_calls
     from scenarioctl.transactions.submission.inclusion import read_block, read_block_hashes
@@ -311,11 +312,8 @@ class OperationState:
     says: str
     #: Who opened it, when, and who approved it; None unless it is open.
     opened: "OpenOperation | None" = None
-    #: Who ran or canceled it, as the chain writes addresses.
-    by: str = ""
-    #: Why the call that ran failed as a whole; empty if it succeeded.
-    error: str = ""
-    #: The transaction that ran or canceled it, with what it did; None if there is none.
+    #: The transaction that ran or canceled it, with what it did, and what became of its calls; None
+    #: if there is none.
     ending: SentTransaction | None = None
 
 
@@ -371,19 +369,14 @@ async def read_state(
         ending, end = closed
     examined, _ = await examine(app, chain, ending.hash, ending)
     ending = examined if examined is not None and examined.effects else ending
-    state, field_name = _ENDS[end.name]
-    by = end.fields[field_name]
-    by = format_account(by, chain.ss58_prefix) if isinstance(by, bytes) else str(by)
-    error = ""
-    if "Err" in end.fields.get("result", ()):
-        prefix = f"{end.pallet}.{end.name}: "
-        told = {each for each in read_effects(ending).get("notes", ()) if each.startswith(prefix)}
-        error = told.pop().removeprefix(prefix) if len(told) == 1 else "its events say why"
-    did = "it ran" if state == "executed" else "it was canceled"
-    says = f"{did} in block {ending.block_number}, by {by}"
-    says += f", and its call failed: {error}" if error else ""
-    says += "" if ending.state is SentState.FINALIZED else " (not final yet)"
-    return OperationState(state=state, says=says, by=by, error=error, ending=ending)
+    state, who = _ENDS[end.name]
+    says = (
+        f"it {'ran' if state == 'executed' else 'was canceled'} in block {ending.block_number}, by "
+        f"{write_account(end.fields[who], chain)}"
+        f"{'' if ending.state is SentState.FINALIZED else ' (not known to be final)'}. What it did "
+        f"is in tx status {chain.name} {ending.hash}"
+    )
+    return OperationState(state=state, says=says, ending=ending)
 
 
 def _events_of(events: Iterable[Any], account: bytes, call_hash: bytes, shown: str) -> list[Event]:
@@ -406,25 +399,21 @@ async def _find_end(
 
     It is in the chain's state until it ends, so the block is found by halving.
     """
-    from scenarioctl.model.amounts import from_hex
     from scenarioctl.runtime.storage_keys import storage_key
     from scenarioctl.transactions.extrinsic import extrinsic_hash
     from scenarioctl.transactions.submission.inclusion import (
         read_block,
         read_block_hashes,
         read_events,
-        read_heads,
     )
 
-    table = await client.table()
-    key = storage_key(table, "Multisig", "Multisigs", (account, call_hash)).hex
-    heads = await read_heads(client)
+    key = storage_key(await client.table(), "Multisig", "Multisigs", (account, call_hash)).hex
+    low, (high, _) = since, await client.head()
 
     async def is_open(number: int) -> bool:
         (block,) = await read_block_hashes(client, [number])
         return await client.call("state_getStorage", key, block) is not None
 
-    low, high = since, heads.best
     try:
         # Opened and ended in one block, it is in no state.
         high = high if await is_open(low) else low
@@ -442,22 +431,26 @@ async def _find_end(
         return None
     _, extrinsics = read_block(client, body, block)
     shown = format_account(account, client.chain.ss58_prefix)
-    for record in read_events(client, then, raw):
-        for event in _events_of([record["event"]], account, call_hash, shown):
-            if event.name in _ENDS and isinstance(record["phase"], Mapping):
-                extrinsic = extrinsics[record["phase"]["ApplyExtrinsic"]]
-                ending = SentTransaction(
-                    chain=client.chain.name,
-                    hash=extrinsic_hash(from_hex(extrinsic) or b""),
-                    sent=0,
-                    at_block=0,
-                    searched=0,
-                    state=SentState.FINALIZED if high <= heads.finalized else SentState.IN_BLOCK,
-                    block=block,
-                    block_number=high,
-                )
-                return ending, event
-    return None
+    ended = [
+        (extrinsics[record["phase"]["ApplyExtrinsic"]], event)
+        for record in read_events(client, then, raw)
+        for event in _events_of([record["event"]], account, call_hash, shown)
+        if event.name in _ENDS and isinstance(record["phase"], Mapping)
+    ]
+    if not ended:
+        return None
+    extrinsic, event = ended[0]
+    hash = extrinsic_hash(from_hex(extrinsic) or b"")
+    ending = SentTransaction(
+        chain=client.chain.name,
+        hash=hash,
+        sent=0,
+        at_block=0,
+        searched=0,
+        block=block,
+        block_number=high,
+    )
+    return ending, event
 
 
 @dataclass(frozen=True, kw_only=True)
