@@ -346,7 +346,7 @@ def _is_no_right(place: tuple[str, str, str], old: str | None, new: str) -> bool
 def _says_right(words: str) -> bool:
     return any(
         word in words
-        for word in ("lets ", "may ", "locks", "bond", "reserve", "deposit", "approve")
+        for word in ("lets ", "may ", "locks", "bond", "reserve", "deposit", "approve", "removed")
     )
 
 

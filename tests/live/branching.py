@@ -104,7 +104,7 @@ PLACES: dict[str, Callable[[Any, Any], Call]] = {
     "in a handler of an appendix": lambda take, to: execute(W1, appendix(handled(take, to), to)),
     "behind an error": lambda take, to: execute(W1, handled(to), expect(2 * KSM), take, to),
     "in an appendix that is replaced": lambda take, to: execute(
-        W1, handled(to), appendix(take, to), appendix(), to),
+        W1, handled(to), appendix(take), appendix(), to),
 }  # fmt: skip
 
 
@@ -120,16 +120,16 @@ PROGRAMS = [
     *wrapped("more in a handler", taking("in a handler", "more"), "100 KSM"),
     case("more in a handler on the relay chain", R, UNKNOWN, lambda x: on_relay(
         K_HERE, handled(withdraw(asset(HERE, 100 * KSM)), deposit(x.a)), deposit(x.a)), "100 KSM"),
-    case("more in a handler abroad", R, UNKNOWN, lambda x: on_relay(K_HERE, teleport(
-        pay(UP), handled(withdraw(asset(UP, 9 * KSM)), deposit(x.a)), deposit(x.a))), "9 KSM"),
+    case("more in a handler abroad", R, CAREFUL, lambda x: on_relay(K_HERE, teleport(
+        pay(UP, KSM // 5), handled(withdraw(asset(UP, 9 * KSM)), deposit(x.a)),
+        deposit(x.a))), "9 KSM"),
     case("a stranger behind an error", H, UNKNOWN, lambda x: execute(
         W1, handled(deposit(x.a)), expect(2 * KSM), deposit(x.mallory)), "", True),
     # Ordinary ones.
     case("a handler that gives it back", H, OK, lambda x: execute(
         W1, handled(deposit(x.sender)), deposit(x.a))),
     case("a handler for the same receiver, and an appendix", H, OK, lambda x: execute(
-        W1, handled("RefundSurplus", deposit(x.a)), appendix("RefundSurplus", deposit(x.sender)),
-        deposit(x.a))),
+        W1, handled(deposit(x.a)), appendix("RefundSurplus"), deposit(x.a))),
 ]  # fmt: skip
 
 
@@ -247,8 +247,8 @@ RETURNING = [
     ),
     case("there and back, and a sale", H, UNKNOWN, lambda x: batch(
         back(x.a), swapped(x.sender, 90 * USD)), "pool"),
-    case("a sale, there and back in KSM", H, OK | UNKNOWN, lambda x: batch(
-        swapped(x.sender, 100 * USD), back(x.a, UP, KSM))),
+    case("a purchase, there and back in KSM", H, OK, lambda x: batch(
+        swapped(x.sender, KSM, buys_ksm=False), back(x.a, UP, KSM))),
     case("all but what comes back", H, CAREFUL, lambda x: batch(
         back(x.sender, UP, KSM // 10), money("transfer_all", x.b, keep_alive=False)),
         endowed=2 * KSM),
