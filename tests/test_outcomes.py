@@ -370,15 +370,18 @@ def test_what_a_multisig_waits_for_ends_with_the_last_approval(world: World) -> 
     transactions = [signed(call, options(nonce=5 + each)) for each in ends]
     hashes = [world.broadcast(each).answer["hash"] for each in transactions]
 
-    def status(place: int) -> Any:
+    def status(place: int, *, final: bool = True) -> Any:
         world.chain.events = written(*ends[place])
-        world.chain.include(NUMBER + 1 + place, transactions[place], finalized=True)
+        world.chain.include(NUMBER + 1 + place, transactions[place], finalized=final)
         return world.status(hashes[place])
 
-    opened, executed = status(0), status(1)
-    later = world.status(hashes[0])
+    opened = status(0)
+    status(1, final=False)
+    still = world.status(hashes[0])
+    executed, later = status(1), world.status(hashes[0])
 
     assert (opened["became"], opened["settled"]) == ("pending", False)
+    assert still["became"] == "pending"
     assert executed["became"] == later["became"] == "partly-failed"
     assert later["settled"]
     assert later["summary"] == says("1 of 2", "FundsUnavailable")

@@ -311,7 +311,7 @@ async def _ask_multisigs(
         if found.opened is not None:
             why = f"{len(found.opened.approvals)} of {threshold} approved"
             told = [replace(row, why=why) if row == each else row for row in told]
-        else:
+        elif found.ending is None or found.ending.state is SentState.FINALIZED:
             ending = {} if found.ending is None else read_effects(found.ending)
             told = end_pending(told, each, map(Outcome.read, ending.get("outcomes", ())))
     effects["outcomes"] = [each.write() for each in told]

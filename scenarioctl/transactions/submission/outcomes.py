@@ -10,11 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
-from scenarioctl.model.calls import Call
+from scenarioctl.model.calls import Call, call_key
 from scenarioctl.transactions.call_kinds import kind_of_call
 from scenarioctl.transactions.events import Event, explain_dispatch_error
 from scenarioctl.transactions.inner_calls import account_inside, walk_calls
@@ -84,7 +83,9 @@ def walk_hashes(
         call = table.decode_call(call)
     found: list[tuple[Outcome, Call | None]] = []
     for each in walk_calls(call, table, signer):
-        own = Outcome(hash=_hash(table, each.call), account=each.account, place=each.place)
+        own = Outcome(
+            hash=call_key(table.encode_call(each.call)), account=each.account, place=each.place
+        )
         found.append((own, each.call))
         if _name(each.call) in _BY_HASH:
             account = account_inside(each.call, each.account)
@@ -137,10 +138,6 @@ def end_pending(
         for each in told
         for found in [inside.get(each.place[depth:], own)]
     ]
-
-
-def _hash(table: "RuntimeTable", call: Call) -> str:
-    return f"0x{blake2b(table.encode_call(call), digest_size=32).hexdigest()}"
 
 
 def _name(call: Call) -> str:
