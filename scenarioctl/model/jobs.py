@@ -496,22 +496,28 @@ class SentState(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DraftedCall:
-    """A call that was handed out to be signed."""
+class StepCall:
+    """What a step of a scenario drafts, or all of its steps in one, as a call."""
 
-    chain: str
-    #: Its blake2b-256, 0x hex, and behind a slash the account that makes it, in 0x hex, if its
-    #: signer acts for another one.
-    call: str
-    #: The scenario, and the node of its step; no node: all of its transactions in one.
     scenario: str
+    #: Empty for all steps in one.
     node: str = ""
     #: The draft of its job; 0 for none.
     draft: int = 0
-    #: 0x hex of the account that it was made for; empty if anybody may sign it.
-    signer: str = ""
+    #: Its blake2b-256, 0x hex, and behind a slash the account that makes it, in 0x hex, if its
+    #: signer acts for another one.
+    call: str = ""
     #: The lines of a payout that it pays, by their places, with spaces between; empty for all.
     part: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftedCall(StepCall):
+    """A call that was handed out to be signed."""
+
+    chain: str
+    #: 0x hex of the account that it was made for; empty if anybody may sign it.
+    signer: str = ""
     #: Nanoseconds since 1970, UTC.
     drafted: int = 0
     #: No transaction of the signer below this nonce has it, nor has a block up to this one; None if
@@ -526,14 +532,9 @@ UNDONE = ("failed", "skipped", "canceled", "replaced")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentFor:
-    """What a transaction that was sent is made of; the first fields are those of the draft."""
+class SentFor(StepCall):
+    """What a transaction that was sent is made of."""
 
-    scenario: str
-    node: str = ""
-    draft: int = 0
-    call: str = ""
-    part: str = ""
     #: False if something else has the same call, and it may be made of that.
     certain: bool = True
     #: What became of its call; empty before a block has it.

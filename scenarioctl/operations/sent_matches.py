@@ -10,7 +10,8 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.calls import call_key
-from scenarioctl.model.jobs import DraftedCall, SentFor, SentState, SentTransaction
+from scenarioctl.model.jobs import DraftedCall, SentFor, SentState, SentTransaction, StepCall
+from scenarioctl.operations.built_transactions import read_aside
 from scenarioctl.operations.sent_states import read_effects, settle
 from scenarioctl.operations.stored_diagrams import open_stored
 from scenarioctl.stores.rows import cut_line
@@ -90,7 +91,7 @@ async def find_made(
     if its call is not of these, Conflict if it pays what the payout has no longer. What only
     approves, or cancels, what a multisig is known to have open is made of nothing: that pays once.
     """
-    keys = _read_keys(table, signed)
+    keys = await read_aside(app, signed.call_data, _read_keys, table, signed)
     calls = {call for _, some, _ in keys for call in some}
     return await _match(app, keys, await _find_drafted(app, request, chain, calls), signed, hash)
 
@@ -147,16 +148,8 @@ async def _match(
             chosen.setdefault(each.scenario, each)
         for each in chosen.values():
             drafts.remove(each)
-            made.append(
-                SentFor(
-                    scenario=each.scenario,
-                    node=each.node,
-                    draft=each.draft,
-                    call=each.call,
-                    part=each.part,
-                    certain=len(chosen) == 1,
-                )
-            )
+            step = {name: getattr(each, name) for name in StepCall.__dataclass_fields__}
+            made.append(SentFor(**step, certain=len(chosen) == 1))
     return tuple(made)
 
 
