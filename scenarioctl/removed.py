@@ -54,6 +54,7 @@ COMMANDS: Mapping[str, str] = {
 
 #: A path -> a sentence; it holds for all paths below it, too.
 PATHS: Mapping[str, str] = {
+    "/docs": "GET /openapi.json describes all paths, with examples; docs/routes.md lists them",
     "/api/dca": _CALLS,
     "/api/registry": _FACTS,
     "/api/scenario/duplicate": _COPY,

@@ -387,7 +387,6 @@ ANSWERS: dict[str, tuple[str, str, Any, dict[str, str], int]] = {
     "a foreign page": ("GET", "/api/scenarios", None, {"Origin": "https://evil.example"}, 403),
     "HEAD": ("HEAD", "/healthz", None, {}, 200),
     "a page of metrics": ("GET", "/metrics", None, {}, 200),
-    "the reference": ("GET", "/docs", None, {}, 200),
     "the page": ("GET", "/", None, {}, 200),
     "a file": ("GET", "/web/main.js", None, {}, 200),
     "a picture": ("GET", f"/web/identicon/{BOB}.svg", None, {}, 200),

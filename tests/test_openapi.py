@@ -1,10 +1,9 @@
-"""`/openapi.json` says what the servers do, and `/docs` the same for people."""
+"""`/openapi.json` says what the servers do."""
 
 import json
 import re
 from collections.abc import Iterator
 from hashlib import blake2b
-from html.parser import HTMLParser
 from typing import Any
 
 import jsonschema_rs
@@ -157,57 +156,3 @@ def test_answers_may_get_more_fields_and_requests_may_not() -> None:
     closed = [each for each in requests if "properties" in each]
     assert len(closed) > 20
     assert all(each["additionalProperties"] is False for each in closed)
-
-
-# The page
-
-
-class _Reader(HTMLParser):
-    """Collects links, anchors, and whatever would come from elsewhere."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links: set[str] = set()
-        self.anchors: set[str] = set()
-        self.tags: set[str] = set()
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        given = dict(attrs)
-        if "href" in given:
-            self.links.add(str(given["href"]))
-        if "id" in given:
-            self.anchors.add(str(given["id"]))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(served: Serving) -> None:
-    reply = served.get("/docs")
-
-    reader = _Reader()
-    reader.feed(reply.body.decode())
-    assert reader.open == []
-    assert reader.tags.isdisjoint({"script", "img", "iframe", "link", "object", "form"})
-    assert {link[1:] for link in reader.links if link.startswith("#")} <= reader.anchors
-    assert {link for link in reader.links if not link.startswith("#")} == {"/openapi.json"}
-    assert {described["operationId"] for _, _, described in operations()} <= reader.anchors
-
-
-def test_the_page_forbids_all_but_its_own_style(served: Serving) -> None:
-    import base64
-    from hashlib import sha256
-
-    reply = served.get("/docs")
-
-    style = reply.body.decode().partition("<style>")[2].partition("</style>")[0]
-    digest = base64.b64encode(sha256(style.encode()).digest()).decode()
-    assert reply.headers["content-type"] == "text/html; charset=utf-8"
-    assert reply.headers["content-security-policy"] == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action "
-        "'none'; frame-ancestors 'none'"
-    )

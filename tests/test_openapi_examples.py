@@ -1,13 +1,11 @@
-"""The examples of `/docs` work as copied, and an error about a wrong value in one names the field
-as it was sent."""
+"""The examples of `/openapi.json` work as copied, and an error about a wrong value in one names the
+field as it was sent."""
 
 import json
 import re
-import shlex
 from collections.abc import Iterator
-from html import unescape
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -16,12 +14,10 @@ from scenarioctl.operations import find_handler
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.openapi import describe
-from scenarioctl.server.reference import write_reference
 from scenarioctl.stores.operations import Operation
 from tests.serving import Reply, Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
-COMMANDS = re.findall("<pre>(curl .*?)</pre>", write_reference(DOCUMENT))
 ID = "Xq3b9LmZt"
 UUID = EXAMPLES["webhooks.list_events"].request["uuid"]
 REMARKS = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("hello", "bye")]
@@ -67,23 +63,34 @@ def forget_deleted() -> Operation[None]:
     yield "DELETE FROM deleted_scenarios", {}
 
 
-def name_of(command: str) -> str:
-    return unescape(command).split('"')[1].partition("?")[0]
+def examples() -> Iterator[Any]:
+    """Give method, path and body of each example of the document."""
+    for path, methods in DOCUMENT["paths"].items():
+        for method, described in methods.items():
+            filled, query = path, []
+            for each in described.get("parameters", ()):
+                name, example = each["name"], each.get("example", "")
+                if each["in"] == "path":
+                    filled = filled.replace(f"{{{name}}}", str(example))
+                elif "example" in each:
+                    query.append((name, example))
+            if query:
+                filled += "?" + urlencode(query, doseq=True)
+            content = described.get("requestBody", {}).get("content", {})
+            body = content.get("application/json", {}).get("example", {})
+            yield pytest.param(method.upper(), filled, body, id=path)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=name_of)
-def test_an_example_works_as_copied(stored: Serving, command: str) -> None:
-    words = shlex.split(unescape(command))
-    path = words[1].removeprefix("$URL")
+@pytest.mark.parametrize(("method", "path", "body"), list(examples()))
+def test_an_example_works_as_copied(stored: Serving, method: str, path: str, body: Any) -> None:
     if path == "/api/notify/test":
         pytest.skip("it sends to the address in it")
-    if "-d" in words:
-        reply = stored.post(path, words[words.index("-d") + 1].encode())
+    if method == "POST":
+        reply = stored.post(path, json.dumps(body).encode())
     else:
         # A stream doesn't end.
-        reply = stored.send("HEAD" if "/events" in path else "GET", path)
+        reply = stored.send("HEAD" if "/events" in path else method, path)
 
-    assert len(words) == (6 if "-d" in words else 2)
     # Nothing is wrong with the request. Without a chain some can't be answered, and no event or run
     # has that number yet.
     assert reply.status in (200, 503) or (path, reply.status) in (

@@ -1,10 +1,7 @@
 """What clients of the original services bring and ask: their ids, exports as JSON, numbers of
-drafts, examples of `/docs`."""
+drafts."""
 
-import re
-import shlex
 from collections.abc import Iterator
-from html import unescape
 from typing import Any
 from urllib.parse import quote
 
@@ -19,9 +16,6 @@ from tests.serving import Serving
 #: With every sign that Threadbag draws for its ids beside letters and digits.
 ID = "a!@#$*+?_"
 DIAGRAM = '{"nodes":[{"id":"d","type":"delay","formData":{"seconds":60}}],"edges":[]}'
-#: Endpoints of `/docs` whose example can't be valid: a signature is that of one runtime, and nobody
-#: is notified.
-MADE_UP = ("assemble_transaction", "send_test_notification")
 
 
 @pytest.fixture(scope="module")
@@ -97,25 +91,3 @@ def test_the_contracts_chain_of_rococo_is_closed(scenarioctl: Run, name: str) ->
     assert find_closed(name) is not None
     assert (ended.code, ended.out) == (2, "")
     assert "assetHub_paseo" in ended.err
-
-
-def test_every_example_of_the_docs_works_as_it_is_copied(served: Serving) -> None:
-    page = served.get("/docs").body.decode()
-    tried = 0
-    for name, section in re.findall(r'<h2 id="(\w+)">(.*?)(?=<h2 )', page, re.DOTALL):
-        line = re.search(r"<pre>(curl .*?)</pre>", section, re.DOTALL)
-        if line is None or "events" in name or name in MADE_UP:
-            continue
-        words = shlex.split(unescape(line[1]))
-        path, body = words[1].removeprefix("$URL"), words[-1].encode() if "-d" in words else None
-        assert " " not in path, path
-        reply = served.post(path, body) if body else served.get(path)
-        code = (
-            reply.json().get("code", "")
-            if reply.headers["content-type"] == "application/json"
-            else ""
-        )
-        # The scenario, and the chain that is asked, are not here.
-        assert reply.status == 200 or code in ("not_found", "chain_unreachable"), (name, reply.body)
-        tried += 1
-    assert tried > 60

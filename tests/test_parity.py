@@ -33,7 +33,7 @@ LOCAL = {
     "store copy": "needs the rights of the tables' owner, and two stores that no daemon uses",
     "daemon": "is what serves the others",
     "doctor": "checks this machine; a daemon has /readyz and store check",
-    "help": "the help of this program; a daemon has /docs",
+    "help": "the help of this program; a daemon has /openapi.json",
     "version": "of this program; a daemon has /version",
 }
 

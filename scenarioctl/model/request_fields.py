@@ -3,8 +3,8 @@ it is for.
 
 A request is a frozen dataclass. Beside the type of a field stands its `Value`, or a name for one
 below, and above it a `#:` comment says what it is for. Options and arguments of commands,
-completion, `/openapi.json` and `/docs` are made from them. In a comment, `name` with backticks is
-another field, or what to type.
+completion and `/openapi.json` are made from them. In a comment, `name` with backticks is another
+field, or what to type.
 """
 
 import inspect

@@ -255,7 +255,6 @@ PAGES = (
         scope="read",
     ),
     _page("/openapi.json", "openapi", "This description", answer=dict),
-    _page("/docs", "docs", "This description as a page to read", content_type="text/html"),
     _page(
         "/job/events",
         "events",

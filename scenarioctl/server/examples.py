@@ -1,4 +1,4 @@
-"""Example requests and answers of operations, for `/openapi.json` and `/docs`.
+"""Example requests and answers of operations, for `/openapi.json`.
 
 Tests validate each example against the schemas.
 """

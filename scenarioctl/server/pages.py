@@ -52,12 +52,7 @@ class PageHandler:
                 f"the query string {shorten(query)} is not allowed here, expected none"
             )
         body, kind = await self._write()
-        headers = {"Content-Type": kind}
-        if kind.startswith("text/html"):
-            from scenarioctl.server.reference import POLICY
-
-            headers["Content-Security-Policy"] = POLICY
-        return web.Response(body=body, headers=headers)
+        return web.Response(body=body, headers={"Content-Type": kind})
 
 
 def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
@@ -68,8 +63,7 @@ def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
         "readiness": _readiness,
         "version": _version,
         "metrics": _metrics,
-        "openapi": description.document,
-        "docs": description.page,
+        "openapi": description.read,
     }
     routes: list[Route] = []
     for row in PAGES:
@@ -131,25 +125,20 @@ async def _metrics(context: ServerContext) -> tuple[bytes, str]:
 
 
 class _Description:
-    """`/openapi.json` and `/docs`, written once, since they do not change."""
+    """`/openapi.json`, written once, since it does not change."""
 
     def __init__(self, context: ServerContext, served: Set[str]) -> None:
         self._context = context
         self._served = served
 
-    async def document(self, context: ServerContext) -> tuple[bytes, str]:
-        return (await context.app.aside(self._written))[0], JSON
-
-    async def page(self, context: ServerContext) -> tuple[bytes, str]:
-        return (await context.app.aside(self._written))[1], "text/html; charset=utf-8"
+    async def read(self, context: ServerContext) -> tuple[bytes, str]:
+        return await context.app.aside(self._written), JSON
 
     @cache  # noqa: B019 - it lives as long as the daemon
-    def _written(self) -> tuple[bytes, bytes]:
+    def _written(self) -> bytes:
         from scenarioctl.server.openapi import describe
-        from scenarioctl.server.reference import write_reference
 
-        document = describe(self._context.endpoints, self._served)
-        return encode(document), write_reference(document).encode()
+        return encode(describe(self._context.endpoints, self._served))
 
 
 _TYPES = {

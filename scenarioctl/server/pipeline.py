@@ -71,7 +71,7 @@ class Paths:
         hint = (
             f"; did you mean {close}?"
             if close and close not in self._unsuggested
-            else "; /docs lists all paths"
+            else "; /openapi.json lists all paths"
         )
         return NotFound(f"there is no path {_shown(path)}{hint}")
 
