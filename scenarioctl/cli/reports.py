@@ -22,8 +22,7 @@ _STYLES = {"ok": "bold green", "refused": "bold red", "unknown": "bold yellow"}
 _WORDS = {
     "leaves": "leaves the sender",
     "transaction fee": "transaction fee",
-    "deposit": "deposit, held or reserved",
-    "released": "comes free",
+    "deposit": "deposit, reserved",
     "delivery": "fee to deliver the message",
     "execution": "fee to execute the message",
     "receiver deposit": "deposit that the receiver pays",

@@ -29,8 +29,6 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.locations import XCM_PALLETS
-
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
 
@@ -89,18 +87,6 @@ _UNKNOWN = CallKind()
 def kind_of_call(call: "Call") -> CallKind:
     """Return the row of a call; one of which nothing is known if it has none."""
     return call_kinds().get((call.pallet, call.method), _UNKNOWN)
-
-
-def may_hold(call: "Call") -> bool:
-    """Tell whether *call*, without those inside it, may reserve, hold or lock what its maker has.
-
-    Transfers, trades and remarks don't, nor does what only runs other calls.
-    """
-    kind = kind_of_call(call)
-    sends = kind.danger is Danger.MONEY and call.pallet in (*XCM_PALLETS, "XTokens")
-    runs_only = kind.runs_inside and call.pallet != "Multisig"
-    harmless = kind.payment or kind.trade or kind.danger is Danger.REMARK
-    return not (sends or runs_only or harmless)
 
 
 @cache

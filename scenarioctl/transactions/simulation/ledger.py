@@ -15,7 +15,7 @@ from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.chains.trust import is_beyond_bridge
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.keyless_accounts import kind_of
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, native_balance
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 from scenarioctl.transactions.simulation.xcm_fees import (
     HopFee,
     delivery_fees,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.events import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.fee_charge import Left
     from scenarioctl.transactions.simulation.trial import Trial
 
 
@@ -104,11 +103,6 @@ class BalanceChange:
     def kept(self) -> int:
         """How much of what comes can't be spent."""
         return max(self.held, self.locked, 0)
-
-    @property
-    def locked_beside(self) -> int:
-        """How much more is locked than is held, which counts towards that."""
-        return min(self.locked, max(self.locked - max(self.held, 0), 0))
 
 
 def read_balance_changes(
@@ -334,8 +328,6 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
         _recognize(each, trial.recognized)
         for each in read_balance_changes(hop.events, hop.chain, trial.assets)
     ]
-    for account, left in hop.left.items():
-        await _settle(trial, changes, account, left)
     found = HopLedger(hop=hop, entries=())
     try:
         found = await _with_fees(trial, found)
@@ -352,30 +344,6 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
             LedgerEntry(**vars(change), identity=identity, role=person or role, system=system)
         )
     return replace(found, entries=entries)
-
-
-async def _settle(
-    trial: "Trial", changes: list[BalanceChange], account: bytes, left: "Left"
-) -> None:
-    """Let *changes* tell what is held and locked of *account*, as what it has *left* shows."""
-    native = trial.assets.native(trial.chain)
-    same = [each for each in changes if (each.account, each.asset) == (account, native)]
-    told = same[0] if same else BalanceChange(account=account, asset=native, value=0)
-    before = await native_balance(trial.clients(trial.chain), account)
-    held = left.reserved - before.reserved
-    charge, free = trial.charge, before.free + told.value - held
-    if charge is not None and (charge.sender, charge.currency.asset) == (account, native):
-        free -= charge.amount
-    # What is held counts towards what is locked.
-    frozen = max(before.locked - left.reserved, 0)
-    locked = max(free - frozen, 0) - left.spendable
-    if 0 < locked <= before.existential_deposit - frozen:
-        # It may be the existential deposit, which stays if something needs the account.
-        locked = told.locked_beside
-    locked += max(held, 0) if locked > 0 else 0
-    changes[:] = [each for each in changes if each is not told]
-    if told.value or told.taken or held or locked:
-        changes.append(replace(told, held=held, locked=locked))
 
 
 async def _with_fees(trial: "Trial", ledger: HopLedger) -> HopLedger:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import split_account
 from scenarioctl.model.checks import Holding, Step
-from scenarioctl.transactions.call_kinds import may_hold
 from scenarioctl.transactions.keyless_accounts import describe_keyless
 from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.ledger import bound_amount, paid_for_delivery
@@ -18,7 +17,6 @@ from scenarioctl.transactions.simulation.runtime_api import (
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.ledger import LedgerEntry
     from scenarioctl.transactions.simulation.trial import Trial
@@ -86,46 +84,28 @@ def warn_of_losses(trial: "Trial") -> None:
 
 
 async def check_kept(trial: "Trial") -> None:
-    """Say what accounts can no longer spend of theirs, or can again, and refuse what a receiver
-    can't spend."""
+    """Say what the sender can no longer spend, and refuse what a receiver can't spend."""
     for ledger in trial.ledgers:
-        hop, chain = ledger.hop, ledger.hop.chain
-        for found in () if hop.message or hop.failure or hop.unknown else trial.calls:
-            call = found.call
-            if found.runs and may_hold(call) and found.account not in hop.left:
-                trial.findings.unknowns.append(
-                    f"{call.pallet}.{call.method} may hold or lock money on {chain.title}, and how "
-                    "much isn't told"
-                )
-        acting = {trial.sender, trial.beneficiary, *hop.left}
+        chain = ledger.hop.chain
         for entry in ledger.entries:
-            # Like who collects a pool's fees; `check_strangers` tells of it.
-            is_told = entry.account in acting or trial.names(entry.account, chain)
-            if entry.system or not is_told:
+            if not entry.kept or entry.system:
                 continue
-            if entry.value > 0 and entry.kept and entry.account not in hop.left:
-                await _check_arrived(trial, hop, entry)
+            if entry.account not in (trial.sender, trial.beneficiary) and not trial.names(
+                entry.account, chain
+            ):
+                # Like who collects a pool's fees; `check_strangers` tells of it.
                 continue
-            for is_lock, change in enumerate((entry.held, entry.locked_beside)):
-                if change:
-                    _say_move(trial, chain, entry, change, is_lock=bool(is_lock))
-
-
-def _say_move(
-    trial: "Trial", chain: "Chain", entry: "LedgerEntry", change: int, *, is_lock: bool
-) -> None:
-    """Tell what is held or locked of an account, or comes free; the sender's deposits are steps
-    alone."""
-    amount = amount_of(entry.asset, abs(change))
-    own = entry.account == trial.sender and not trial.pending
-    whose = "the sender" if own else format_account(entry.account, chain.ss58_prefix)
-    what = "released" if change < 0 else "locked" if is_lock else "deposit"
-    if own:
-        trial.findings.steps.append(Step(chain=chain.name, what=what, amount=amount))
-    if not own or what == "locked":
-        done = {"released": "comes free", "locked": "is locked", "deposit": "is held"}[what]
-        told = trial.findings.losses if change > 0 else trial.findings.warnings
-        told.append(f"{amount} of {whose} {done} on {chain.title}")
+            is_sender = entry.account == trial.sender
+            if entry.value > 0:
+                await _check_arrived(trial, ledger.hop, entry)
+            # What the sender's call sets aside is a step of its own.
+            elif not is_sender or entry.locked > max(entry.held, 0):
+                amount = amount_of(entry.asset, entry.kept)
+                whose = (
+                    "the sender" if is_sender else format_account(entry.account, chain.ss58_prefix)
+                )
+                said = f"{amount} of {whose} is locked on {chain.title}"
+                trial.findings.lose(chain, "locked", amount, said)
 
 
 def warn_of_bound(trial: "Trial") -> None:

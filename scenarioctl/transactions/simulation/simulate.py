@@ -142,7 +142,7 @@ async def _try_pending(trial: Trial) -> None:
                 f"only the hash is given of the call that the multisig account {account} would make"
             )
             continue
-        later = replace(trial, sender=multisig, call=call, findings=Findings(), pending=True)
+        later = replace(trial, sender=multisig, call=call, findings=Findings())
         await _try(later)
         await _check_any_call(later)
         await _try_pending(later)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import located_accounts
-from scenarioctl.transactions.call_kinds import may_hold
 from scenarioctl.transactions.inner_calls import (
     InnerCall,
     local_programs,
@@ -63,11 +62,6 @@ class Trial:
     #: Accounts that it names, and the chains on which it names places that are no accounts.
     named: frozenset[bytes] = frozenset()
     named_on: frozenset[str] = frozenset()
-    #: The fee that is taken before the call, if one can be; and whose money the call may hold.
-    charge: "FeeCharge | None" = None
-    watched: tuple[bytes, ...] = ()
-    #: The signatories of a multisig make it later, once all approve.
-    pending: bool = False
     #: What arrives, as the last chain credits it, if that is an asset that is not listed there.
     recognized: "Asset | None" = None
 
@@ -99,22 +93,13 @@ class Trial:
         """
         registry = self.assets.registry
         table = await self.table()
-        self.charge = charge
         self.calls = list(walk_calls(self.call, table, self.sender))
-        makers = (each.account for each in self.calls if each.runs and may_hold(each.call))
-        self.watched = tuple(dict.fromkeys(filter(None, makers)))
         if too_heavy:
             self.hops = [DryRunResult(chain=self.chain, failure=too_heavy)]
         else:
             self.hops = await try_trades(
                 lambda call: trace_call(
-                    self.clients,
-                    registry,
-                    self.chain,
-                    call,
-                    self.sender,
-                    charge=charge,
-                    watched=self.watched,
+                    self.clients, registry, self.chain, call, self.sender, charge=charge
                 ),
                 self.call,
                 self.calls,
