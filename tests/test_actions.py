@@ -291,7 +291,7 @@ class TestSummary:
             "assetHub",
             "hydraDx",
             "paseo",
-            "moon beam",
+            "moonbeam",
         }
 
     @pytest.mark.parametrize(

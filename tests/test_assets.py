@@ -23,7 +23,6 @@ HUB, DEX, RELAY = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx"), REGISTRY.
         ("polkadot", "native", "0"),
         ("assetHub", "DOT", "DOT"),
         ("assetHub", "01984", "1984"),
-        ("assetHub", 1984.0, "1984"),
         ("assetHub", 1000, "1000"),
         ("assetHub", "0/PalletInstance(50)/GeneralIndex(1984)", "1984"),
         ("assetHub", "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)", "1984"),

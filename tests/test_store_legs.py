@@ -232,18 +232,6 @@ class TestWhoBegins:
         for each in others:
             run(each.close())
 
-    def test_one_whose_scenario_was_deleted_and_created_again_is_started(
-        self, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        run(stop_job(store))
-        run(store.delete_scenario(FIRST.id))
-        run(store.put_scenario(FIRST))
-
-        # The bell of before may be there still.
-        assert run(store.start_job(replace(JOB, due=NOW + 1))) is True
-        assert len(claim(store, now=NOW + 1)) == 1
-
 
 class TestLeases:
     def test_owners_of_legs_are_told_while_they_are_in_progress(self, store: Store) -> None:

@@ -199,6 +199,7 @@ def test_a_run_skips_the_transfer_of_a_swap_that_failed(stage: Stage) -> None:
         (draft.tx_type, draft.spec_version is None, draft.amount) for draft in running.drafts
     ] == [
         ("swap", True, "20000000000"),
+        ("xTransfer", True, "0"),
         ("xTransfer", False, "5000000000000"),
     ]
     assert "was skipped because" in running.lines[1]
