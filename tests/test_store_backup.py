@@ -183,6 +183,7 @@ def test_a_file_that_is_no_good_backup_changes_nothing(
         ("none.db", 3, ("file", "none.db")),
         ("scenarios.db", 2, ("file", "itself")),
         ("", 2, ("file",)),
+        ("a" * 300, 2, ("file", "too long")),
         ("damaged.db", 2, ()),
     ):
         ended = scenarioctl("store", "restore", file)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.config import is_server, without_password
 from scenarioctl.errors import InvalidRequest, NotFound
+from scenarioctl.files import reason_of
 from scenarioctl.model.jobs import (
     Job,
     Retention,
@@ -191,8 +192,13 @@ async def restore_store(location: str, source: str, *, now: int) -> "Restored":
     from scenarioctl.stores.sqlite.backup import restore
     from scenarioctl.stores.sqlite.database_file import DatabaseFile
 
-    if not backup.exists():
-        raise NotFound(field="file", value=source, limit=200, problem="does not exist")
+    try:
+        backup.stat()
+    except FileNotFoundError:
+        raise NotFound(field="file", value=source, limit=200, problem="does not exist") from None
+    except OSError as error:
+        problem = f"cannot be read: {reason_of(error)}"
+        raise InvalidRequest(field="file", value=source, limit=200, problem=problem) from None
     if store.exists() and store.samefile(backup):
         raise InvalidRequest(field="file", value=source, limit=200, problem="is the store itself")
     return await restore(DatabaseFile(backup), store, now=now)
