@@ -489,7 +489,7 @@ class TestRows:
         begin: dict[str, Callable[[], Operation[Any]]] = {
             "lines": partial(runs.finish, [(replace(left, drafts=()), NO_LIMIT)]),
             "drafts": partial(runs.finish, [(replace(left, lines=()), NO_LIMIT)]),
-            "event": partial(events.put, WEBHOOK, 1, now=NOW, retention=NO_LIMIT),
+            "event": partial(events.put, WEBHOOK, 1, now=NOW, retention=NO_LIMIT, key=""),
         }
 
         async def follow(what: str) -> None:
