@@ -252,7 +252,8 @@ def _body(request_type: type, in_path: Sequence[str], example: Mapping[str, Any]
 
 
 def _add_aliases(schema: Schema, aliases: Mapping[str, str]) -> None:
-    """Add the other names of fields; of a field that is required, one of its names is."""
+    """Add the other names of fields; of a field that is required, one of its names is, and null
+    counts as left out."""
     properties, required = schema["properties"], schema.get("required", [])
     for name in {each: None for each in aliases.values() if each in properties}:
         others = [alias for alias, each in aliases.items() if each == name]
@@ -262,7 +263,12 @@ def _add_aliases(schema: Schema, aliases: Mapping[str, str]) -> None:
         }
         if name in required:
             required.remove(name)
-            schema["anyOf"] = [{"required": [each]} for each in (name, *others)]
+            either, kinds = (name, *others), kinds_of(properties[name])
+            for each in either:
+                properties[each] = {**properties[each], "type": [*kinds, "null"]}
+            schema["anyOf"] = [
+                {"required": [each], "properties": {each: {"type": kinds}}} for each in either
+            ]
 
 
 def _parameters(

@@ -9,7 +9,7 @@ from tests.browser.scenarios import a_flow
 from tests.browser.signing import Started, send, sign_in_wallet
 from tests.browser.wallets import payload_asked_for
 from tests.network import table_of
-from tests.test_broadcast import PAID, failed
+from tests.test_broadcast import PAID, SUCCESS, failed
 from tests.test_check import DOT
 from tests.test_scenario_batches import allow_transfers, transfer
 
@@ -50,7 +50,8 @@ def test_all_are_signed_as_one_and_marked_as_sent(started: Started) -> None:
     page.wait(lambda: "#/tx/?chain=polkadot&hash=0x" in page.browser.current_url)
     page.open(SCENARIO.format(scenario))
     page.wait_for_match(f"Sent {RECENTLY} in one transaction with the others: ")
-    chain.include()
+    done = {"Utility": "ItemCompleted"}
+    chain.include(PAID, done, done, {"Utility": "BatchCompleted"}, SUCCESS)
     page.open(SCENARIO.format(scenario))
     page.wait_for(
         "in block 1004 of Polkadot, not finalized yet. See what became of it. If you sign "
@@ -80,5 +81,7 @@ def test_a_batch_that_failed_marks_nothing_as_sent(started: Started) -> None:
     chain.include(PAID, failed({"Token": "FundsUnavailable"}))
     page.open(SCENARIO.format(scenario))
 
-    page.wait_for("It failed there, and its fee is spent.")
+    page.wait_for(
+        "in block 1004 of Polkadot, not finalized yet, where it failed, and its fee is spent."
+    )
     page.wait(lambda: "you pay again" not in page.text())
