@@ -257,14 +257,6 @@ def test_the_short_path_of_the_channels_swallows_no_other(served: Serving) -> No
     assert refused(known)[:2] == (503, "chain_unreachable")
 
 
-def test_a_path_that_is_spelled_out_is_no_parameter_of_another(served: Serving) -> None:
-    reply = served.get("/api/webhooks/replay")
-    asked = served.send("OPTIONS", "/api/webhooks/replay")
-
-    assert (reply.status, reply.headers["allow"]) == (405, "POST, OPTIONS")
-    assert (asked.status, asked.headers["allow"]) == (204, "POST, OPTIONS")
-
-
 def test_a_path_of_the_other_server_says_who_has_it(tmp_path: Path) -> None:
     with Serving(tmp_path, role="worker") as serving:
         asked = serving.post("/api/scenario/delete", {"id": "x"})

@@ -18,7 +18,6 @@ from scenarioctl.server.endpoints import ENDPOINTS
 
 #: Commands that are no operation, and why.
 LOCAL = {
-    "chain add": "writes the settings of this machine",
     "chain check": "how this machine reaches the nodes; a client reaches them in its own way",
     "chain refresh": "fills this machine's cache; a client has its own",
     "completion show": "teaches the shells of this machine",

@@ -116,9 +116,8 @@ def test_every_operation_that_takes_the_id_of_a_scenario_or_a_job_takes_its_name
         if each.get("is_stored")
     }
 
-    # The id of an event, one that a scenario is to get, and that of one to delete.
+    # One that a scenario is to get, and that of one to delete.
     assert takes_id - takes_name == {
-        ("webhooks.replay_event", "id"),
         ("scenarios.import_scenario", "id"),
         ("scenarios.delete_scenario", "id"),
     }

@@ -304,7 +304,6 @@ STORY = (
     step(f"webhook post {UUID} event.json", f"/webhook/{UUID}", {"amount": 5}),
     step(f"webhook post {UUID[:-1]}e event.json", f"/webhook/{UUID[:-1]}e", {"amount": 5},
         "not_found"),
-    step("webhook replay 1", "/api/webhooks/replay", {"id": 1}),
     step(f"webhook list {UUID}", f"/api/webhooks/{UUID}", method="GET"),
     step("scenario delete {b} --yes", "/api/scenario/delete", {"id": "{b}"}),
     step("scenario delete {b} --yes", "/api/scenario/delete", {"id": "{b}"}, "not_found"),

@@ -8,17 +8,15 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
-from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge
+from scenarioctl.errors import NotFound, RateLimited, TooLarge
 from scenarioctl.model.jobs import SECOND
 from scenarioctl.operations.jobs import JobLog, StartJob, job_log, start_job
 from scenarioctl.operations.webhooks import (
     ListEvents,
     PostedEvent,
     PostEvent,
-    ReplayEvent,
     list_events,
     post_event,
-    replay_event,
 )
 from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
@@ -123,21 +121,6 @@ async def test_a_flood_of_names_is_not_remembered_for_ever(
         assert len(webhooks._buckets[inbox.app.store]) <= 10
 
 
-async def test_an_event_is_replayed_as_a_new_one(tmp_path: Path) -> None:
-    async with Inbox(tmp_path) as inbox:
-        await inbox.post({"amount": 5})
-
-        again = (await replay_event(inbox.app, ReplayEvent(id="1"))).answer
-
-        assert again == {"success": True, "id": 2}
-        events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer["events"]
-        assert [event["content"] for event in events] == [{"amount": 5}, {"amount": 5}]
-        with pytest.raises(NotFound):
-            await replay_event(inbox.app, ReplayEvent(id=17))
-        with raises(InvalidRequest, says("id", "one")):
-            await replay_event(inbox.app, ReplayEvent(id="one"))
-
-
 async def test_only_so_many_events_are_kept(tmp_path: Path) -> None:
     async with Inbox(tmp_path, webhook_events=3, webhook_rate=0) as inbox:
         for number in range(10):
@@ -195,15 +178,13 @@ def test_webhooks_on_the_command_line(scenarioctl: Run, tmp_path: Path) -> None:
     posted = scenarioctl("webhook", "post", UUID, str(event))
     again = scenarioctl("webhook", "post", UUID, str(event), "--idempotency-key", "k")
     from_stdin = scenarioctl("webhook", "post", UUID, "-", "--idempotency-key", "k", stdin=event)
-    replayed = scenarioctl("webhook", "replay", "1")
     listed = scenarioctl("webhook", "list", UUID)
     unknown = scenarioctl("webhook", "post", OTHER, str(event))
 
     assert (again.out, from_stdin.out) == ("2\n", "2\n")
-    assert (posted.out, replayed.out) == ("1\n", "3\n")
+    assert posted.out == "1\n"
     assert [line.split("\t")[::2] for line in listed.out.splitlines()] == [
         ["1", '{"amount": 5}'],
         ["2", '{"amount": 5}'],
-        ["3", '{"amount": 5}'],
     ]
     assert unknown.code == 3

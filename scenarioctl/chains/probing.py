@@ -6,16 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from scenarioctl.chains.availability import read_block_time
-from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import TIMEOUTS, NodeConnection
-from scenarioctl.chains.registry import LOWEST_PUBLIC_PARA_ID, Chain
+from scenarioctl.chains.registry import Chain
 from scenarioctl.config import without_password
 from scenarioctl.errors import ChainRefused, ScenarioctlError
 from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
-from scenarioctl.runtime.table import RuntimeTable
 
 #: An endpoint so many blocks behind the best of its chain is not healthy: some minutes.
 FAR_BEHIND = 30
@@ -122,52 +119,3 @@ def _compare(one: Probe, all_of_them: Sequence[Probe]) -> Probe:
     return replace(
         one, reason=f"{one.endpoint} is {best - one.block} blocks behind the others, at {one.block}"
     )
-
-
-#: What the runtimes of Asset Hubs call themselves; newer ones begin with `asset-hub-`.
-_ASSET_HUBS = ("statemint", "statemine", "westmint")
-
-
-async def describe_chain(client: Client, endpoints: Sequence[str]) -> dict[str, Any]:
-    """Return the keys of a `[chains.NAME]` table for the chain of *client*; what its node doesn't
-    tell is absent."""
-    runtime = await client.table()
-    properties = await _ask_node(client, "system_properties")
-    properties = properties if isinstance(properties, dict) else {}
-    para_id = None
-    if "ParachainInfo" in runtime.pallets:
-        para_id = await client.storage("ParachainInfo", "ParachainId")
-    told = {
-        "title": await _ask_node(client, "system_chain"),
-        "role": _role_of(runtime, para_id),
-        "para_id": para_id,
-        "genesis": await client.call("chain_getBlockHash", 0),
-        "spec_name": runtime.spec_name,
-        "ss58_prefix": runtime.constant("System", "SS58Prefix"),
-        "account_bytes": 20 if properties.get("isEthereum") is True else None,
-        "symbol": _first(properties.get("tokenSymbol")),
-        "decimals": _first(properties.get("tokenDecimals")),
-        "endpoints": list(endpoints),
-    }
-    return {key: value for key, value in told.items() if value is not None}
-
-
-def _role_of(runtime: RuntimeTable, para_id: int | None) -> str:
-    if "Paras" in runtime.pallets:
-        return "relay"
-    if runtime.spec_name in _ASSET_HUBS or runtime.spec_name.startswith("asset-hub-"):
-        return "asset_hub"
-    return "system" if para_id is not None and para_id < LOWEST_PUBLIC_PARA_ID else "parachain"
-
-
-async def _ask_node(client: Client, method: str) -> Any:
-    """Return what the node answers; None if it doesn't let the public ask."""
-    try:
-        return await client.call(method)
-    except ChainRefused:
-        return None
-
-
-def _first(value: Any) -> Any:
-    """Return the native asset's value: a chain with several assets names it first."""
-    return (value[0] if value else None) if isinstance(value, list) else value

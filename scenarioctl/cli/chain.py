@@ -1,14 +1,12 @@
 """`scenarioctl chain`: what this machine knows of chains."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import (
-    emit,
     open_application,
     perform,
     print_answer,
@@ -17,8 +15,7 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, head_age, list_some, short_time
-from scenarioctl.config import without_password
-from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, fold
+from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.json_types import timestamp
 from scenarioctl.operations.chains import source_of
 from scenarioctl.operations.results import OUTCOMES
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def chain() -> None:
-    """List, show, add, check and refresh chains."""
+    """List, show, check and refresh chains."""
 
 
 @chain.command(
@@ -183,77 +180,6 @@ def check(chains: tuple[str, ...]) -> None:
     if lost:
         click.echo(f"No endpoint answers for: {', '.join(lost)}", err=True)
         click.get_current_context().exit(OUTCOMES[ChainUnreachable.code].exit)
-
-
-@chain.command(example="scenarioctl chain add rig --url ws://127.0.0.1:9944")
-@argument("name", metavar="NAME")
-@click.option(
-    "--url",
-    "endpoints",
-    metavar="URL",
-    multiple=True,
-    required=True,
-    help="An endpoint of the chain; repeatable.",
-)
-@option(
-    "--relay",
-    metavar="RELAY",
-    default="",
-    help="The relay chain that carries its messages, like kusama.",
-)
-def add(name: str, endpoints: tuple[str, ...], relay: str) -> None:
-    """Ask a node what its chain is, and write that to config.toml as chains.NAME.
-
-    Every endpoint must answer and serve the same chain. Compare what is printed with a source that
-    you trust: with wrong decimals, amounts are wrong.
-    """
-    import tomli_w
-
-    from scenarioctl.chains.probing import describe_chain, probe
-    from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.cli.config import write_chain
-
-    app = open_application()
-    known = {
-        fold(each): other for other in app.registry.all() for each in (other.name, *other.aliases)
-    }
-    if fold(name) in known or name in app.settings.chains:
-        raise Conflict(
-            field="name",
-            value=name,
-            problem=(
-                f"is a chain already. Change it with: scenarioctl config set chains.{name}.KEY "
-                "VALUE"
-            ),
-        )
-    given = {"endpoints": list(endpoints), **({"relay": relay} if relay else {})}
-    Registry({**app.settings.chains, name: given})
-    unknown = Chain(
-        name=name,
-        title=name,
-        role="parachain",
-        relay="",
-        symbol="",
-        decimals=0,
-        endpoints=endpoints,
-    )
-    table = given | run(describe_chain(app.client(unknown), endpoints))
-    for other in app.registry.all():
-        if other.genesis and other.genesis == table.get("genesis"):
-            raise Conflict(
-                field="url",
-                value=without_password(endpoints[0]),
-                problem=f"is a node of {other.title}, which is known. Use it with: scenarioctl "
-                "config set"
-                f" chains.{other.name}.endpoints URL",
-            )
-    for one in run(probe([replace(unknown, genesis=table.get("genesis", ""))])):
-        if not one.healthy:
-            raise ChainUnreachable(one.reason)
-    config = write_chain(name, table)
-    table["endpoints"] = [without_password(each) for each in endpoints]
-    answer = {"chain": name, "config": str(config), "table": table}
-    emit(answer, lambda: click.echo(tomli_w.dumps({"chains": {name: table}}), nl=False))
 
 
 @chain.command(

@@ -109,17 +109,6 @@ def set_(key: str, value: str) -> None:
         _tell_if_incomplete(target, key.split(".")[1])
 
 
-def write_chain(name: str, table: Mapping[str, Any]) -> Path:
-    """Write the table of a new chain to config.toml, and return the path; InvalidRequest if no
-    command could work with it."""
-    from scenarioctl.config_file import write_value
-
-    target = _target()
-    _tell_of_secrets(target, write_value(target, ("chains", name), dict(table), judge=_judge))
-    _tell_if_incomplete(target, name)
-    return target
-
-
 def _tell_if_incomplete(target: Path, name: str) -> None:
     from scenarioctl.chains.registry import find_incomplete
     from scenarioctl.config import read_config

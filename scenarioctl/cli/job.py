@@ -373,7 +373,7 @@ _CONTENT_LIMIT = 16 * 1024 * 1024
 
 @click.group(cls=Group)
 def webhook() -> None:
-    """Post, list and replay the events of webhook steps."""
+    """Post and list the events of webhook steps."""
 
 
 @webhook.command(
@@ -404,17 +404,6 @@ def list_events(**fields: Any) -> None:
             for each in answer["events"]
         ),
     )
-
-
-webhook.add_command(
-    plain_command(
-        "replay",
-        "webhooks.replay_event",
-        prints="id",
-        arguments=("id",),
-        example="scenarioctl webhook replay 17",
-    )
-)
 
 
 @click.group(cls=Group)

@@ -35,7 +35,7 @@ COMMANDS = {
     "asset": ("asset", "asset", "List and show the known assets."),
     "balance": ("asset", "balance", "Read what an account holds, in every known asset."),
     "address": ("asset", "address", "Show what an address tells, and keep the address book."),
-    "chain": ("chain", "chain", "List, show, add, check and refresh chains."),
+    "chain": ("chain", "chain", "List, show, check and refresh chains."),
     "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
     "store": ("status", "store", "Create, check, back up, restore and copy the store."),
     "config": ("config", "config", "Show and change the settings."),
@@ -59,7 +59,7 @@ MORE = {
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
     "template": ("create", "template", "Count stored scenarios."),
     "version": ("about", "version", "Print the version."),
-    "webhook": ("job", "webhook", "Post, list and replay the events of webhook steps."),
+    "webhook": ("job", "webhook", "Post and list the events of webhook steps."),
     "xcm": ("xcm", "xcm", "Build transfers from raw amounts, and claim trapped assets."),
 }
 _ALL = COMMANDS | MORE

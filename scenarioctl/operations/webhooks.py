@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge
 from scenarioctl.formats.documents import write_json
-from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, WebhookEvent
 from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.model.request_fields import Value
@@ -22,7 +21,7 @@ from scenarioctl.token_buckets import TokenBuckets
 if TYPE_CHECKING:
     from scenarioctl.stores.store import Store
 
-__all__ = ["list_events", "post_event", "replay_event"]
+__all__ = ["list_events", "post_event"]
 
 
 #: Events in a portion that is read; fewer if they have more than 1 MiB.
@@ -72,7 +71,13 @@ async def post_event(app: Application, request: PostEvent) -> Result[PostedEvent
             problem="is not a key",
             expected=f"1 to {_KEY_MAX} printable ASCII characters",
         )
-    return await _keep(app, uuid, request.content, key)
+    _take_one(app.store, uuid, app.settings.webhook_rate, app.clock())
+    event = await app.store.put_event(
+        uuid, request.content, now=app.clock(), retention=retention_of(app.settings), key=key
+    )
+    # A run may have waited for it.
+    app.wake()
+    return Result(answer={"success": True, "id": event.id})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,32 +112,6 @@ async def list_events(app: Application, request: ListEvents) -> Result[EventList
 def _any_size(_: WebhookEvent) -> int:
     """Return what an event may have: once it is read, nobody knows how long its JSON was."""
     return PORTION
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplayEvent:
-    """Post the content of an earlier event again, as a new event."""
-
-    #: The event's number.
-    id: Annotated[int | str, Value("EVENT", called=("event",))]
-
-
-async def replay_event(app: Application, request: ReplayEvent) -> Result[PostedEvent]:
-    number = read_number(
-        request.id, field="id", kind="the number of an event", expected="one like 17"
-    )
-    event = await app.store.get_event(number)
-    return await _keep(app, event.uuid, event.content)
-
-
-async def _keep(app: Application, uuid: str, content: Any, key: str = "") -> Result[PostedEvent]:
-    _take_one(app.store, uuid, app.settings.webhook_rate, app.clock())
-    event = await app.store.put_event(
-        uuid, content, now=app.clock(), retention=retention_of(app.settings), key=key
-    )
-    # A run may have waited for it.
-    app.wake()
-    return Result(answer={"success": True, "id": event.id})
 
 
 def _describe(event: WebhookEvent) -> ReceivedEvent:

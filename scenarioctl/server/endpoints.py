@@ -224,14 +224,6 @@ ENDPOINTS = (
     _row("GET", "/api/webhooks/{uuid}", "webhooks.list_events", server="both"),
     _row(
         "POST",
-        "/api/webhooks/replay",
-        "webhooks.replay_event",
-        scope="jobs",
-        server="both",
-        flag="success",
-    ),
-    _row(
-        "POST",
         "/api/notify/test",
         "notifications.send_test_notification",
         scope="jobs",

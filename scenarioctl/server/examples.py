@@ -353,6 +353,5 @@ EXAMPLES: Mapping[str, Example] = {
         {"success": True, "id": 17},
     ),
     "webhooks.list_events": Example({"uuid": _UUID}),
-    "webhooks.replay_event": Example({"id": 17}, {"success": True, "id": 18}),
     "notifications.send_test_notification": Example({"target": "https://hooks.example.org/jobs"}),
 }

@@ -33,7 +33,7 @@ from scenarioctl.stores.operations import (
 )
 from scenarioctl.stores.retention import EVENTS, trim_bytes
 from scenarioctl.stores.rows import PORTION, clean
-from scenarioctl.stores.validation import INTEGER_MAX, no_event, unnamed
+from scenarioctl.stores.validation import INTEGER_MAX, unnamed
 
 #: Events that are read first: few, since they may be long.
 _FEW = 2
@@ -96,14 +96,6 @@ def read_some(uuid: str, *, after: int, limit: int) -> Operation[list[WebhookEve
             break
         some *= 4
     return found
-
-
-def get(id: int) -> Operation[WebhookEvent]:
-    """Return the event, or raise NotFound."""
-    row = (yield from find(statements.FIND_EVENT, id=id)) if 0 < id <= INTEGER_MAX else None
-    if row is None:
-        raise no_event(id)
-    return _read_event(row)
 
 
 def check_named(uuid: str) -> Operation[None]:

@@ -243,9 +243,6 @@ ORDER BY id DESC LIMIT 1
 -- EVENTS_OF_WEBHOOK --
 {_EVENT} WHERE uuid = :uuid AND id > :after ORDER BY id LIMIT :limit
 
--- FIND_EVENT --
-{_EVENT} WHERE id = :id
-
 -- Rows that go by age, number and bytes; `[…]` is a column of a `KeptTable`, or its name.
 
 -- OLD_ROWS --

@@ -456,8 +456,6 @@ class Store(ABC):
         check_text(uuid, field="webhook")
         return await self.read(partial(events.read_some, uuid, after=after, limit=limit), long=True)
 
-    get_event = reads(events.get)
-
     # -- the store itself
 
     async def prune(self, *, now: int, retention: Retention) -> int:

@@ -156,10 +156,6 @@ def unnamed(uuid: str) -> NotFound:
     )
 
 
-def no_event(id: int) -> NotFound:
-    return NotFound(field="event", value=id, problem="is not in the store, it may have expired")
-
-
 def no_tables(store: str) -> StoreFailed:
     return StoreFailed(
         f"store {store} has no tables of scenarioctl, create them with: scenarioctl store init"
