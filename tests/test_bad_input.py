@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import BOB, BOB_HEX, DATA, Run, examples
@@ -645,6 +645,7 @@ def randomly(count: int, *, derandomize: bool) -> settings:
 
 @randomly(examples(800), derandomize=True)
 @given(line=lines(), file=files())
+@example(line=["job", "logs", "", "--steps"], file=b"")
 def test_no_line_and_no_file_is_a_bug(
     scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: list[str], file: bytes
 ) -> None:

@@ -287,7 +287,7 @@ def logs(follow: bool, runs: bool, steps: bool, times: bool, **fields: Any) -> N
                 ),
             )
         (_list_steps if steps else _list_runs)(
-            **{name: fields[name] for name in taken if fields[name]}
+            **{name: fields[name] for name in taken if fields[name] or name == "id"}
         )
         return
     fields["since"] = read_local(fields["since"])
