@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // sign-papi.mjs NODE CALL: sign a call with polkadot-api (PAPI), and print the signed transaction for `scenarioctl tx send`.
-// CALL is what `--output-format call` prints, NODE a node of the chain: PAPI reads nonce, era and runtime there itself.
+// CALL is the call_data that `tx decode` prints, NODE a node of the chain: PAPI reads nonce, era and runtime there itself.
 // The mnemonic of an sr25519 key, with a derivation like //0 behind it, is in SIGNER_KEY. Needs Node.js 22 and: npm install
 import { Binary, createClient } from 'polkadot-api'
 import { getPolkadotSigner } from 'polkadot-api/signer'

@@ -526,10 +526,9 @@ class Vault:
                     args=("hi",),
                     acting="vault",
                     sender=ALICE,
-                    output_format="call",
                 )
                 built = (await perform(app, build_call, request)).answer
-                return str(built["tx"])
+                return str(built["call_data"])
 
         return self.hub.table.decode_call(bytes.fromhex(finish(build())[2:])).args[
             "force_proxy_type"

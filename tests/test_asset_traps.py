@@ -169,18 +169,19 @@ def claim_data(beneficiary: bytes) -> str:
 
 def test_a_claim_names_the_assets_as_they_were_trapped(chain: Traps, ask: Ask) -> None:
     chain.trap(NUMBER - 2, trapped())
-    where = ("claim", "--trapped-in", str(NUMBER - 2), "--output-format", "call")
+    where = ("claim", "--trapped-in", str(NUMBER - 2))
 
     own = json.loads(ask(*where, "--json").out)
-    other = ask(*where, "--beneficiary", BOB)
+    other = ask(*where, "--beneficiary", BOB, "--field", "call_data")
 
-    assert (own["tx"], own["signer"], own["says"]) == (
+    assert (own["call_data"], own["signer"], own["says"]) == (
         claim_data(ALICE_KEY),
         ALICE,
         says("2.5 DOT", ALICE),
     )
     assert other.out == claim_data(BOB_KEY) + "\n"
-    assert TABLE.encode_call(TABLE.decode_call(bytes.fromhex(own["tx"][2:]))).hex() == own["tx"][2:]
+    call = bytes.fromhex(own["call_data"][2:])
+    assert TABLE.encode_call(TABLE.decode_call(call)) == call
 
 
 @pytest.mark.parametrize(
@@ -249,16 +250,14 @@ def test_one_of_several_is_claimed_by_its_hash(chain: Traps, ask: Ask) -> None:
     chain.trap(NUMBER - 2, trapped(), trapped(OF_BOB))
     wanted = "0x" + hash_in(trapped(OF_BOB)).hex()
 
-    ended = ask(
-        "claim", "--trapped-in", str(NUMBER - 2), "--hash", wanted, "--output-format", "call"
-    )
+    ended = ask("claim", "--trapped-in", str(NUMBER - 2), "--hash", wanted, "--field", "call_data")
 
     assert ended.out == claim_data(BOB_KEY) + "\n"
 
 
 def test_of_several_the_sender_claims_its_own(chain: Traps, ask: Ask) -> None:
     chain.trap(NUMBER - 2, trapped(), trapped(OF_BOB), trapped(OF_HUB))
-    where = ("claim", "--trapped-in", str(NUMBER - 2), "--output-format", "call")
+    where = ("claim", "--trapped-in", str(NUMBER - 2), "--field", "call_data")
 
     ended = ask(*where, "--sender", BOB)
     named = ask(*where, "--sender", BOB, "--hash", "0x" + hash_in(trapped(OF_BOB)).hex())
@@ -272,7 +271,7 @@ def test_a_claim_that_only_traps_them_again_is_refused(chain: Traps, ask: Ask) -
     chain.traps_again = True
     chain.trap(NUMBER - 2, trapped())
 
-    built = ask("claim", "--trapped-in", str(NUMBER - 2), "--output-format", "call")
+    built = ask("claim", "--trapped-in", str(NUMBER - 2), "--field", "call_data")
 
     assert (built.code, built.out, built.err.strip()) == (6, "", says("Error: ", "again"))
 
@@ -281,7 +280,7 @@ def test_where_no_dry_run_is_possible_a_claim_is_unknown(chain: Traps, ask: Ask)
     chain.tries = False
     chain.trap(NUMBER - 2, trapped())
 
-    built = ask("claim", "--trapped-in", str(NUMBER - 2), "--output-format", "call")
+    built = ask("claim", "--trapped-in", str(NUMBER - 2), "--field", "call_data")
 
     assert built.out == claim_data(ALICE_KEY) + "\n"
     assert built.err.splitlines()[0] == says("Warning", "unknown")

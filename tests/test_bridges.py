@@ -513,8 +513,6 @@ def build(network: FakeNetwork, scenarioctl: Run, *words: str) -> Any:
             "assetHub_kusama",
             "--destinationaddress",
             BOB,
-            "--output-format",
-            "call",
             *words,
         ),
     )
@@ -796,7 +794,7 @@ def test_what_one_registry_has_crosses_if_the_other_asset_hub_has_it_too(
     ended = usdc()
 
     assert ended.code == 0, ended.err
-    call = bundled("assetHub").decode_call(bytes.fromhex(ended.out.strip()[2:]))
+    call = bundled("assetHub").decode_call(bytes.fromhex(ended.out.strip()[2:])[3:])
     assert call.args["assets_transfer_type"] == "LocalReserve"
     other = network.chains["assetHub_kusama"]
     ((_, data),) = [each for each in other.asked if each[0] == "DryRunApi_dry_run_xcm"]

@@ -191,23 +191,12 @@ def test_what_a_call_does_is_said_on_stderr_and_in_the_answer(scenarioctl: Run) 
     assert answer == {
         "chain": "polkadot",
         "tx": plain.out.strip(),
+        "call_data": "0x" + plain.out.strip()[6:],
         "says": says("transfers 1 DOT", BOB),
         "spec_version": 2000000,
         "offline": True,
     }
     assert (plain.err, structured.err) == (says("transfers 1 DOT", BOB), "")
-
-
-def test_a_call_is_a_payload_for_its_sender(scenarioctl: Run) -> None:
-    tx = scenarioctl("--offline", *PAY).out.strip()
-    signer = ("--sender", BOB, "--nonce", "3", "--era", "immortal")
-
-    built = scenarioctl("--offline", *PAY, "--output-format", "payload", *signer)
-    made = scenarioctl(
-        "--offline", "tx", "payload", tx, "--chain", "polkadot", *signer, "--field", "payload"
-    )
-
-    assert built.out == made.out
 
 
 def test_arguments_may_be_given_by_name_over_http() -> None:

@@ -212,28 +212,6 @@ def test_the_fee_is_asked_for_a_signed_transaction(network: FakeNetwork, check: 
     assert extrinsic[4:36] == ALICE_KEY
 
 
-def test_only_a_transfer_that_passes_is_handed_out(network: FakeNetwork, scenarioctl: Run) -> None:
-    configured = ("--config", str(network.config))
-    words = (*configured, "xcm", "asset-transfer", *TRANSFER, "--destinationaddress", BOB)
-    checking = (*words, "--check", "--sender", ALICE)
-
-    plain = scenarioctl(*words)
-    passes = scenarioctl(*checking)
-    balance(free=2 * DOT)(network)
-    warned = scenarioctl(*checking)
-    hub(message_effects())(network)
-    refused = scenarioctl(*checking)
-    network.cut("assetHub")
-    unknown = scenarioctl(*checking)
-
-    assert (passes.out, passes.said, passes.code) == (plain.out, "", 0)
-    assert (warned.out, warned.said, warned.code) == (plain.out, says("0.454", "DOT", "1"), 0)
-    assert (refused.out, refused.code) == ("", 6)
-    assert refused.err == says("check", "DOT", "Polkadot Asset Hub").printed
-    assert (unknown.out, unknown.code) == ("", 5)
-    assert unknown.err == says("could not prove", "Polkadot Asset Hub cannot be reached").printed
-
-
 def test_on_a_terminal_it_is_a_table(network: FakeNetwork, tmp_path: Path) -> None:
     words = ("tx", "check", *TRANSFER, "--destinationaddress", BOB, "--sender", ALICE)
 

@@ -150,7 +150,9 @@ def test_a_swap_before_it_hides_nothing_that_is_wrong_with_a_transfer(
         "id"
     ]
 
-    ended = scenarioctl(*config, "scenario", "full", scenario, "--step", "2", *CHECK)
+    ended = scenarioctl(*config, "tx", "check", scenario, "--step", "2", "--sender", ALICE)
 
     assert ended.code == 6
-    assert json.loads(ended.out)["error"] == says("0.0108 DOT should leave Hydration", "carries")
+    assert json.loads(ended.out)["reasons"] == [
+        says("0.0108 DOT should leave Hydration", "carries")
+    ]

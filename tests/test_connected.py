@@ -177,7 +177,7 @@ class TestFeeOnTheAssetHub:
             draft(network, "hydraDx", "assetHub", "10", 10**8)
 
         assert str(refused.value) == says(
-            *("USDT", "Hydration", "Polkadot Asset Hub", "--check", "--sender"),
+            *("USDT", "Hydration", "Polkadot Asset Hub", "check", "sender"),
             "--remote-fee-asset DOT",
         )
 

@@ -124,8 +124,8 @@ def drafted(shell: Shell, receiver: Any) -> str:
         "transfer_keep_alive",
         receiver.ss58_address,
         str(ROC),
-        "--output-format",
-        "call",
+        "--field",
+        "call_data",
     )
 
 

@@ -170,7 +170,7 @@ def test_of_another_asset_all_is_sent_and_the_fee_is_not_taken_of_it(
 
     ended = scenarioctl(
         *("--config", str(network.config), "xcm", "asset-transfer", *line),
-        *("--amount", "max", "--sender", ALICE, flag, "--output-format", "call"),
+        *("--amount", "max", "--sender", ALICE, flag),
     )
 
     line = (

@@ -82,7 +82,7 @@ EQUAL_IN_MEANING = {
 }
 #: In each refusal of a transfer that a check may open: one of the calls that it tries has the form
 #: of the vector.
-BY_CHECK = "with --check and --sender, a dry run of every hop may prove it"
+BY_CHECK = "a check for its sender, by a dry run of every hop, may prove it"
 _FORMS = {
     "Teleport": "teleport",
     "LocalReserve": "local_reserve",

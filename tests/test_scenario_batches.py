@@ -151,30 +151,14 @@ def test_a_batch_is_checked_as_a_whole(scenarioctl: Run, tmp_path: Path, free: i
             scenarioctl("--config", config, "--json", "create", "flow", file).out
         )["id"]
 
-        answer = batch(scenarioctl, scenario, "--check", "--sender", ALICE, config=config)
+        line = ("tx", "check", scenario, "--together", "--sender", ALICE)
+        answer = json.loads(scenarioctl("--config", config, "--json", *line).out)
 
     if free == 50 * DOT:
-        assert answer["check"]["verdict"] == "ok"
-        assert [each["value"] for each in answer["check"]["credits"]] == [str(35 * DOT // 10)]
+        assert answer["verdict"] == "ok"
+        assert [each["value"] for each in answer["credits"]] == [str(35 * DOT // 10)]
     else:
-        assert (answer["error"], answer["code"]) == (says("FundsUnavailable"), "chain_refused")
-
-
-def test_steps_that_are_checked_one_by_one_say_so(scenarioctl: Run, tmp_path: Path) -> None:
-    with FakeNetwork(tmp_path) as network:
-        allow_transfers(network, 4 * DOT)
-        config = str(network.config)
-        file = flow(tmp_path, transfer("2"), transfer("1.5"))
-        scenario = json.loads(
-            scenarioctl("--config", config, "--json", "create", "flow", file).out
-        )["id"]
-
-        ended = scenarioctl(
-            "--config", config, "scenario", "full", scenario, "--check", "--sender", ALICE
-        )
-
-    assert ended.code == 0
-    assert [line for line in ended.err.splitlines() if "step" in line] == [says("by itself")]
+        assert (answer["verdict"], answer["reasons"]) == ("refused", [says("FundsUnavailable")])
 
 
 def test_what_is_said_of_several_transactions_is_counted(scenarioctl: Run, tmp_path: Path) -> None:

@@ -46,7 +46,6 @@ GOOD: dict[str, list[Any]] = {
     "min_amount_out": ["4000000"],
     "tx": ["0x240400071468656c6c6f", "0x00071468656c6c6f"],
     "uuid": [UUID],
-    "output_format": ["call", "payload", "extrinsic"],
     "nonce": [0, "7"],
     "era": ["immortal", 64, "0x00"],
     "every": ["1h", 90, "1h30m"],

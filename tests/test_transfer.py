@@ -275,7 +275,7 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
             "hydraDx",
             "assetHub",
             0,
-            ("HDX", "UntrustedReserveLocation", "Hydration allows no teleport", "--check"),
+            ("HDX", "UntrustedReserveLocation", "Hydration allows no teleport", "a check"),
         ),
         ("hydraDx", "assetHub", 222, ("HOLLAR", "UntrustedReserveLocation")),
         ("assetHub", "hydraDx", 23, ("PINK", "Hydration is not known to list it", "dry run")),

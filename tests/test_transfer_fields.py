@@ -100,7 +100,6 @@ def test_a_transfer_in_whole_tokens_is_the_one_of_its_raw_amount_and_is_not_stor
         ({"amount": "1,500"}, ("amount", "1500 or 1.5")),
         ({"amount": "max"}, ("sender", "balance")),
         ({"assetid": 87654321, "amount": 2}, ("amount", "87654321", "15000000000raw")),
-        ({"tip": 1}, ("tip", "payload")),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )

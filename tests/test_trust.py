@@ -280,7 +280,7 @@ def test_a_fact_that_storage_decides_opens_nothing_offline(monkeypatch: pytest.M
 
 
 ROWS = [row for chain in CHAINS for row in routes_from(chain.name).values()]
-BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
+BY_CHECK = "; a check for its sender, by a dry run of every hop, may prove it"
 UNPROVEN = f"no such transfer has been proven to arrive{BY_CHECK}"
 
 

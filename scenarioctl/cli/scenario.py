@@ -35,7 +35,7 @@ from scenarioctl.cli.output import (
     short_time,
 )
 from scenarioctl.cli.pictures import preview
-from scenarioctl.cli.reports import plain_command, print_one, show_check, show_meaning
+from scenarioctl.cli.reports import plain_command, print_one, show_meaning
 from scenarioctl.errors import (
     BadJson,
     Conflict,
@@ -283,8 +283,7 @@ def build(every: bool, together: bool, **fields: Any) -> None:
     """Build the unsigned transaction of a scenario; stderr says what it does, and stdout has its
     hex alone.
 
-    If the scenario has several, it builds the first one, or that of --step. With --check, it is
-    built only if it passes, and stderr has each amount and fee.
+    If the scenario has several, it builds the first one, or that of --step.
     """
     given = [
         name
@@ -306,14 +305,13 @@ def build(every: bool, together: bool, **fields: Any) -> None:
         if "says" in each:
             show_meaning(each)
     if not asked_for_json():
-        if sys.stdout.isatty() and not fields["check"]:
-            tell("To see the fees and what arrives, add --check --sender ADDRESS.")
+        if sys.stdout.isatty():
+            tell(f"See fees and what arrives: scenarioctl tx check {fields['id']} --sender ADDRESS")
         if len(others) > 1 and not every:
             tell(
                 f"{len(others)} transactions in all: --all builds each of them, --step N "
                 "one, and --batch joins them if one transaction can hold them."
             )
-    show_check(result)
     if every and not asked_for_data():
         _print_all(others or [answer])
     else:
@@ -339,7 +337,6 @@ def full(every: bool, **fields: Any) -> None:
             problem="cannot be combined with --all, which prints every step: omit one of them",
         )
     result = perform(**fields)
-    show_check(result)
     answer = result.answer["result"]
     if every and not asked_for_data():
         _print_all(answer.get("transactions", [answer]))
@@ -366,9 +363,7 @@ def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:
         for number, each in enumerate(drafted):
             if number:
                 click.echo()
-            draw_facts(
-                {name: value for name, value in each.items() if name not in ("warnings", "check")}
-            )
+            draw_facts({name: value for name, value in each.items() if name != "warnings"})
     else:
         for each in drafted:
             click.echo(each["tx"])

@@ -93,10 +93,7 @@ def payload(tx: str, qr_file: str | None, **fields: Any) -> None:
         from scenarioctl.cli.pictures import check_file
 
         check_file(qr_file)
-    if tx != "-" and not fields["chain"] and not fields["scenario"] and tx[:2] not in ("0x", "0X"):
-        # Hex needs its chain, so that this can only be an id.
-        tx, fields["scenario"] = "", tx
-    result = perform(tx=tx, **fields)
+    result = perform(**_source(tx, fields))
     frames: Sequence[bytes] = ()
     if qr_file is not None:
         from scenarioctl.transactions.signing.payload import vault_frames
@@ -112,14 +109,25 @@ def payload(tx: str, qr_file: str | None, **fields: Any) -> None:
     print_answer(result, draw=lambda: draw_json(result.answer))
 
 
+def _source(tx: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return *fields* with what *tx* names: hex needs its chain, so that a word without one can
+    only be a scenario."""
+    if tx in ("", "-") or fields["chain"] or fields["scenario"] or tx[:2] in ("0x", "0X"):
+        return {**fields, "tx": tx}
+    return {**fields, "tx": "", "scenario": tx}
+
+
 @tx.command(
     operation="transaction_checks.check_transaction",
     arguments=("tx",),
     without=("unit",),
-    example="scenarioctl tx check --from polkadot --to assetHub --asset DOT --amount 1.5 \\\n"
+    example="scenarioctl tx check 3kf9Qz7aB \\\n"
+    "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5\n"
+    "  scenarioctl tx check --from polkadot --to assetHub --asset DOT --amount 1.5 \\\n"
     "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5",
 )
+@argument("tx", metavar="[HEX|-|SCENARIO]", default="")
 @option(
     "--amount",
     metavar="TOKENS",
@@ -129,18 +137,18 @@ def payload(tx: str, qr_file: str | None, **fields: Any) -> None:
         "all that --sender can send now."
     ),
 )
-def check(amount: str, **fields: Any) -> None:
+def check(tx: str, amount: str, **fields: Any) -> None:
     """Simulate a transaction on every chain it touches, before it is signed.
 
-    Pass HEX (an unsigned extrinsic or call data) with --chain, or a transfer. The exit code is 6 if
-    the verdict is refused, and 5 if it is unknown.
+    Pass HEX (an unsigned extrinsic or call data) with --chain, the id of a stored SCENARIO, a
+    --job, or a transfer. The exit code is 6 if the verdict is refused, and 5 if it is unknown.
     """
     from scenarioctl.operations.results import OUTCOMES
 
     if amount:
         _refuse_old_unit(amount)
         fields["unit"] = "tokens"
-    result = perform(amount=amount, **fields)
+    result = perform(amount=amount, **_source(tx, fields))
     print_answer(result, draw=lambda: draw_check(result.answer))
     verdict = result.answer["verdict"]
     if verdict != "ok":

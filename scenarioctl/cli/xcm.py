@@ -33,7 +33,7 @@ xcm.add_command(
         "asset_traps.claim_assets",
         prints="tx",
         arguments=("chain",),
-        example="scenarioctl xcm claim assetHub --trapped-in 9000000 --check \\\n"
+        example="scenarioctl xcm claim assetHub --trapped-in 9000000 \\\n"
         "    --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )

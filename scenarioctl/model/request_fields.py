@@ -108,6 +108,8 @@ ActingName = Annotated[
 ]
 _CALLED = ("scenario", "id", "job")
 ScenarioName = Annotated[str, Value("ID", is_stored=True, called=_CALLED)]
+#: Where a command takes its name as the transaction itself.
+SourceScenario = Annotated[str, Value("ID", is_stored=True, called=_CALLED, rare=True)]
 JobName = Annotated[str, Value("ID", is_stored=True, complete="JOB", called=_CALLED)]
 JobNames = Annotated[tuple[str, ...], Value("ID", is_stored=True, complete="JOB", called=_CALLED)]
 _ALSO = ("scenario_id", "scenarioid", "job")

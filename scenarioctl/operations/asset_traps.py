@@ -11,10 +11,8 @@ from scenarioctl.errors import ChainRefused, InvalidRequest, NotFound
 from scenarioctl.model.request_fields import Address, Block, ChainName, Hash
 from scenarioctl.operations.built_transactions import (
     BuiltCall,
-    CheckableFields,
+    BuiltFields,
     answer_call,
-    check_form,
-    check_sender,
     parse_sender,
 )
 from scenarioctl.operations.results import Result
@@ -30,7 +28,7 @@ __all__ = ["claim_assets"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimAssets(CheckableFields):
+class ClaimAssets(BuiltFields):
     """Build the unsigned transaction that claims trapped assets.
 
     The account from which they were trapped has to sign it. All that was trapped together is
@@ -56,9 +54,7 @@ class ClaimTransaction(BuiltCall):
 async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTransaction]:
     from scenarioctl.transactions.submission.arrivals import find_traps
 
-    check_form(request, by_sender=True)
     chain = app.registry.find(request.chain)
-    sender = check_sender(request.check, request.sender, chain)
     block = parse_block(request.trapped_in, field="trapped_in")
     if not block:
         raise InvalidRequest(
@@ -86,10 +82,8 @@ async def claim_assets(app: Application, request: ClaimAssets) -> Result[ClaimTr
         beneficiary=account if receiver is None else receiver,
     )
     doubts = await _prove(app, chain, trap, transaction.call)
-    if sender is None:
-        # One node says what was trapped, and whose it is.
-        transaction = replace(transaction, asked=1)
-    result = await answer_call(app, transaction, request, sender)
+    # One node says what was trapped, and whose it is.
+    result = await answer_call(app, replace(transaction, asked=1))
     return Result(
         answer={**result.answer, "signer": chain.account_format.format(account, chain.ss58_prefix)},
         notes=(*notes, *result.notes),

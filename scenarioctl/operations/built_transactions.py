@@ -1,11 +1,11 @@
-"""Fields and answers of operations that return a transaction: its form, what a signature covers,
-and its check.
+"""Fields and answers of operations that return a transaction: what a signature covers, and its
+check.
 
-A transaction that is checked is returned only if it passes.
+A scenario whose transactions are checked is stored only if they pass.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -19,7 +19,7 @@ from typing import (
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, suggest
-from scenarioctl.model.amounts import parse_raw, read_choice, read_digits, read_number
+from scenarioctl.model.amounts import parse_raw, read_digits, read_number
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.json_types import CheckAnswer
 from scenarioctl.model.request_fields import ActingName, Address, AssetName, Count, Hash, Value
@@ -46,9 +46,6 @@ P = ParamSpec("P")
 #: aside.
 _INLINE_BYTES = 4 * 1024
 
-#: The forms that hold nothing of what a signature covers besides the call, in words.
-_FORMS = {"extrinsic": "an unsigned extrinsic", "call": "call data"}
-OUTPUT_FORMATS = (*_FORMS, "payload")
 #: Blocks for which a signature made with a connected chain is good, where nothing else is asked
 #: for.
 PERIOD = 64
@@ -82,50 +79,14 @@ class SignerFields:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransactionFields(SignerFields):
+class BuiltFields:
     """Fields of every operation that answers with a transaction."""
 
+    #: Account that will sign: SS58 or 0x public key.
+    sender: Address = ""
     #: Make it as this account of the address book, a multisig or one that has proxies; `sender`
     #: signs.
     acting: ActingName = ""
-    #: `extrinsic` (default, bare, read by wallets), `call` (only the call data) or `payload` (what
-    #: the sender signs).
-    output_format: Annotated[str, Value("FORM", OUTPUT_FORMATS)] = "extrinsic"
-
-
-@dataclass(frozen=True, kw_only=True)
-class WrittenTransaction:
-    """A transaction in the form that a request wants."""
-
-    #: 0x hex.
-    tx: str
-    #: What a payload signs beside the call, by the identifier of its extension; empty in other
-    #: forms.
-    extensions: Mapping[str, Any] = field(default_factory=dict)
-    #: What to say of a payload.
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-async def write_transaction(
-    app: Application, transaction: UnsignedTransaction, request: TransactionFields
-) -> WrittenTransaction:
-    """Return *transaction* in the form that *request* wants."""
-    if request.output_format == "extrinsic":
-        # Who only lists scenarios comes by here too, and needs no codec.
-        from scenarioctl.transactions.drafts import bare_extrinsic
-
-        return WrittenTransaction(tx="0x" + bare_extrinsic(transaction.call_data).hex())
-    if request.output_format == "call":
-        return WrittenTransaction(tx="0x" + transaction.call_data.hex())
-    chain = app.registry.find(transaction.chain)
-    made = await make_payload(app, chain, await app.runtime(chain), transaction.call_data, request)
-    return WrittenTransaction(
-        tx="0x" + made.payload.payload.hex(),
-        extensions=made.extensions,
-        notes=made.notes,
-        warnings=made.warnings,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,30 +136,6 @@ async def _next_nonce(app: Application, chain: "Chain", request: SignerFields) -
     except (ChainRefused, ChainUnreachable, InvalidRequest):
         # The nonce may have been given because the chain doesn't tell it.
         return None
-
-
-def check_form(request: "CheckableFields", *, by_sender: bool = False) -> None:
-    """Refuse a form that there is not, and fields that count only in another one, before any work
-    is done.
-
-    *by_sender*: the call depends on the account that will sign.
-    """
-    form = read_choice(request.output_format, field="output_format", choices=OUTPUT_FORMATS)
-    for each in () if form == "payload" else fields(SignerFields):
-        value = getattr(request, each.name)
-        if value in (each.default, None, "") or (
-            each.name == "sender" and (by_sender or request.acting)
-        ):
-            continue
-        is_checked = each.name in ("sender", "fee_asset")
-        if is_checked and request.check:
-            continue
-        raise InvalidRequest(
-            field=each.name,
-            value=value,
-            problem="has no effect here" if is_checked else f"is no part of {_FORMS[form]}",
-            expected=f"{'check or ' * is_checked}output_format payload, or no {each.name}",
-        )
 
 
 async def signing_options(
@@ -473,15 +410,6 @@ CHECKED_ALONE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckableFields(TransactionFields):
-    """Fields of every operation that answers with a transaction, checked where that is asked
-    for."""
-
-    #: Simulate it for `sender` on every chain it touches, and go on only if it passes.
-    check: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
 class LabelFields:
     """What a new scenario is called."""
 
@@ -587,19 +515,6 @@ def check_sender(
     return parse_sender(sender, chain) if check else None
 
 
-def refuse_checked_fee_asset(request: CheckableFields) -> None:
-    """Refuse a fee asset that the check of a drafted scenario would not see."""
-    if request.check and request.fee_asset != "":
-        raise InvalidRequest(
-            field="fee_asset",
-            value=request.fee_asset,
-            problem=(
-                "cannot be combined with check here: make the transaction without check, then "
-                "pass it and fee_asset to tx check"
-            ),
-        )
-
-
 def refuse_checked_loss(*, check: bool, accept_loss: bool) -> None:
     """Refuse to accept a loss that the check would refuse nevertheless."""
     if check and accept_loss:
@@ -622,52 +537,44 @@ def passed_check(transaction: "UnsignedTransaction") -> Checked:
     return {"check": transaction.check.answer()}
 
 
-class BuiltCall(RuntimeUsed, Checked, Meaning):
+class BuiltCall(RuntimeUsed, Meaning):
     chain: str
-    #: In the form of `output_format`.
+    #: The bare extrinsic, as wallets read it.
     tx: "Hex"
+    #: The call alone.
+    call_data: "Hex"
 
 
-async def explain_written(
-    app: Application, transaction: "UnsignedTransaction", written: WrittenTransaction
-) -> Meaning:
-    """Return what *transaction* does, with what a payload signs beside it."""
+def hex_of(transaction: "UnsignedTransaction") -> str:
+    """Return the bare extrinsic of *transaction*, as 0x hex."""
+    # Who only lists scenarios comes by here too, and needs no codec.
+    from scenarioctl.transactions.drafts import bare_extrinsic
+
+    return "0x" + bare_extrinsic(transaction.call_data).hex()
+
+
+async def explain(app: Application, transaction: "UnsignedTransaction") -> Meaning:
+    """Return what *transaction* does."""
     # Who wants bytes alone needs none of what reads them.
     from scenarioctl.operations.decoded_transactions import explain_transaction
-    from scenarioctl.transactions.extrinsic import Extrinsic
 
     chain = app.registry.find(transaction.chain)
     table = await app.runtime(chain)
-    signed = Extrinsic(version=4, call=transaction.call, extensions=written.extensions)
     return await read_aside(
-        app, transaction.call_data, explain_transaction, app, chain, table, signed
+        app, transaction.call_data, explain_transaction, app, chain, table, transaction.call
     )
 
 
-async def answer_call(
-    app: Application,
-    transaction: "UnsignedTransaction",
-    request: CheckableFields,
-    sender: bytes | None,
-) -> Result[BuiltCall]:
-    """Return the answer with *transaction*, in the form that *request* wants; with a *sender*, once
-    it passes a check for them."""
-    from scenarioctl.actions.drafting import check_draft
-
-    chain = app.registry.find(transaction.chain)
-    if sender is not None:
-        fee_asset = await find_fee_asset(app, chain, request.fee_asset)
-        transaction = await check_draft(app, transaction, sender, fee_asset)
-    check = passed_check(transaction)
-    written = await write_transaction(app, transaction, request)
+async def answer_call(app: Application, transaction: "UnsignedTransaction") -> Result[BuiltCall]:
+    """Return the answer with *transaction*."""
     return Result(
         answer={
-            "chain": chain.name,
-            "tx": written.tx,
-            **await explain_written(app, transaction, written),
+            "chain": transaction.chain,
+            "tx": hex_of(transaction),
+            "call_data": "0x" + transaction.call_data.hex(),
+            **await explain(app, transaction),
             **runtime_used(transaction, offline=transaction.offline),
-            **check,
         },
-        notes=(*transaction.notes, *written.notes),
-        warnings=(*transaction.warnings, *written.warnings),
+        notes=transaction.notes,
+        warnings=transaction.warnings,
     )

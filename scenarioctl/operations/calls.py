@@ -10,10 +10,8 @@ from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.built_transactions import (
     BuiltCall,
-    CheckableFields,
+    BuiltFields,
     answer_call,
-    check_form,
-    check_sender,
     read_aside,
 )
 from scenarioctl.operations.decoded_transactions import read_unsigned
@@ -25,7 +23,7 @@ __all__ = ["batch_calls", "build_call"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildCall(CheckableFields):
+class BuildCall(BuiltFields):
     """Build the unsigned transaction of any call of a chain."""
 
     chain: ChainName
@@ -38,9 +36,7 @@ class BuildCall(CheckableFields):
 
 
 async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
-    check_form(request)
     chain = app.registry.find(request.chain)
-    sender = check_sender(request.check, request.sender, chain)
     if not isinstance(request.args, (list, tuple, dict)):
         raise InvalidRequest(
             field="args",
@@ -53,11 +49,11 @@ async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
         )
     except InvalidRequest as error:
         raise (error if error.field in ("pallet", "method") else error.blame("args")) from None
-    return await answer_call(app, transaction, request, sender)
+    return await answer_call(app, transaction)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchCalls(CheckableFields):
+class BatchCalls(BuiltFields):
     """Build the unsigned transaction that runs several calls in one batch."""
 
     chain: ChainName
@@ -69,9 +65,7 @@ class BatchCalls(CheckableFields):
 
 
 async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall]:
-    check_form(request)
     chain = app.registry.find(request.chain)
-    sender = check_sender(request.check, request.sender, chain)
     kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))
     if not request.calls:
         raise InvalidRequest(
@@ -86,4 +80,4 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
         )
         calls.append(call)
     transaction = await draft_batch(app, chain=chain, kind=kind, calls=calls)
-    return await answer_call(app, transaction, request, sender)
+    return await answer_call(app, transaction)

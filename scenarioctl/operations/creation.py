@@ -27,21 +27,18 @@ from scenarioctl.model.request_fields import (
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
     WHOSE_BALANCE,
-    CheckableFields,
     Checked,
     CreationFields,
     LabelFields,
     LossFields,
     RuntimeUsed,
     TransferFields,
-    check_form,
     check_sender,
+    hex_of,
     parse_sender,
     passed_check,
-    refuse_checked_fee_asset,
     refuse_checked_loss,
     runtime_used,
-    write_transaction,
 )
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.scenario_titles import describe_account, note_created
@@ -121,7 +118,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateSwap(SwapFields, CheckableFields, LabelFields):
+class CreateSwap(SwapFields, CreationFields):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
 
     #: The least to receive, in whole tokens, like 900. If the quote less the slippage is more, that
@@ -136,8 +133,6 @@ class CreateSwap(SwapFields, CheckableFields, LabelFields):
     yes: bool | None = None
     #: How far the size of the swap may worsen its own price, in per cent (default 5).
     max_impact: Annotated[Percent | None, Value("PERCENT", rare=True)] = None
-    #: Refuse to create it if there is a warning.
-    strict: bool = False
 
 
 class SwapTransaction(RuntimeUsed):
@@ -154,19 +149,16 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
     from scenarioctl.actions.drafting import draft_first
     from scenarioctl.actions.flow_files import draw_single
 
-    check_form(request)
-    sender = check_sender(request.check, request.sender)
-    refuse_checked_fee_asset(request)
+    sender = check_sender(request.check, request.sender, is_read=bool(request.acting))
     document = draw_single(app, "swap", **values_of(request))
     diagram = add_labels(app, _read_single(document), request)
     drafted = await draft_first(app, diagram, sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
-    written = await write_transaction(app, transaction, request)
-    warnings = (*confirm_doubts(transaction, yes=request.yes), *written.warnings)
+    warnings = confirm_doubts(transaction, yes=request.yes)
     _judge(request, warnings)
     swap: SwapTransaction = {
-        "swap_tx": written.tx,
+        "swap_tx": hex_of(transaction),
         "scenarioid": await store_document(app, diagram.document, diagram),
         **runtime_used(transaction, offline=transaction.offline),
     }
@@ -175,7 +167,6 @@ async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSw
         notes=(
             await note_created(app, swap["scenarioid"], diagram),
             *transaction.notes,
-            *written.notes,
         ),
         warnings=warnings,
     )

@@ -10,6 +10,7 @@ from scenarioctl.model.json_types import Hex, Meaning
 from scenarioctl.model.request_fields import ChainName, TransactionHex, Value
 from scenarioctl.operations.built_transactions import (
     RuntimeUsed,
+    SignerFields,
     make_payload,
     parse_sender,
     read_aside,
@@ -18,7 +19,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.sent_matches import note_drafted
 from scenarioctl.operations.unsigned_transactions import (
-    TransactionSource,
+    SourceFields,
     choose_fee_asset,
     find_unsigned,
 )
@@ -135,7 +136,7 @@ def explain_transaction(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransactionPayload(TransactionSource):
+class TransactionPayload(SourceFields, SignerFields):
     """Make the exact bytes that a sender signs for a transaction: for `tx`, a scenario, or a draft
     of a job."""
 
@@ -181,12 +182,13 @@ async def transaction_payload(
 
     check_key(request.crypto)
     unsigned = await find_unsigned(app, request)
-    chain, table = unsigned.chain, unsigned.table
+    chain, table, transaction = unsigned.chain, unsigned.table, unsigned.transaction
     sender = parse_sender(request.sender, chain)
     paid = await choose_fee_asset(
-        app, chain, table, unsigned.call, fee_asset=request.fee_asset, sender=sender
+        app, chain, table, transaction.call, fee_asset=request.fee_asset, sender=sender
     )
-    call_data = unsigned.call_data if paid.call is unsigned.call else table.encode_call(paid.call)
+    is_same = paid.call is transaction.call
+    call_data = transaction.call_data if is_same else table.encode_call(paid.call)
     named = "" if paid.named is None else paid.named.id
     made = await make_payload(app, chain, table, call_data, replace(request, fee_asset=named))
     options, payload = made.options, made.payload
@@ -220,8 +222,8 @@ async def transaction_payload(
         await note_drafted(app, [drafted])
     return Result(
         answer=answer,
-        notes=(*unsigned.notes, *made.notes),
-        warnings=(*unsigned.warnings, *paid.warnings, *made.warnings),
+        notes=(*transaction.notes, *made.notes),
+        warnings=(*transaction.warnings, *paid.warnings, *made.warnings),
     )
 
 

@@ -23,10 +23,8 @@ from scenarioctl.model.json_types import AmountAnswer, Hex
 from scenarioctl.model.request_fields import ChainName, Hash, TransactionHex, Value
 from scenarioctl.operations.built_transactions import (
     BuiltCall,
-    CheckableFields,
+    BuiltFields,
     answer_call,
-    check_form,
-    check_sender,
 )
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.transaction_status import examine, read_effects
@@ -454,7 +452,7 @@ async def _find_end(
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperationFields(CheckableFields):
+class OperationFields(BuiltFields):
     """Which open operation of a multisig is meant."""
 
     #: A multisig of the address book, or an account for which one acts.
@@ -527,7 +525,7 @@ async def cancel_operation(app: Application, request: CancelOperation) -> Result
             f"can cancel this operation of {found.acting.name}"
         )
     call = cancel_call(opened.call_hash, found.layer, found.signatory, found.table, opened.when)
-    return await _finish(app, request, found, call)
+    return await _finish(app, found, call)
 
 
 async def _answer(
@@ -569,11 +567,11 @@ async def _answer(
             )
         refuse_again(found.acting.name, found.chain, layer, found.signatory, opened)
         blind = approve_hash_call(opened.call_hash, layer, found.signatory, table, opened.when)
-        return await _finish(app, request, found, blind)
+        return await _finish(app, found, blind)
     made = await approve(
         app, found.acting.name, found.chain, table, layer, found.signatory, call, opened
     )
-    return await _finish(app, request, found, made.call, notes=made.notes)
+    return await _finish(app, found, made.call, notes=made.notes)
 
 
 async def _find(app: Application, request: OperationFields) -> _Found:
@@ -581,7 +579,6 @@ async def _find(app: Application, request: OperationFields) -> _Found:
     open."""
     from scenarioctl.actions.acting import OpenOperation, require_signatory
 
-    check_form(request, by_sender=True)
     acting, layer, place = _multisig_of(app)
     chain = app.registry.find(request.chain)
     if not request.sender:
@@ -631,7 +628,6 @@ async def _name_of(app: Application, chain: "Chain", account: bytes) -> str:
 
 async def _finish(
     app: Application,
-    request: OperationFields,
     found: _Found,
     call: "Call",
     *,
@@ -645,5 +641,4 @@ async def _finish(
         app.acting_as(found.outer), found.chain, found.table, Draft(call=call)
     )
     transaction = replace(transaction, notes=(*notes, *transaction.notes))
-    sender = check_sender(request.check, request.sender, found.chain)
-    return await answer_call(app.acting_as(None), transaction, request, sender)
+    return await answer_call(app.acting_as(None), transaction)

@@ -4,14 +4,7 @@ from dataclasses import dataclass
 
 from scenarioctl.application import Application
 from scenarioctl.model.request_fields import OwnScenarioName
-from scenarioctl.operations.built_transactions import (
-    BuiltCall,
-    CheckableFields,
-    answer_call,
-    check_form,
-    check_sender,
-    refuse_checked_fee_asset,
-)
+from scenarioctl.operations.built_transactions import BuiltCall, BuiltFields, answer_call
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.sent_matches import drafted_call, note_drafted
 from scenarioctl.operations.sent_records import warn_of_scenario
@@ -21,12 +14,11 @@ __all__ = ["batch_scenario"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchScenario(CheckableFields):
+class BatchScenario(BuiltFields):
     """Draft all transactions of a scenario as one, with one signature.
 
     They have to be on one chain, with no step between them that only a run can do. The batch does
-    all of them or nothing (Utility.batch_all). `check` simulates the batch as a whole, to where
-    each transfer arrives.
+    all of them or nothing (Utility.batch_all).
     """
 
     id: OwnScenarioName
@@ -42,15 +34,10 @@ class BatchedScenario(BuiltCall):
 async def batch_scenario(app: Application, request: BatchScenario) -> Result[BatchedScenario]:
     from scenarioctl.actions.batching import draft_together
 
-    check_form(request, by_sender=True)
-    sender = check_sender(request.check, request.sender)
-    refuse_checked_fee_asset(request)
     diagram = await open_scenario(app, request.id, yes=request.yes)
-    check_form(request, by_sender=diagram.acting is not None)
-    transaction, drafted = await draft_together(app, diagram, sender=sender)
+    transaction, drafted = await draft_together(app, diagram)
     await note_drafted(app, [drafted_call(app, request.id, "", transaction)])
-    # It is checked already, each step alone too.
-    result = await answer_call(app, transaction, request, None)
+    result = await answer_call(app, transaction)
     return Result(
         answer={**result.answer, "count": len(drafted)},
         notes=result.notes,

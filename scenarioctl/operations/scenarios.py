@@ -11,7 +11,6 @@ from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import (
     BatchPayment,
-    CheckAnswer,
     Hex,
     Meaning,
     ScenarioId,
@@ -26,18 +25,7 @@ from scenarioctl.model.request_fields import (
     StepName,
     Value,
 )
-from scenarioctl.operations.built_transactions import (
-    CHECKED_ALONE,
-    CheckableFields,
-    Checked,
-    WrittenTransaction,
-    check_form,
-    check_sender,
-    explain_written,
-    passed_check,
-    refuse_checked_fee_asset,
-    write_transaction,
-)
+from scenarioctl.operations.built_transactions import BuiltFields, explain, hex_of
 from scenarioctl.operations.job_runs import LastRun, last_runs_of
 from scenarioctl.operations.results import Done, PageFields, Result, read_page_size
 from scenarioctl.operations.scenario_titles import created, titles_of, understand
@@ -87,7 +75,7 @@ async def scenario_info(app: Application, request: ScenarioInfo) -> Result[Scena
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullScenarioInfo(CheckableFields):
+class FullScenarioInfo(BuiltFields):
     """Show a scenario and its first unsigned transaction; if there are several, `transactions` has
     all of them."""
 
@@ -129,7 +117,6 @@ class StepTransaction(TypedDict, total=False):
     spec_version: int
     asked: Literal[1, 2]
     warnings: list[str]
-    check: CheckAnswer
     error: str
     code: str
 
@@ -141,7 +128,7 @@ class FirstTransaction(DescribedTransaction):
     transactions: NotRequired[list[StepTransaction]]
 
 
-class FullScenario(Checked):
+class FullScenario(TypedDict):
     result: FirstTransaction
 
 
@@ -151,55 +138,41 @@ async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Res
     from scenarioctl.actions.carried_data import CarriedData
     from scenarioctl.actions.drafting import draft_each, draft_first
 
-    check_form(request, by_sender=True)
-    sender = check_sender(request.check, request.sender)
-    refuse_checked_fee_asset(request)
     diagram = await open_scenario(app, request.id, yes=request.yes)
-    check_form(request, by_sender=diagram.acting is not None)
     carried = CarriedData(diagram)
-    first = await draft_first(app, diagram, step=request.step, sender=sender, carried=carried)
+    first = await draft_first(app, diagram, step=request.step, carried=carried)
     transaction = first.transaction
-    written = await write_transaction(app, transaction, request)
-    result = cast("FirstTransaction", {**await _describe(app, first, written)})
+    result = cast("FirstTransaction", {**await _describe(app, first)})
     if transaction.offline:
         result["offline"] = True
     others: list[StepTransaction] = []
-    checked = [first]
+    made = [first]
     if request.step == "":
         async with aclosing(
-            draft_each(app, diagram, sender=sender, after=first.node, carried=carried)
+            draft_each(app, diagram, after=first.node, carried=carried)
         ) as drafting:
             async for node, outcome in drafting:
-                others.append(await _transaction_of(app, node, outcome, request))
-                checked += [] if isinstance(outcome, ScenarioctlError) else [outcome]
+                if isinstance(outcome, ScenarioctlError):
+                    others.append({"node": node, "error": outcome.statement, "code": outcome.code})
+                else:
+                    others.append(await _step_transaction(app, outcome))
+                    made.append(outcome)
     await note_drafted(
-        app, [drafted_call(app, request.id, each.node, each.transaction) for each in checked]
+        app, [drafted_call(app, request.id, each.node, each.transaction) for each in made]
     )
-    check = passed_check(transaction)
-    notes = (*transaction.notes, *written.notes)
-    if sender is not None and len(checked) > 1 and not any(each.after for each in checked):
-        notes = (*notes, CHECKED_ALONE)
     if others:
-        result["transactions"] = [await _step_transaction(app, first, written), *others]
-        if request.output_format == "payload":
-            said = (
-                "Every payload has the sender's current nonce. Submit one transaction before "
-                "you prepare the next."
-            )
-            notes = (*notes, said)
+        result["transactions"] = [await _step_transaction(app, first), *others]
     return Result(
-        answer={"result": result, **check},
-        notes=notes,
-        warnings=(*warn_of_conditions(diagram), *transaction.warnings, *written.warnings),
+        answer={"result": result},
+        notes=transaction.notes,
+        warnings=(*warn_of_conditions(diagram), *transaction.warnings),
     )
 
 
-async def _describe(
-    app: Application, drafted: "Drafted", written: WrittenTransaction
-) -> DescribedTransaction:
-    meaning = await explain_written(app, drafted.transaction, written)
+async def _describe(app: Application, drafted: "Drafted") -> DescribedTransaction:
+    meaning = await explain(app, drafted.transaction)
     described: DescribedTransaction = {
-        "tx": written.tx,
+        "tx": hex_of(drafted.transaction),
         "says": meaning["says"],
         "summary": drafted.summary,
         "asset": drafted.asset,
@@ -216,30 +189,11 @@ async def _describe(
     return described
 
 
-async def _transaction_of(
-    app: Application, node: str, outcome: "Drafted | ScenarioctlError", request: FullScenarioInfo
-) -> StepTransaction:
-    """Return the transaction of a step, or the error if it cannot draft one now."""
-    try:
-        if isinstance(outcome, ScenarioctlError):
-            raise outcome
-        passed_check(outcome.transaction)
-        return await _step_transaction(
-            app, outcome, await write_transaction(app, outcome.transaction, request)
-        )
-    except ScenarioctlError as error:
-        return {"node": node, "error": error.statement, "code": error.code}
-
-
-async def _step_transaction(
-    app: Application, drafted: "Drafted", written: WrittenTransaction
-) -> StepTransaction:
-    transaction = drafted.transaction
+async def _step_transaction(app: Application, drafted: "Drafted") -> StepTransaction:
     step = {
         "node": drafted.node,
-        **await _describe(app, drafted, written),
-        "warnings": [*transaction.warnings, *written.warnings],
-        **passed_check(transaction),
+        **await _describe(app, drafted),
+        "warnings": list(drafted.transaction.warnings),
     }
     return cast("StepTransaction", step)
 

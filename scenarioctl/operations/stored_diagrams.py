@@ -216,8 +216,8 @@ class OpenedFlow:
 
 #: Said of a transfer that was created by a check.
 ONLY_CHECKED = (
-    "only a check opens this transfer: pass --check and --sender (check, sender) whenever "
-    "you draft it, since no job can"
+    "only a check opens this transfer: take its transaction from tx check, since no job can "
+    "draft it"
 )
 
 

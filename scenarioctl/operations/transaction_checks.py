@@ -1,6 +1,6 @@
 """Check a transaction before it is signed: what leaves, what each hop takes, what arrives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 from scenarioctl.application import Application
@@ -8,30 +8,28 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.json_types import CheckAnswer, Hex
 from scenarioctl.model.request_fields import (
-    ActingName,
     Address,
     AssetName,
-    ChainName,
     DestChain,
     Raw,
     Receiver,
     SentAsset,
     SourceChain,
-    TransactionHex,
     Value,
 )
 from scenarioctl.operations.built_transactions import (
     UnstoredTransferFields,
     parse_sender,
-    read_aside,
 )
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.unsigned_transactions import choose_fee_asset
-from scenarioctl.transactions.hex_fields import parse_hex
+from scenarioctl.operations.unsigned_transactions import (
+    SourceFields,
+    choose_fee_asset,
+    find_unsigned,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.model.checks import Check
 
@@ -43,15 +41,9 @@ UNITS = ("raw", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckTransaction(UnstoredTransferFields):
+class CheckTransaction(SourceFields, UnstoredTransferFields):
     """Try a transaction on every chain that it touches, for the account that will sign it."""
 
-    #: It is made as this account of the address book, a multisig or one that has proxies.
-    acting: ActingName = ""
-    #: 0x hex of an unsigned extrinsic or of call data, in place of a transfer.
-    tx: TransactionHex = ""
-    #: Chain of `tx`.
-    chain: ChainName = ""
     #: Account that will sign: SS58 or 0x public key.
     sender: Address
     #: Chain that a transfer leaves.
@@ -72,9 +64,6 @@ class CheckTransaction(UnstoredTransferFields):
     #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts
     #: have a fee currency.
     fee_asset: AssetName = ""
-    #: Confirm a receiver without a private key, like the account of a pallet, and swaps whose limit
-    #: protects nothing.
-    yes: bool = False
 
 
 class CheckedBytes(TypedDict):
@@ -115,90 +104,72 @@ async def find_check(
     app: Application, request: CheckTransaction
 ) -> "tuple[UnsignedTransaction, Check]":
     """Return the transaction of *request* and its check, with the warnings of both."""
-    from dataclasses import replace
-
     from scenarioctl.actions.drafting import require_check
 
     given = [name for name in _TRANSFER if getattr(request, name) != ""]
     if request.unit != "raw":
         given.append("unit")
-    if request.tx and given:
+    if request.remote_fee_asset != "":
+        given.append("remote_fee_asset")
+    source = next((name for name in ("tx", "scenario", "job") if getattr(request, name)), "")
+    if source and given:
         raise InvalidRequest(
-            field="tx",
+            field=source,
             problem=(
-                f"and {given[0]} exclude each other: pass a transaction and its chain, or a "
-                "transfer"
+                f"and {given[0]} exclude each other: pass a transaction and its chain, a "
+                "scenario, a draft of a job, or a transfer"
             ),
         )
-    if request.tx and request.remote_fee_asset != "":
-        raise InvalidRequest(
-            field="remote_fee_asset",
-            value=request.remote_fee_asset,
-            problem="belongs to a transfer: tx says itself what pays on the destination",
-        )
-    sender = parse_sender(request.sender, _signing_chain(app, request))
-    transaction = await (
-        _read(app, request, sender) if request.tx else _build(app, request, sender)
-    )
+    transaction = await (_take(app, request) if source else _build(app, request))
     return transaction, replace(require_check(transaction), warnings=transaction.warnings)
 
 
-def _signing_chain(app: Application, request: CheckTransaction) -> "Chain | None":
-    """Return the chain that the transaction is for; None if the request names none."""
-    name, field = (request.chain, "chain") if request.tx else (request.sourchain, "sourchain")
-    return app.registry.find(name, field=field) if name else None
-
-
-async def _build(
-    app: Application, request: CheckTransaction, sender: bytes
-) -> "UnsignedTransaction":
+async def _build(app: Application, request: CheckTransaction) -> "UnsignedTransaction":
     from scenarioctl.operations.transfers import draft_requested
 
+    chain = app.registry.find(request.sourchain, field="sourchain") if request.sourchain else None
+    sender = parse_sender(request.sender, chain)
     for name in _TRANSFER:
         if getattr(request, name) == "":
             raise InvalidRequest(
                 field=name,
                 problem="is missing",
-                expected=f"a transaction and its chain, or a transfer: {', '.join(_TRANSFER)}",
+                expected=(
+                    "a transaction and its chain, a scenario, a draft of a job, or a transfer: "
+                    f"{', '.join(_TRANSFER)}"
+                ),
             )
     if request.chain:
         raise InvalidRequest(
             field="chain", problem="belongs to tx; a transfer has sourchain and destchain"
         )
     unit = read_choice(request.unit, field="unit", choices=UNITS)
-    return await draft_requested(app, request, sender, in_tokens=unit == "tokens")
+    return await draft_requested(app, request, sender=sender, in_tokens=unit == "tokens")
 
 
-async def _read(
-    app: Application, request: CheckTransaction, sender: bytes
-) -> "UnsignedTransaction":
-    from scenarioctl.actions.drafting import act_as, check_draft
-    from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.operations.decoded_transactions import read_unsigned
+async def _take(app: Application, request: CheckTransaction) -> "UnsignedTransaction":
+    from scenarioctl.actions.drafting import check_draft
 
-    data = parse_hex(request.tx, field="tx")
-    if not request.chain:
-        raise InvalidRequest(field="chain", problem="is missing", expected="the chain of tx")
-    chain = app.registry.find(request.chain)
+    known = app.registry.find(request.chain) if request.chain else None
+    sender = parse_sender(request.sender, known)
+    by_fee = request.fee_asset != ""
+    # What is made by its check is not checked again, unless with another fee.
+    found = await find_unsigned(app, request, None if by_fee else sender)
+    chain, table, transaction = found.chain, found.table, found.transaction
     # A check is nothing without the chain.
-    table = await app.client(chain).table()
-    call, _ = await read_aside(app, data, read_unsigned, table, chain, data)
+    app.client(chain)
     named: Asset | None = None
-    acted = await act_as(app, chain, table, call)
-    call, warnings = acted.call, acted.warnings
-    if request.fee_asset != "":
+    if by_fee:
         paid = await choose_fee_asset(
-            app, chain, table, call, fee_asset=request.fee_asset, sender=sender
+            app, chain, table, transaction.call, fee_asset=request.fee_asset, sender=sender
         )
-        call, named, warnings = paid.call, paid.named, (*warnings, *paid.warnings)
-    transaction = UnsignedTransaction(
-        chain=chain.name,
-        call=call,
-        call_data=table.encode_call(call),
-        spec_version=table.spec_version,
-        notes=acted.notes,
-        warnings=warnings,
-    )
+        named = paid.named
+        transaction = replace(
+            transaction,
+            call=paid.call,
+            call_data=table.encode_call(paid.call),
+            warnings=(*transaction.warnings, *paid.warnings),
+        )
     return await check_draft(
         app,
         transaction,

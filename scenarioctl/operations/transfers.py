@@ -2,7 +2,7 @@
 raw amounts."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from scenarioctl.actions.drafting import check_death, draft_transfer, maximum_of
 from scenarioctl.actions.fields import (
@@ -19,6 +19,7 @@ from scenarioctl.application import Application
 from scenarioctl.model.amounts import RAW, to_whole
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import (
+    AssetName,
     DestChain,
     DestinationChain,
     Raw,
@@ -26,24 +27,20 @@ from scenarioctl.model.request_fields import (
     SentAsset,
     SourceChain,
     Tokens,
+    Value,
 )
 from scenarioctl.operations.built_transactions import (
     WHOSE_BALANCE,
     BuiltCall,
-    CheckableFields,
-    Checked,
+    BuiltFields,
     LossFields,
     RuntimeUsed,
     UnstoredTransferFields,
     answer_call,
-    check_form,
-    check_sender,
     find_fee_asset,
+    hex_of,
     parse_sender,
-    passed_check,
-    refuse_checked_loss,
     runtime_used,
-    write_transaction,
 )
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.keyless_accounts import read_receiver
@@ -58,7 +55,13 @@ __all__ = ["asset_transfer", "transfer_tokens"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssetTransfer(UnstoredTransferFields, LossFields, CheckableFields):
+class _BuiltTransfer(UnstoredTransferFields, LossFields, BuiltFields):
+    #: Of an amount `max`: pay the fee in this asset, its id, symbol or location.
+    fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssetTransfer(_BuiltTransfer):
     """Build the unsigned transaction that sends an asset to another chain."""
 
     #: Chain it leaves.
@@ -75,31 +78,24 @@ class AssetTransfer(UnstoredTransferFields, LossFields, CheckableFields):
     destinationaddress: Receiver
 
 
-class TransferTransaction(RuntimeUsed, Checked):
+class TransferTransaction(RuntimeUsed):
     txdata: "Hex"
 
 
 async def asset_transfer(app: Application, request: AssetTransfer) -> Result[TransferTransaction]:
-    check_form(request, by_sender=True)
-    source = app.registry.find(request.sourchain, field="sourchain")
-    sender = check_sender(request.check, request.sender, source)
-    refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
-    transaction = await draft_requested(app, request, sender)
-    check = passed_check(transaction)
-    written = await write_transaction(app, transaction, request)
+    transaction = await draft_requested(app, request)
     return Result(
         answer={
-            "txdata": written.tx,
+            "txdata": hex_of(transaction),
             **runtime_used(transaction, offline=transaction.offline),
-            **check,
         },
-        notes=(*transaction.notes, *written.notes),
-        warnings=(*transaction.warnings, *written.warnings),
+        notes=transaction.notes,
+        warnings=transaction.warnings,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferTokens(UnstoredTransferFields, LossFields, CheckableFields):
+class TransferTokens(_BuiltTransfer):
     """Build the unsigned transaction of a transfer, without storing a scenario."""
 
     #: Chain it leaves.
@@ -117,13 +113,8 @@ class TransferTokens(UnstoredTransferFields, LossFields, CheckableFields):
 
 
 async def transfer_tokens(app: Application, request: TransferTokens) -> Result[BuiltCall]:
-    check_form(request, by_sender=True)
-    source = app.registry.find(request.source_chain, field="source_chain")
-    sender = check_sender(request.check, request.sender, source)
-    refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
     names = Names("source_chain", "dest_chain", "destination_address")
-    transaction = await draft_requested(app, request, sender, names=names, in_tokens=True)
-    return await answer_call(app, transaction, request, sender)
+    return await answer_call(app, await draft_requested(app, request, names=names, in_tokens=True))
 
 
 class Names(NamedTuple):
@@ -140,8 +131,8 @@ _ORIGINAL_NAMES = Names()
 async def draft_requested(
     app: Application,
     request: "AssetTransfer | CheckTransaction | TransferTokens",
-    sender: bytes | None,
     *,
+    sender: bytes | None = None,
     names: Names = _ORIGINAL_NAMES,
     in_tokens: bool = False,
 ) -> "UnsignedTransaction":

@@ -1,8 +1,8 @@
 """Where the transaction comes from that is about to be signed: hex, a stored scenario, or a draft
 of a job; and what pays its fee."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, Conflict, InvalidRequest, NotFound, shorten
@@ -11,19 +11,19 @@ from scenarioctl.model.json_types import timestamp
 from scenarioctl.model.request_fields import (
     ActingName,
     ChainName,
-    DraftNumber,
     JobName,
-    ScenarioName,
+    SourceScenario,
     StepName,
     TransactionHex,
+    Value,
 )
-from scenarioctl.operations.built_transactions import SignerFields, find_fee_asset, read_aside
+from scenarioctl.operations.built_transactions import find_fee_asset, read_aside
 from scenarioctl.transactions.hex_fields import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import Call
+    from scenarioctl.model.calls import Call, UnsignedTransaction
     from scenarioctl.model.jobs import DraftedCall, MempoolEntry
     from scenarioctl.runtime.table import RuntimeTable
 
@@ -93,7 +93,7 @@ async def _read_currency(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransactionSource(SignerFields):
+class SourceFields:
     """Fields of an operation that takes a transaction as hex, from a scenario, or from a job."""
 
     #: 0x hex of an unsigned extrinsic or of call data.
@@ -104,16 +104,18 @@ class TransactionSource(SignerFields):
     #: or one that has proxies; `sender` signs.
     acting: ActingName = ""
     #: Id of a stored scenario that drafts the transaction.
-    scenario: ScenarioName = ""
+    scenario: SourceScenario = ""
     #: Which transaction of the scenario (default the first): its number, counted from 1, or the id
     #: of its node.
     step: StepName = ""
+    #: With `scenario`: all its transactions in one, which does all of them or nothing.
+    together: Annotated[bool, Value(rare=True)] = False
     #: Confirm a receiver without a private key, like the account of a pallet.
     yes: bool = False
     #: Take the transaction from the mempool of this job.
     job: JobName = ""
     #: With `job`: the draft, by its seq in `job drafts` (default the newest).
-    draft: DraftNumber = ""
+    draft: Annotated[int | str, Value("SEQ", rare=True)] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,16 +124,15 @@ class Unsigned:
 
     chain: "Chain"
     table: "RuntimeTable"
-    call: "Call"
-    call_data: bytes
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    transaction: "UnsignedTransaction"
     #: What it is in the store; None for hex.
     drafted: "DraftedCall | None" = None
 
 
-async def find_unsigned(app: Application, request: TransactionSource) -> Unsigned:
-    """Return the transaction that *request* names."""
+async def find_unsigned(
+    app: Application, request: SourceFields, sender: bytes | None = None
+) -> Unsigned:
+    """Return the transaction that *request* names; one of a scenario is checked for a *sender*."""
     given = [name for name in ("tx", "scenario", "job") if getattr(request, name)]
     if not given:
         raise InvalidRequest(
@@ -151,8 +152,12 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
             value=request.chain,
             problem=f"cannot be combined with {given[0]}, which has its own chain: omit it",
         )
-    for name, of in (("step", "scenario"), ("draft", "job")):
-        if getattr(request, name) != "" and not getattr(request, of):
+    if request.together and request.step != "":
+        raise InvalidRequest(
+            field="step", value=request.step, problem="and together are both given: omit one"
+        )
+    for name, of in (("step", "scenario"), ("together", "scenario"), ("draft", "job")):
+        if getattr(request, name) not in ("", False) and not getattr(request, of):
             raise InvalidRequest(
                 field=name,
                 value=getattr(request, name),
@@ -160,7 +165,7 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
                 expected=f"its id in {of}",
             )
     if request.scenario:
-        return await _from_scenario(app, request)
+        return await _from_scenario(app, request, sender)
     if request.job:
         if request.acting:
             raise InvalidRequest(
@@ -178,37 +183,40 @@ async def find_unsigned(app: Application, request: TransactionSource) -> Unsigne
             field="chain", problem="is missing", expected="the chain that tx is for"
         )
     chain = app.registry.find(request.chain)
-    return await _act(app, await _read(app, chain, data))
+    found = await _read(app, chain, data)
+    if app.acting is None:
+        return found
+    from scenarioctl.actions.drafting import act_as
+
+    acted = await act_as(app, chain, found.table, found.transaction.call)
+    transaction = replace(
+        found.transaction,
+        call=acted.call,
+        call_data=found.table.encode_call(acted.call),
+        notes=acted.notes,
+        warnings=(*found.transaction.warnings, *acted.warnings),
+    )
+    return replace(found, transaction=transaction)
 
 
 async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
+    from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.operations.decoded_transactions import read_unsigned
 
     table = await app.runtime(chain)
     call, call_data = await read_aside(app, data, read_unsigned, table, chain, data)
-    warnings = app.runtime_warnings(chain, table)
-    return Unsigned(chain=chain, table=table, call=call, call_data=call_data, warnings=warnings)
-
-
-async def _act(app: Application, unsigned: Unsigned) -> Unsigned:
-    """Return *unsigned* as its signer sends it, if they act for another account."""
-    if app.acting is None:
-        return unsigned
-    from dataclasses import replace
-
-    from scenarioctl.actions.drafting import act_as
-
-    acted = await act_as(app, unsigned.chain, unsigned.table, unsigned.call)
-    return replace(
-        unsigned,
-        call=acted.call,
-        call_data=unsigned.table.encode_call(acted.call),
-        notes=(*unsigned.notes, *acted.notes),
-        warnings=(*unsigned.warnings, *acted.warnings),
+    transaction = UnsignedTransaction(
+        chain=chain.name,
+        call=call,
+        call_data=call_data,
+        spec_version=table.spec_version,
+        warnings=app.runtime_warnings(chain, table),
     )
+    return Unsigned(chain=chain, table=table, transaction=transaction)
 
 
-async def _from_scenario(app: Application, request: TransactionSource) -> Unsigned:
+async def _from_scenario(app: Application, request: SourceFields, sender: bytes | None) -> Unsigned:
+    from scenarioctl.actions.batching import draft_together
     from scenarioctl.actions.drafting import draft_first
     from scenarioctl.operations.sent_matches import drafted_call, look
     from scenarioctl.operations.sent_records import warn_of_scenario
@@ -216,26 +224,29 @@ async def _from_scenario(app: Application, request: TransactionSource) -> Unsign
 
     looked = await look(app, request.scenario)
     diagram = await open_scenario(app, request.scenario, yes=request.yes)
-    drafted = await draft_first(app, diagram, step=request.step)
-    transaction = drafted.transaction
+    if request.together:
+        node = ""
+        transaction, _ = await draft_together(app, diagram, sender=sender)
+    else:
+        first = await draft_first(app, diagram, step=request.step, sender=sender)
+        node, transaction = first.node, first.transaction
     chain = app.registry.find(transaction.chain)
+    drafted = drafted_call(app, request.scenario, node, transaction)
+    warnings = (
+        *warn_of_conditions(diagram),
+        *transaction.warnings,
+        *await warn_of_scenario(app, request.scenario, node),
+        *looked.warnings,
+    )
     return Unsigned(
         chain=chain,
         table=await app.runtime(chain),
-        call=transaction.call,
-        call_data=transaction.call_data,
-        warnings=(
-            *warn_of_conditions(diagram),
-            *transaction.warnings,
-            *await warn_of_scenario(app, request.scenario, drafted.node),
-            *looked.warnings,
-        ),
-        notes=transaction.notes,
-        drafted=drafted_call(app, request.scenario, drafted.node, transaction),
+        transaction=replace(transaction, warnings=warnings),
+        drafted=drafted,
     )
 
 
-async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
+async def _from_job(app: Application, request: SourceFields) -> Unsigned:
     from scenarioctl.model.jobs import NO_TRANSACTION
     from scenarioctl.operations.sent_matches import call_of_draft, look
     from scenarioctl.operations.sent_records import warn_of_scenario, warn_of_sent
@@ -263,26 +274,24 @@ async def _from_job(app: Application, request: TransactionSource) -> Unsigned:
     looked = await look(app, entry.job)
     sent = await app.store.sent().of_drafts([entry.seq])
     own = [(made, each) for made, each in sent if made.scenario == entry.job]
-    return Unsigned(
-        chain=chain,
-        table=unsigned.table,
-        call=unsigned.call,
-        call_data=unsigned.call_data,
-        warnings=(
-            *unsigned.warnings,
-            *late,
-            *warn_of_sent(name, own),
-            # In place of this draft, perhaps.
-            *await warn_of_scenario(
-                app, entry.job, draft.node, since=draft.date, but=[each.hash for _, each in own]
-            ),
-            *looked.warnings,
+    warnings = (
+        *unsigned.transaction.warnings,
+        *late,
+        *warn_of_sent(name, own),
+        # In place of this draft, perhaps.
+        *await warn_of_scenario(
+            app, entry.job, draft.node, since=draft.date, but=[each.hash for _, each in own]
         ),
+        *looked.warnings,
+    )
+    return replace(
+        unsigned,
+        transaction=replace(unsigned.transaction, warnings=warnings),
         drafted=call_of_draft(entry),
     )
 
 
-async def _find_draft(app: Application, request: TransactionSource) -> "MempoolEntry":
+async def _find_draft(app: Application, request: SourceFields) -> "MempoolEntry":
     """Return the draft that *request* names; the newest transaction if it names none."""
     if request.draft == "":
         entries = await app.store.read_mempool(request.job)

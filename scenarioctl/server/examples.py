@@ -229,6 +229,7 @@ EXAMPLES: Mapping[str, Example] = {
         {
             "chain": "polkadot",
             "tx": "0x200400001468656c6c6f",
+            "call_data": "0x00001468656c6c6f",
             "says": "writes 'hello' to the history of Polkadot",
             "spec_version": 2000000,
         },
@@ -244,6 +245,7 @@ EXAMPLES: Mapping[str, Example] = {
         {
             "chain": "assetHub",
             "tx": _TRANSFER,
+            "call_data": "0x" + _TRANSFER[8:],
             "says": (
                 "sends 1.5 USDt from Polkadot Asset Hub to Hydration (reserve on Polkadot "
                 f"Asset Hub) for {_ACCOUNT}"

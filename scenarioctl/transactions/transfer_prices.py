@@ -249,7 +249,7 @@ class Pricing:
             raise InvalidRequest(
                 alone,
                 advice=(
-                    f"; with --check and --sender, or with --remote-fee-asset {held.symbol} "
+                    f"; in a check for its sender, or with --remote-fee-asset {held.symbol} "
                     f"(remote_fee_asset), a little {held.symbol} of the sender's goes along "
                     "and pays the fee"
                 ),

@@ -51,16 +51,10 @@ export function simulationStep(transaction, ended, chosen, signal) {
 
 // Returns the check of a transaction; that of a batch is ok only if each of its transactions is proven alone too.
 async function checkOf({ chain, tx, feeAsset, batch }, sender, signal) {
-  const check = await post("/api/tx/check", { chain, tx, sender, ...(feeAsset && { fee_asset: feeAsset }) }, signal);
-  if (!batch || check.verdict !== "ok") return check;
-  const unproven = (reason) => ({ ...check, warnings: check.warnings, verdict: "unknown", reasons: [...check.reasons, reason] });
-  try {
-    const again = await post("/api/scenario/batch", { id: batch.scenario, sender, check: true }, signal);
-    return again.tx === tx ? check : unproven("The transaction has changed since it was drafted. Refresh it.");
-  } catch (error) {
-    if (signal.aborted || error.code === "gone") throw error;
-    return unproven(error.message);
-  }
+  const source = batch ? { scenario: batch.scenario, together: true } : { chain, tx };
+  const check = await post("/api/tx/check", { ...source, sender, ...(feeAsset && { fee_asset: feeAsset }) }, signal);
+  if (!batch || check.verdict !== "ok" || check.txdata === tx) return check;
+  return { ...check, verdict: "unknown", reasons: ["The transaction has changed since it was drafted. Refresh it."] };
 }
 
 // Assets that are offered to pay the fee. Wallets built on polkadot.js misread assets of Ethereum.

@@ -15,6 +15,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.extrinsic import length_size
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.simulation.ledger import read_balance_changes
@@ -229,3 +230,9 @@ def _event(value: Any) -> Event:
         name, fields = next(iter(inner.items()))
         return Event(pallet=pallet, name=name, fields=fields)
     return Event(pallet=pallet, name=str(inner))
+
+
+def call_in(tx: str) -> bytes:
+    """Return the call data in *tx*, a bare extrinsic in hex: behind its length and its version."""
+    data = bytes.fromhex(tx[2:])
+    return data[length_size(data) + 1 :]

@@ -214,4 +214,4 @@ def test_without_a_check_it_is_refused(app: Application) -> None:
     with pytest.raises(InvalidRequest) as refused:
         finish(draft_transfer(app, transfer))
 
-    assert str(refused.value) == says("only over liveHub", "--check")
+    assert str(refused.value) == says("only over liveHub", "a check")

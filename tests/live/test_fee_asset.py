@@ -15,8 +15,11 @@ from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.decoded_transactions import read_unsigned
-from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
-from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
+from scenarioctl.operations.transaction_checks import (
+    CheckTransaction,
+    check_transaction,
+    find_check,
+)
 from tests.live.conftest import Live
 from tests.live.playing import Played, play
 from tests.live.senders import ALICE, NATIVE, UNIT, USDT, USDT_PLACE, Sender, batch, remark
@@ -122,7 +125,7 @@ def test_delivery_is_paid_in_the_native_asset(sender: Sender) -> None:
 
 def test_the_maximum_keeps_the_fee(sender: Sender) -> None:
     sender.is_given(MUCH)
-    request = AssetTransfer(
+    request = CheckTransaction(
         sourchain="liveHub",
         destchain="liveHub",
         assetid=str(USDT),
@@ -131,16 +134,15 @@ def test_the_maximum_keeps_the_fee(sender: Sender) -> None:
         destinationaddress="0x" + ALICE.public_key.hex(),
         sender="0x" + sender.account.hex(),
         fee_asset=str(USDT),
-        check=True,
     )
 
-    answer = finish(asset_transfer(sender.app, request)).answer
+    answer = finish(check_transaction(sender.app, request)).answer
     call, _ = read_unsigned(sender.table, sender.chain, bytes.fromhex(answer["txdata"][2:]))
     played = played_in(sender, call)
 
     kept = MUCH - call.args["amount"]
     print(f"\nkept {kept}, taken {taken(played)}, left {held(sender)}")
-    assert (answer["check"]["verdict"], played.outcome) == ("ok", "executed")
+    assert (answer["verdict"], played.outcome) == ("ok", "executed")
     # A tenth of the fee is kept beside it, because its price may change.
     assert taken(played) <= kept <= taken(played) * 1.11
 

@@ -10,7 +10,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
-from tests.live.setup import fund_teleports, send, wait_for_quiet
+from tests.live.setup import call_in, fund_teleports, send, wait_for_quiet
 from tests.runner import finish
 from tests.signing import dev_key
 
@@ -76,11 +76,10 @@ def test_what_is_left_is_what_has_to_stay(
         destinationaddress=BOB.ss58_address,
         sender=key.ss58_address,
         allow_death=closes,
-        output_format="call",
     )
 
     built = finish(asset_transfer(live_app, request))
-    send(live_app, chain, bytes.fromhex(built.answer["txdata"][2:]), key)
+    send(live_app, chain, call_in(built.answer["txdata"]), key)
 
     wait_for_quiet(live_app, chain)
     if asset == "native":

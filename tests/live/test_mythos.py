@@ -10,7 +10,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.decoded_transactions import TransactionPayload, transaction_payload
 from scenarioctl.operations.signed_transactions import AssembleTransaction, assemble_transaction
-from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
+from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.runner import finish
@@ -28,20 +28,19 @@ def test_a_transfer_is_checked_and_signed_and_arrives(mythos: Live, live_config:
     sender = format_account(ALITH, 0)
 
     built = finish(
-        asset_transfer(
+        check_transaction(
             app,
-            AssetTransfer(
+            CheckTransaction(
                 sourchain=chain.name,
                 destchain=chain.name,
                 assetid="native",
                 amount=AMOUNT,
                 destinationaddress=format_account(to, 0),
                 sender=sender,
-                check=True,
             ),
         )
     ).answer
-    check = built["check"]
+    check = built
     assert (check["verdict"], check["reasons"], check["warnings"]) == ("ok", [], [])
     credited = check["arrival"]["credited"]
     assert credited is not None

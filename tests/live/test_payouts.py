@@ -11,14 +11,13 @@ from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict
-from scenarioctl.model.amounts import from_hex
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.payouts import CreatePayout, ListPayments, create_payout, list_payments
 from scenarioctl.operations.scenarios import FullScenarioInfo, full_scenario_info
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.live.senders import UNIT, USDT, Sender
-from tests.live.setup import sign
+from tests.live.setup import call_in, sign
 from tests.runner import finish
 
 pytestmark = pytest.mark.live
@@ -63,12 +62,8 @@ class Payroll:
 
     def send(self) -> None:
         """Sign the next transaction, and send it into a block."""
-        drafted = finish(
-            full_scenario_info(self.app, FullScenarioInfo(id=self.scenario, output_format="call"))
-        )
-        call = from_hex(drafted.answer["result"]["tx"])
-        assert call is not None
-        self.send_signed(self.sign(call))
+        drafted = finish(full_scenario_info(self.app, FullScenarioInfo(id=self.scenario)))
+        self.send_signed(self.sign(call_in(drafted.answer["result"]["tx"])))
 
     def sign(self, call: bytes) -> str:
         return "0x" + sign(self.app, self.sender.chain, call, self.sender.key).hex()
@@ -95,12 +90,10 @@ def test_each_receiver_of_a_payroll_has_what_the_file_says_and_no_line_is_paid_t
     assert [each["lines"] for each in created["transactions"]] == [120, 80]
     assert [each["lacks"] for each in created["left"]] == [None, None]
 
-    call = finish(
-        full_scenario_info(app, FullScenarioInfo(id=payroll.scenario, output_format="call"))
-    )
+    call = finish(full_scenario_info(app, FullScenarioInfo(id=payroll.scenario)))
     payroll.send()
     with pytest.raises(Conflict):
-        payroll.send_signed(payroll.sign(from_hex(call.answer["result"]["tx"]) or b""))
+        payroll.send_signed(payroll.sign(call_in(call.answer["result"]["tx"])))
     with pytest.raises(Conflict):
         payroll.send()
 

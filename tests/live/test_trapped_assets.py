@@ -11,6 +11,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.asset_traps import ClaimAssets, claim_assets
+from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
 from scenarioctl.transactions.submission.arrivals import find_traps
 from tests.live.conftest import Live
 from tests.live.playing import play
@@ -59,19 +60,18 @@ def count_of(sender: Sender, block: int) -> int:
 
 
 def build(sender: Sender, block: int, *, check: bool = True, **fields: Any) -> Any:
-    request = ClaimAssets(
-        chain=sender.chain.name,
-        trapped_in=block,
-        sender="0x" + sender.account.hex(),
-        check=check,
-        output_format="call",
-        **fields,
-    )
-    return finish(claim_assets(sender.app, request)).answer
+    """Return the claim, with its check if that is wanted."""
+    account = "0x" + sender.account.hex()
+    request = ClaimAssets(chain=sender.chain.name, trapped_in=block, sender=account, **fields)
+    answer: dict[str, Any] = {**finish(claim_assets(sender.app, request)).answer}
+    if check:
+        asked = CheckTransaction(chain=sender.chain.name, tx=answer["tx"], sender=account)
+        answer["check"] = finish(check_transaction(sender.app, asked)).answer
+    return answer
 
 
 def claimed(sender: Sender, answer: Any) -> Call:
-    return sender.table.decode_call(bytes.fromhex(answer["tx"][2:]))
+    return sender.table.decode_call(bytes.fromhex(answer["call_data"][2:]))
 
 
 def free(sender: Sender, account: bytes) -> int:

@@ -125,7 +125,7 @@ def below_least(transfer: Transfer, least: int, why: str) -> BelowLeast:
 
 
 #: What a refusal advises where a check may open the route; the command follows.
-BY_CHECK = "; with --check and --sender, a dry run of every hop may prove it"
+BY_CHECK = "; a check for its sender, by a dry run of every hop, may prove it"
 
 
 class OnlyChecked(InvalidRequest):
@@ -165,7 +165,7 @@ def _command(transfer: Transfer) -> str:
         "sender": sender,
     }
     given = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return shlex.join(["scenarioctl", "tx", "transfer", *given, "--check"])
+    return shlex.join(["scenarioctl", "tx", "check", *given])
 
 
 class OnlyConnected(InvalidRequest):
