@@ -11,7 +11,7 @@ _CALLS = "Build the call with `tx call` (POST /api/tx/call); docs/recipes.md sho
 _ETHEREUM = "Use app.snowbridge.network for transfers to and from Ethereum"
 _QUOTE = "`tx check` (POST /api/tx/check) says what a transfer costs and what arrives"
 _TRAPPED = (
-    "`tx status` tells the block in which a transaction left assets behind; `xcm claim` claims them"
+    "`tx status` tells the block in which a transaction left assets behind; `tx claim` claims them"
 )
 _COMPLETIONS = (
     "Write what `completion show SHELL` prints into a file that the shell reads; docs/install.md "
@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, str] = {
     "store migrate": "A store keeps its schema version: create a new one with store init",
     "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
     "tx payload --qr": _CODES,
+    "xcm claim": "Use `tx claim`",
     "xcm quote": _QUOTE,
     "xcm trapped": _TRAPPED,
     "--output": _STDOUT,

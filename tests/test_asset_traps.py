@@ -135,7 +135,7 @@ def chain() -> Traps:
 
 @pytest.fixture
 def ask(scenarioctl: Run, tmp_path: Path, chain: Traps) -> Iterator[Ask]:
-    """Run a command of `xcm` on polkadot: `ask("claim", "--trapped-in", "7")`."""
+    """Run a command of `tx` on polkadot: `ask("claim", "--trapped-in", "7")`."""
     with Node(
         {**chain.answers(), "state_getStorage": chain.storage, "state_call": chain.runtime_call}
     ) as node:
@@ -143,7 +143,7 @@ def ask(scenarioctl: Run, tmp_path: Path, chain: Traps) -> Iterator[Ask]:
         config.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
 
         def run(command: str, *more: str, **how: Any) -> Ended:
-            return scenarioctl("--config", str(config), "xcm", command, "polkadot", *more, **how)
+            return scenarioctl("--config", str(config), "tx", command, "polkadot", *more, **how)
 
         yield run
 

@@ -30,4 +30,4 @@ def test_every_shell_and_every_command_has_its_file(files: dict[Path, str]) -> N
     names = {path.name for path in files}
 
     assert {"scenarioctl", "_scenarioctl", "scenarioctl.fish", "routes.md"} <= names
-    assert {"scenarioctl.1", "scenarioctl-create.1", "scenarioctl-xcm-asset-transfer.1"} <= names
+    assert {"scenarioctl.1", "scenarioctl-create.1", "scenarioctl-tx-transfer.1"} <= names

@@ -57,7 +57,7 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("scenarioctl c", {"chain", "completion", "config", "contract", "create"}),
+        ("scenarioctl c", {"chain", "completion", "config", "create"}),
         ("scenarioctl webhook ", {"list", "post"}),
         (
             "scenarioctl xcm asset-transfer --dest",
@@ -169,7 +169,7 @@ def test_bash_quotes_what_it_reads_specially_and_completes_a_colon(
 
 @pytest.mark.parametrize("program", [program for program in ["man"] if shutil.which(program)])
 def test_a_man_page_says_what_the_help_says(program: str) -> None:
-    page = ROOT / "man/man1" / "scenarioctl-xcm-asset-transfer.1"
+    page = ROOT / "man/man1" / "scenarioctl-tx-transfer.1"
 
     done = subprocess.run(
         [program, "-l", str(page)],
@@ -184,12 +184,9 @@ def test_a_man_page_says_what_the_help_says(program: str) -> None:
     )
 
     text = " ".join(done.stdout.split())
-    assert (
-        "scenarioctl-xcm-asset-transfer - Build the unsigned transaction that sends an asset"
-        in text
-    )
+    assert "scenarioctl-tx-transfer - Build the unsigned transaction of a transfer" in text
     assert "--from CHAIN" in text
-    assert "scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub" in text
+    assert "scenarioctl --offline tx transfer --from polkadot --to assetHub" in text
     assert "5 A chain, a daemon or a web server could not be reached" in text
 
 

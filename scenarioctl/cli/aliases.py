@@ -4,9 +4,12 @@ look for a command."""
 #: Word of the interface, without the program's name -> the command that it means.
 ALIASES = {
     "broadcast": "tx send",
+    "contract info": "chain contract",
     "create scenario": "create transfer",
     "info": "scenario info",
+    "hrmp openchannels": "chain channels",
     "job mempool": "job drafts",
+    "template stats": "chain stats",
 }
 
 #: What other programs, and people, call a command -> the last word of ours.
@@ -14,7 +17,9 @@ SYNONYMS = {
     "accounts": ("balance",),
     "bridge": ("transfer",),
     "cat": ("show",),
+    "contract": ("contract",),
     "get": ("show",),
+    "hrmp": ("channels",),
     "ls": ("list",),
     "new": ("transfer", "swap"),
     "remove": ("delete",),
@@ -28,4 +33,5 @@ SYNONYMS = {
     "swap": ("swap",),
     "tail": ("logs",),
     "teleport": ("transfer",),
+    "template": ("stats",),
 }

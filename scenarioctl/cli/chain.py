@@ -15,6 +15,8 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import draw_facts, draw_table, head_age, list_some, short_time
+from scenarioctl.cli.query import contract
+from scenarioctl.cli.reports import plain_command
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.model.json_types import timestamp
 from scenarioctl.operations.chains import source_of
@@ -30,6 +32,36 @@ if TYPE_CHECKING:
 @click.group(cls=Group)
 def chain() -> None:
     """List, show, check and refresh chains."""
+
+
+chain.add_command(contract)
+chain.add_command(
+    plain_command(
+        "stats",
+        "scenarios.count_templates",
+        prints="Amount",
+        arguments=("chain",),
+        example="scenarioctl chain stats hydraDx",
+    )
+)
+
+
+@chain.command(
+    operation="chains.open_channels",
+    arguments=("relay", "paraid"),
+    example="scenarioctl chain channels polkadot 2034",
+)
+def channels(**fields: Any) -> None:
+    """List the parachains with open HRMP channels to or from PARAID."""
+    result = perform(**fields)
+    answer = result.answer
+    print_answer(
+        result,
+        draw=lambda: draw_table(
+            (f"channels of {answer['sourcechain']}",),
+            [(number,) for number in answer["open_hrmp_channels"]],
+        ),
+    )
 
 
 @chain.command(

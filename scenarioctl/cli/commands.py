@@ -237,14 +237,15 @@ class Group(_OfOperation, click.Group):
         if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             path = ctx.command_path.split()[1:]
             words = " ".join((*path, args[0]))
-            alias = ALIASES.get(words)
+            count = 1 if words in ALIASES else 2
+            alias = ALIASES.get(" ".join((*path, *args[:count])))
             if alias is None:
                 if instead := removed_command(words):
                     raise click.UsageError(instead, ctx)
                 raise click.UsageError(
                     f"there is no command {shorten(args[0])}, {self._suggest(ctx, args[0])}", ctx
                 )
-            args = [*alias.split()[len(path) :], *args[1:]]
+            args = [*alias.split()[len(path) :], *args[count:]]
         return super().resolve_command(ctx, args)
 
     def shown(self, ctx: click.Context) -> list[str]:

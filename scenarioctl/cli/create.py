@@ -1,4 +1,4 @@
-"""`scenarioctl create`, scenarios from options or from a flow file, and `template`."""
+"""`scenarioctl create`: scenarios from options or from a flow file."""
 
 import os
 from typing import Any
@@ -126,21 +126,5 @@ create.add_command(
             "scenarioctl create query --chain polkadot System Account "
             "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
         ),
-    )
-)
-
-
-@click.group(cls=Group)
-def template() -> None:
-    """Count stored scenarios."""
-
-
-template.add_command(
-    plain_command(
-        "stats",
-        "scenarios.count_templates",
-        prints="Amount",
-        arguments=("chain",),
-        example="scenarioctl template stats hydraDx",
     )
 )

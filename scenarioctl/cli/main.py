@@ -46,9 +46,7 @@ COMMANDS = {
 }
 #: The same of commands that fewer people need.
 MORE = {
-    "contract": ("query", "contract", "Describe ink! smart contracts."),
     "flow": ("pictures", "flow", "Draw flow files."),
-    "hrmp": ("xcm", "hrmp", "Show the HRMP channels between parachains."),
     "multisig": (
         "multisig",
         "multisig",
@@ -57,12 +55,12 @@ MORE = {
     "notify": ("job", "notify", "Test the delivery of job notifications."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
-    "template": ("create", "template", "Count stored scenarios."),
     "version": ("about", "version", "Print the version."),
     "webhook": ("job", "webhook", "Post and list the events of webhook steps."),
-    "xcm": ("xcm", "xcm", "Build transfers from raw amounts, and claim trapped assets."),
 }
-_ALL = COMMANDS | MORE
+#: Words of the HTTP interface, which no help shows.
+HIDDEN = {"xcm": ("tx", "xcm", "Build transfers from raw amounts.")}
+_ALL = COMMANDS | MORE | HIDDEN
 
 
 class LazyGroup(Group):
@@ -84,8 +82,8 @@ class LazyGroup(Group):
         command = getattr(import_module(f"scenarioctl.cli.{row[0]}"), row[1])
         return command if isinstance(command, click.Command) else None
 
-    def shown(self, ctx: click.Context) -> list[str]:
-        return self.list_commands(ctx)
+    def shown(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS | MORE)
 
     def format_commands(
         self,
@@ -103,7 +101,7 @@ class LazyGroup(Group):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [
             CompletionItem(name, help=row[2])
-            for name, row in _ALL.items()
+            for name, row in (COMMANDS | MORE).items()
             if name.startswith(incomplete)
         ]
 

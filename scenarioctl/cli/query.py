@@ -1,13 +1,13 @@
-"""`scenarioctl query`, `quote` and `contract`: what chains are asked."""
+"""`scenarioctl query`, `quote` and `chain contract`: what chains are asked."""
 
 import json
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from scenarioctl.cli.commands import Command, Group
+from scenarioctl.cli.commands import Command
 from scenarioctl.cli.execution import (
     asked_for_data,
     perform,
@@ -17,9 +17,6 @@ from scenarioctl.cli.execution import (
 )
 from scenarioctl.cli.options import option
 from scenarioctl.cli.output import draw_facts, draw_json, draw_table
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(
@@ -97,12 +94,9 @@ def _draw_quote(answer: Mapping[str, Any]) -> None:
 ABI_LIMIT = 16 * 1024 * 1024
 
 
-@click.group(cls=Group)
-def contract() -> None:
-    """Describe ink! smart contracts."""
-
-
-@contract.command(operation="queries.contract_info", arguments=("address",), without=("abiJson",))
+@click.command(
+    cls=Command, operation="queries.contract_info", arguments=("address",), without=("abiJson",)
+)
 @option(
     "--abi",
     "abi",
@@ -110,7 +104,7 @@ def contract() -> None:
     required=True,
     help="The contract's JSON metadata (or .contract bundle); - reads stdin.",
 )
-def info(abi: str, **fields: Any) -> None:
+def contract(abi: str, **fields: Any) -> None:
     """List the messages of an ink! contract: name, selector, whether it changes the contract,
     arguments."""
     from scenarioctl.formats.documents import parse_json

@@ -1,4 +1,4 @@
-"""`scenarioctl tx`: transactions."""
+"""`scenarioctl tx`: transactions, and `xcm`, the interface's word for a transfer."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -49,6 +49,35 @@ tx.add_command(
         example="scenarioctl --offline tx transfer --from polkadot --to assetHub --asset DOT "
         "--amount 1.5 \\\n"
         "    --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    )
+)
+
+
+tx.add_command(
+    plain_command(
+        "claim",
+        "asset_traps.claim_assets",
+        prints="tx",
+        arguments=("chain",),
+        example="scenarioctl tx claim assetHub --trapped-in 9000000 \\\n"
+        "    --sender 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
+    )
+)
+
+
+@click.group(cls=Group, hidden=True)
+def xcm() -> None:
+    """Build unsigned cross-chain transfers from raw amounts; `tx transfer` takes whole tokens."""
+
+
+xcm.add_command(
+    plain_command(
+        "asset-transfer",
+        "transfers.asset_transfer",
+        prints="txdata",
+        example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --asset "
+        "DOT \\\n"
+        "    --amount 15000000000 --to-address 14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
     )
 )
 

@@ -44,7 +44,7 @@ class StoredScenario:
     id: str
     blob: bytes
     summary: str
-    #: Each chain that appears in any node, as `template stats` counts it; read back sorted, each
+    #: Each chain that appears in any node, as `chain stats` counts it; read back sorted, each
     #: once.
     chains: tuple[str, ...]
     #: Nanoseconds since 1970, UTC.

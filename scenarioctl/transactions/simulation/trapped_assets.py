@@ -92,7 +92,7 @@ def describe_claim(
     if place == "0/Here":
         call = f"{pallet}.claim_assets"
         command = (
-            f"scenarioctl xcm claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
+            f"scenarioctl tx claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
         )
         return f"{who} may be able to claim it there with {command} ({call})."
     home = chain_at(registry, chain, place) if place else None
