@@ -21,8 +21,8 @@ from scenarioctl.chains.locations import absolute, across, seen_from
 from scenarioctl.chains.registry import Chain, Registry, find_closed
 from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.transactions.transfer.request import OnlyChecked, OnlyConnected, Transfer
-from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 from scenarioctl.transactions.transfer.routes import check_route, find_route
+from scenarioctl.transactions.transfer.ways import find_sent_asset
 from tools.curate_assets import CHAINS, NATIVE_ONLY, PARASPELL, object_literal, write_location
 from tools.npm_packages import unpack
 

@@ -199,7 +199,7 @@ def built(table: RuntimeTable) -> None:
     """Time a transfer from its inputs to the extrinsic's bytes: route, gate, XCM, encoding."""
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Registry
-    from scenarioctl.transactions.drafts import bare_extrinsic
+    from scenarioctl.transactions.extrinsic import bare_extrinsic
     from scenarioctl.transactions.transfer.build import build_transfer
     from scenarioctl.transactions.transfer.request import Transfer
 

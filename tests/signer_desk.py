@@ -11,8 +11,7 @@ import tomli_w
 
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.transactions.drafts import bare_extrinsic
-from scenarioctl.transactions.mortality import era_start
+from scenarioctl.transactions.extrinsic import bare_extrinsic, era_start
 from scenarioctl.transactions.signing.payload import bytes_to_sign
 from scenarioctl.transactions.signing.signatures import (
     decode_signed_extrinsic,

@@ -31,7 +31,7 @@ from scenarioctl.operations.multisigs import (
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.acting_calls import multisig_call
+from scenarioctl.transactions.call_builder import multisig_call
 from tests.blocks import block_hash, block_of, header_of, number_of
 from tests.canned import ALICE_KEY, BOB_KEY
 from tests.conftest import Run

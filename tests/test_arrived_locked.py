@@ -11,7 +11,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
-from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
+from scenarioctl.transactions.simulation.branches import check_competing_messages
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from tests.check_rules import (

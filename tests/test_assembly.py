@@ -9,8 +9,7 @@ import pytest
 
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.drafts import bare_extrinsic
-from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.extrinsic import bare_extrinsic, encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signer_payload, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.conftest import Ended, Run

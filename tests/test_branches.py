@@ -11,11 +11,14 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.inner_calls import local_programs, named_accounts, walk_calls
-from scenarioctl.transactions.simulation.branches import check_branches, check_removed_proxies
-from scenarioctl.transactions.simulation.competing_messages import check_competing_messages
+from scenarioctl.transactions.simulation.branches import (
+    check_branches,
+    check_competing_messages,
+    check_removed_proxies,
+)
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs
 from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
-from scenarioctl.transactions.simulation.trial import Trial
+from scenarioctl.transactions.simulation.simulate import Trial
 from tests.check_rules import (
     ALL,
     CAROL,

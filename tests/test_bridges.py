@@ -16,12 +16,11 @@ from scenarioctl.chains.trust import accepts_reserve
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.submission.arrivals import expect_arrivals
 from scenarioctl.transactions.submission.inclusion import SentMessage
-from scenarioctl.transactions.transfer.bridges import sovereign_account_beyond
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.plan import shape_location
-from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import routes_from
+from scenarioctl.transactions.transfer.request import Transfer, sovereign_account_beyond
 from scenarioctl.transactions.transfer.routes import can_send, find_route
+from scenarioctl.transactions.transfer.ways import routes_from
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeChain, FakeNetwork

@@ -20,9 +20,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import describe_inclusion
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.drafts import bare_extrinsic
-from scenarioctl.transactions.extrinsic import extrinsic_hash
-from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.extrinsic import bare_extrinsic, encode_era, extrinsic_hash
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.submission.inclusion import read_inclusion

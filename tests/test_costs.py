@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.native_balance import NativeBalance
+from scenarioctl.transactions.balances import NativeBalance
 from tests.conftest import BOB
 from tests.messages import Says, says
 from tests.network import FakeNetwork, made_by_root, table_of

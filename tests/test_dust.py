@@ -9,8 +9,8 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
-from scenarioctl.transactions.simulation.findings import Findings
 from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
+from scenarioctl.transactions.simulation.runtime_api import Findings
 from scenarioctl.transactions.simulation.trapped_assets import check_dust
 from tests.check_rules import trial
 from tests.messages import says

@@ -21,9 +21,9 @@ from scenarioctl.transactions.signing.signatures import (
     takes_ethereum_signatures,
     verify_signature,
 )
+from scenarioctl.transactions.simulation.conservation import list_holdings
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.ledger import read_ledger
-from scenarioctl.transactions.simulation.recipients import list_holdings
 from tests.check_rules import trial
 from tests.messages import raises, says
 from tests.runner import finish

@@ -10,9 +10,14 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_entries import Extension
-from scenarioctl.transactions.drafts import bare_extrinsic
-from scenarioctl.transactions.extrinsic import decode_extrinsic
-from scenarioctl.transactions.mortality import decode_era, encode_era, era_start, parse_era
+from scenarioctl.transactions.extrinsic import (
+    bare_extrinsic,
+    decode_era,
+    decode_extrinsic,
+    encode_era,
+    era_start,
+    parse_era,
+)
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from tests.messages import Says, raises, says
 from tests.runtimes import bundled, unhex
@@ -240,7 +245,7 @@ def test_random_bytes_are_read_or_refused_never_a_bug(data: bytes) -> None:
 
 
 def test_a_transaction_has_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarioctl.transactions.drafts.LARGEST", 5)
+    monkeypatch.setattr("scenarioctl.transactions.extrinsic.LARGEST", 5)
 
     with pytest.raises(InvalidRequest) as refused:
         bare_extrinsic(b"12345")

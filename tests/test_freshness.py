@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from scenarioctl.chains.registry import CHAINS, Chain, Registry
-from scenarioctl.transactions.transfer.route_rows import FILE
+from scenarioctl.transactions.transfer.ways import FILE
 from tools import curate_assets, refresh_registry
 from tools.chain_registries import (
     ListedChain,

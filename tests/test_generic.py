@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.call_builder import build_call, build_remark
-from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.extrinsic import Draft
 from scenarioctl.transactions.inner_calls import DISPATCH_PRECOMPILE
 from scenarioctl.transactions.values import ValueReader
 from tests.messages import says

@@ -25,16 +25,20 @@ from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
 from scenarioctl.transactions.call_builder import build_call, build_remark
-from scenarioctl.transactions.drafts import Draft, bare_extrinsic
-from scenarioctl.transactions.extrinsic import decode_extrinsic
-from scenarioctl.transactions.mortality import decode_era, encode_era, era_start
+from scenarioctl.transactions.extrinsic import (
+    Draft,
+    bare_extrinsic,
+    decode_era,
+    decode_extrinsic,
+    encode_era,
+    era_start,
+)
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.plan import make_plan
+from scenarioctl.transactions.transfer.plan import build_candidate, make_plan
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import candidate_routes
-from scenarioctl.transactions.transfer.xcm_calls import build_candidate
 
 from .conftest import DATA
 from .runner import finish

@@ -16,8 +16,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import save_cached
-from scenarioctl.transactions.draft_compatibility import explain_incompatibility
-from scenarioctl.transactions.drafts import bare_extrinsic
+from scenarioctl.transactions.extrinsic import bare_extrinsic, explain_incompatibility
 from tests.canned import answers
 from tests.conftest import DATA
 from tests.messages import says

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.simulation.conservation import check_inner_failures
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
-from scenarioctl.transactions.simulation.inner_failures import check_inner_failures
 from tests.check_rules import trial
 from tests.messages import says
 from tests.runner import finish

@@ -7,6 +7,7 @@ import pytest
 from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.simulation.conservation import check_kept
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.ledger import (
     BalanceChange,
@@ -15,7 +16,6 @@ from scenarioctl.transactions.simulation.ledger import (
     markets,
     read_balance_changes,
 )
-from scenarioctl.transactions.simulation.recipients import check_kept
 from tests.check_rules import trial
 from tests.messages import says
 from tests.runner import finish

@@ -21,7 +21,7 @@ from scenarioctl.render import picture, svg
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, limits, pages, servers, streams
 from scenarioctl.stores.rows import LONGEST_LINE, PORTION
-from scenarioctl.transactions import call_builder, drafts
+from scenarioctl.transactions import call_builder, extrinsic
 from scenarioctl.worker import notifier
 from tests.conftest import ROOT
 
@@ -49,7 +49,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "depth": (toml.MAX_KEY_PARTS,),
     },
     "transaction, call data, or signing payload": {
-        "bytes": (drafts.LARGEST,),
+        "bytes": (extrinsic.LARGEST,),
         "values": (scale.MAX_CALL_VALUES,),
         "depth": (scale.MAX_DEPTH,),
     },

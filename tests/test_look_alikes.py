@@ -18,7 +18,7 @@ from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.render.picture import read_picture
 from scenarioctl.render.svg import write_svg
 from scenarioctl.transactions.explain import describe_call
-from scenarioctl.transactions.simulation.findings import amount_of
+from scenarioctl.transactions.simulation.runtime_api import amount_of
 from scenarioctl.transactions.wording.calls import tell_call
 from tests.drawing import make_app
 from tests.runtimes import ASSETS, BOB, BOB_ADDRESS, REGISTRY, bundled

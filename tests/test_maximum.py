@@ -11,7 +11,7 @@ import pytest
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
-from scenarioctl.transactions import maximum_transfer
+from scenarioctl.transactions import connected_transfer as maximum_transfer
 from scenarioctl.transactions.connected_transfer import TransferBuilder
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.conftest import BOB, Ended, Run

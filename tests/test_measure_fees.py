@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.transactions.transfer.route_rows import ROWS_BY_KIND
-from scenarioctl.transactions.transfer.transfer_warnings import expected_fees
+from scenarioctl.transactions.transfer.build import expected_fees
+from scenarioctl.transactions.transfer.ways import ROWS_BY_KIND
 from tools.measure_fees import FILE, ROUTES, SAME_AS, merge
 
 DAY = date(2027, 3, 1)

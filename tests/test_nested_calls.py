@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import scenarioctl.transactions.call_kinds as call_kinds_module
+import scenarioctl.transactions.inner_calls as call_kinds_module
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
-from scenarioctl.transactions.call_kinds import call_kinds
+from scenarioctl.transactions.inner_calls import call_kinds
 from scenarioctl.transactions.wording.calls import tell_call
 from tests.conftest import BOB, BOB_HEX, DATA
 from tests.generated_values import Generator

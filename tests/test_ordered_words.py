@@ -11,7 +11,7 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
-from scenarioctl.transactions.call_kinds import Danger, call_kinds
+from scenarioctl.transactions.inner_calls import Danger, call_kinds
 from scenarioctl.transactions.wording.calls import tell_call
 from scenarioctl.transactions.wording.phrases import CallStory
 from tests.conftest import BOB, BOB_HEX

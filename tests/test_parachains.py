@@ -13,13 +13,12 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.connected_transfer import TransferBuilder
-from scenarioctl.transactions.simulation.para_ids import check_para_ids
+from scenarioctl.transactions.simulation.reserves import check_para_ids
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-from scenarioctl.transactions.transfer.plan import Plan, make_plan
+from scenarioctl.transactions.transfer.plan import Plan, build_candidate, make_plan
 from scenarioctl.transactions.transfer.request import BY_CHECK, Transfer
-from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 from scenarioctl.transactions.transfer.routes import candidate_routes, find_route
-from scenarioctl.transactions.transfer.xcm_calls import build_candidate
+from scenarioctl.transactions.transfer.ways import find_sent_asset
 from tests.conftest import DATA
 from tests.messages import says
 from tests.runner import finish

@@ -46,8 +46,8 @@ def refuse(event, arguments):
 
 sys.addaudithook(refuse)
 from scenarioctl.chains.asset_rows import read_rows
-from scenarioctl.transactions.transfer.transfer_warnings import expected_fees
-from scenarioctl.transactions.transfer.route_rows import routes_from, sources
+from scenarioctl.transactions.transfer.build import expected_fees
+from scenarioctl.transactions.transfer.ways import routes_from, sources
 
 fees = expected_fees("KSM", "relay>asset_hub 1/Here")
 rows, routes = list(read_rows("assetHub")), routes_from("assetHub")

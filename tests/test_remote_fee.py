@@ -14,11 +14,15 @@ from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import location_order, read_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.plan import make_plan, shape_location
+from scenarioctl.transactions.transfer.plan import (
+    arriving_message,
+    build_candidate,
+    make_plan,
+    shape_location,
+)
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
 from scenarioctl.transactions.transfer.ways import resolve
-from scenarioctl.transactions.transfer.xcm_calls import arriving_message, build_candidate
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
 from tests.messages import says

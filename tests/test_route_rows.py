@@ -10,9 +10,8 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.chains.trust import TRUST, matches
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import find_row, routes_from
 from scenarioctl.transactions.transfer.routes import check_route
-from scenarioctl.transactions.transfer.ways import resolve
+from scenarioctl.transactions.transfer.ways import find_row, resolve, routes_from
 
 REGISTRY = Registry()
 ASSETS = Assets(REGISTRY)

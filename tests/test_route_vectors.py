@@ -20,11 +20,10 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.plan import make_plan
+from scenarioctl.transactions.transfer.plan import build_candidate, make_plan
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import find_sent_asset
 from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
-from scenarioctl.transactions.transfer.xcm_calls import build_candidate
+from scenarioctl.transactions.transfer.ways import find_sent_asset
 from tests.conftest import DATA, SHARED
 from tests.runtimes import ASSETS, REGISTRY
 

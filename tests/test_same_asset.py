@@ -10,10 +10,9 @@ import pytest
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.transfer.plan import Plan
+from scenarioctl.transactions.transfer.plan import Plan, build_call
 from scenarioctl.transactions.transfer.request import Transfer, check_request
 from scenarioctl.transactions.transfer.ways import Route
-from scenarioctl.transactions.transfer.xcm_calls import build_call
 from tests.messages import says
 from tests.runtimes import BOB, RIG, bundled
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.drafts import bare_extrinsic
+from scenarioctl.transactions.extrinsic import bare_extrinsic
 from scenarioctl.transactions.signing.payload import SigningOptions, bytes_to_sign, signing_payload
 from scenarioctl.transactions.signing.signatures import (
     decode_signed_extrinsic,

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.transactions.drafts import bare_extrinsic
-from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.extrinsic import bare_extrinsic, encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, bytes_to_sign, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.conftest import DATA, ROOT

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.transactions.drafts import bare_extrinsic
-from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.extrinsic import bare_extrinsic, encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.signer_desk import (

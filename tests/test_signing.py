@@ -16,7 +16,7 @@ from scenarioctl.runtime.metadata_hash import has_digest
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.extrinsic import encode_era
 from tests.blocks import block_hash, header_of
 from tests.conftest import BOB, BOB_HEX, DATA, Run
 from tests.messages import Says, says

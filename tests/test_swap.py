@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.extrinsic import Draft
 from scenarioctl.transactions.swap.swap_call import RouteHop, Swap, build_swap, parse_route
 from tests.messages import Says, raises, says
 from tests.runtimes import ASSETS, REGISTRY, bundled, vectors

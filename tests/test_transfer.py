@@ -11,7 +11,7 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.extrinsic import Draft
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.plan import choose_xcm_version
 from scenarioctl.transactions.transfer.request import Transfer

@@ -21,19 +21,20 @@ from scenarioctl.chains.trust import (
     refused_because,
 )
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.transfer import route_rows, routes
-from scenarioctl.transactions.transfer.bridges import is_bridged
+from scenarioctl.transactions.transfer import routes, ways
 from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import (
+from scenarioctl.transactions.transfer.request import Transfer, is_bridged
+from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.ways import (
     PROOFS,
     ROWS_BY_KIND,
     AssetRoute,
+    Route,
+    identity_of,
+    resolve,
     routes_from,
     sources,
 )
-from scenarioctl.transactions.transfer.routes import find_route
-from scenarioctl.transactions.transfer.ways import Route, identity_of, resolve
 from tests.messages import raises, says
 from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
 from tests.transfer_rows import PATH, transfer_rows
@@ -335,7 +336,7 @@ def without(
         del kept[row.destination, row.asset]
     else:
         kept[row.destination, row.asset] = instead
-    monkeypatch.setattr(route_rows, "routes_from", lambda source: kept)
+    monkeypatch.setattr(ways, "routes_from", lambda source: kept)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -425,7 +426,7 @@ class TestOverTheAssetHubBetweenTwoParachains:
             way="DestinationReserve, asset_hub, LocalReserve",
             proof="this test",
         )
-        monkeypatch.setattr(route_rows, "ROWS_BY_KIND", (*ROWS_BY_KIND, row))
+        monkeypatch.setattr(ways, "ROWS_BY_KIND", (*ROWS_BY_KIND, row))
         wanted = replace(transfer("hydraDx", "other", 5, self.REGISTRY), xcm_version=4)
         assets = Assets(self.REGISTRY)
 

@@ -20,11 +20,10 @@ from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
 from scenarioctl.transactions.simulation.ledger import read_ledger
 from scenarioctl.transactions.simulation.reserves import check_trusted_reserve
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-from scenarioctl.transactions.simulation.trial import Trial
+from scenarioctl.transactions.simulation.simulate import Trial
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import UNLISTED, find_sent_asset
-from scenarioctl.transactions.transfer.ways import Route
+from scenarioctl.transactions.transfer.ways import UNLISTED, Route, find_sent_asset
 from tests.check_rules import trial
 from tests.messages import raises, says
 from tests.runner import finish

@@ -16,7 +16,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import TooLarge
 from scenarioctl.runtime.metadata_hash import metadata_digest
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.mortality import IMMORTAL, encode_era
+from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era
 from scenarioctl.transactions.signing.payload import (
     MAX_FRAMES,
     SigningOptions,

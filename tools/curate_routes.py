@@ -28,8 +28,7 @@ from scenarioctl.chains.locations import seen_from
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import TRUST, is_beyond_bridge, matches
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import FILE
-from scenarioctl.transactions.transfer.ways import identity_of, resolve
+from scenarioctl.transactions.transfer.ways import FILE, identity_of, resolve
 from tools import data_file
 from tools.curate_assets import (
     CHAINS,

@@ -78,10 +78,10 @@ MONEY: dict[str, str] = {
     "transactions/swap/*.py transactions/trades.py": (
         "quoting quote swap swap_checks programs dynamic_fees"
     ),
-    "transactions/call_kinds.py transactions/inner_calls.py transactions/xcm_*.py": (
+    "transactions/inner_calls.py transactions/xcm_*.py": (
         "programs nested_calls ordered_words branches swap_checks xcm_instructions"
     ),
-    "transactions/signing/*.py transactions/signed_*.py transactions/mortality.py": (
+    "transactions/signing/*.py transactions/signed_*.py transactions/extrinsic.py": (
         "assembly signing fee_asset expected_payloads signatures wallets bad_input"
     ),
     "transactions/submission/*.py": (

@@ -23,7 +23,7 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.chains.trust import TRUST
 from scenarioctl.runtime.metadata import read_metadata, unwrap_metadata
-from scenarioctl.transactions.transfer.route_rows import FILE
+from scenarioctl.transactions.transfer.ways import FILE
 from tools import bundle_runtimes, curate_assets, curate_routes
 from tools.chain_registries import POLKADOT_JS, SUBWALLET, read_polkadot_js, read_subwallet, reading
 from tools.freshness import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
-from scenarioctl.transactions.transfer.route_rows import PROOFS, AssetRoute, routes_from, sources
+from scenarioctl.transactions.transfer.ways import PROOFS, AssetRoute, routes_from, sources
 
 _HEAD = """\
 # Routes

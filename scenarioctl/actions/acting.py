@@ -10,7 +10,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
 from scenarioctl.model.acting import MultisigLayer, ProxyLayer
 from scenarioctl.model.calls import ActedCall
-from scenarioctl.transactions.acting_calls import multisig_call, proxy_call
+from scenarioctl.transactions.call_builder import multisig_call, proxy_call
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

@@ -19,7 +19,7 @@ from scenarioctl.actions.drafting import (
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.checks import Check
-from scenarioctl.transactions.batch_limits import read_limits
+from scenarioctl.transactions.call_builder import read_limits
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from scenarioctl.model.checks import Check
     from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.connected_transfer import TransferBuilder
-    from scenarioctl.transactions.drafts import Draft
-    from scenarioctl.transactions.maximum_transfer import Maximum
+    from scenarioctl.transactions.connected_transfer import Maximum, TransferBuilder
+    from scenarioctl.transactions.extrinsic import Draft
     from scenarioctl.transactions.simulation.runtime_api import Clients
     from scenarioctl.transactions.swap.swap_call import RouteHop
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
@@ -191,7 +190,7 @@ async def maximum_of(
     ChainUnreachable if no chain may be asked.
     """
     from scenarioctl.chains.confirmation import confirm
-    from scenarioctl.transactions.maximum_transfer import find_maximum
+    from scenarioctl.transactions.connected_transfer import find_maximum
     from scenarioctl.transactions.transfer.routes import candidate_routes, check_route
 
     try:
@@ -356,8 +355,7 @@ async def check_draft(
     *confirmed* are receivers that nobody holds the key of, and swaps without protection; doubts of
     its builder were asked there.  With *accept_locked*, what arrives may be locked.
     """
-    from scenarioctl.transactions.simulation.simulate import simulate
-    from scenarioctl.transactions.simulation.trial import Trial
+    from scenarioctl.transactions.simulation.simulate import Trial, simulate
 
     if transaction.check is not None:
         return transaction
@@ -565,8 +563,8 @@ async def draft_claim(
 ) -> UnsignedTransaction:
     """Return the transaction that claims *assets*, a VersionedAssets, from the asset trap of
     *chain*."""
-    from scenarioctl.transactions.drafts import Draft
-    from scenarioctl.transactions.transfer.xcm_calls import build_claim
+    from scenarioctl.transactions.extrinsic import Draft
+    from scenarioctl.transactions.transfer.plan import build_claim
 
     draft = Draft(call=build_claim(chain, pallet, assets, beneficiary))
     return await encode_draft(app, chain, await app.runtime(chain), draft)
@@ -614,7 +612,7 @@ async def encode_draft(
 
     *others* are the chains with whose facts it was built, beside the runtime table.
     """
-    from scenarioctl.transactions.drafts import check_length
+    from scenarioctl.transactions.extrinsic import check_length
 
     aged = app.warn_of_old_facts(chain, table, *others)
     acted = await act_as(app, chain, table, draft.call)
@@ -679,7 +677,7 @@ async def judge_drafts(
     """
     import asyncio
 
-    from scenarioctl.transactions.draft_compatibility import explain_incompatibility
+    from scenarioctl.transactions.extrinsic import explain_incompatibility
 
     found = app.registry.find(chain)
     new = await app.client(found).table()

@@ -20,7 +20,7 @@ from scenarioctl.model.acting import MultisigLayer
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.transactions.native_balance import known_deposit
+from scenarioctl.transactions.balances import known_deposit
 from scenarioctl.transactions.transfer.build import build_payments
 
 if TYPE_CHECKING:

@@ -436,7 +436,7 @@ class Run:
         to: str = "",
     ) -> None:
         """Add *transaction* to the drafts, and what its signer should know to the log."""
-        from scenarioctl.transactions.drafts import bare_extrinsic
+        from scenarioctl.transactions.extrinsic import bare_extrinsic
 
         chain = transaction.chain
         self.add_entry(

@@ -289,7 +289,7 @@ async def _compute_pure(app: Application, request: AddAddress) -> AddAddress:
     from scenarioctl.chains.addresses import parse_any_account
     from scenarioctl.model.acting import pure_account
     from scenarioctl.model.amounts import read_number
-    from scenarioctl.transactions.acting_calls import encode_proxy_type
+    from scenarioctl.transactions.call_builder import encode_proxy_type
 
     if not request.pure_of:
         for field in ("at", "index", "chain"):

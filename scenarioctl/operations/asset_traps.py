@@ -16,7 +16,7 @@ from scenarioctl.operations.built_transactions import (
     parse_sender,
 )
 from scenarioctl.operations.results import Result
-from scenarioctl.transactions.hex_fields import parse_hash
+from scenarioctl.transactions.extrinsic import parse_hash
 from scenarioctl.transactions.keyless_accounts import read_receiver
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from scenarioctl.errors import InvalidRequest, NotFound, suggest
 from scenarioctl.model.json_types import Digits
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
-from scenarioctl.transactions.native_balance import known_deposit
+from scenarioctl.transactions.balances import known_deposit
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.addresses import AccountFormat
     from scenarioctl.chains.confirmation import Clients, Confirmed
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.account_balances import AssetHolding, Holdings
+    from scenarioctl.transactions.balances import AssetHolding, Holdings
 
 __all__ = ["read_balances"]
 
@@ -179,7 +179,7 @@ async def _read_chain(
     app: Application, chain: "Chain", account: bytes
 ) -> "Confirmed[Holdings] | ScenarioctlError":
     from scenarioctl.chains.confirmation import confirm
-    from scenarioctl.transactions.account_balances import read_holdings
+    from scenarioctl.transactions.balances import read_holdings
 
     def ask(clients: "Clients") -> Awaitable["Holdings"]:
         return read_holdings(clients(chain), app.assets, account)

@@ -36,7 +36,7 @@ from scenarioctl.operations.sent_states import outcome_of, settle, standing_of
 from scenarioctl.operations.signed_transactions import find_payload, read_expected, require_expected
 from scenarioctl.operations.transaction_status import examine, read_effects, say_fee
 from scenarioctl.stores.rows import cut_line
-from scenarioctl.transactions.hex_fields import parse_hex
+from scenarioctl.transactions.extrinsic import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

@@ -245,7 +245,7 @@ async def _commits(app: Application, chain: "Chain") -> bool:
 
 def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> bytes | None:
     """Return the genesis hash, None where neither the request nor the registry tells it."""
-    from scenarioctl.transactions.hex_fields import parse_hash
+    from scenarioctl.transactions.extrinsic import parse_hash
 
     known = parse_hash(chain.genesis, field="genesis") if chain.genesis else None
     given = parse_hash(request.genesis, field="genesis") if request.genesis else None
@@ -266,7 +266,7 @@ def _parse_block(
     request: SignerFields, era: bytes | int, genesis_hash: bytes | None
 ) -> tuple[int | None, bytes | None]:
     """Return number and hash of the block that *era* starts from, None where they are not given."""
-    from scenarioctl.transactions.hex_fields import parse_hash
+    from scenarioctl.transactions.extrinsic import parse_hash
 
     block_hash = parse_hash(request.block_hash, field="block_hash") if request.block_hash else None
     if era != b"\0":
@@ -301,7 +301,7 @@ def _options_as_given(
     block_hash: bytes | None,
 ) -> "SigningOptions":
     """Return what a signature covers for which the chain is not asked."""
-    from scenarioctl.transactions.mortality import IMMORTAL, encode_era, era_start
+    from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
     from scenarioctl.transactions.signing.payload import SigningOptions
 
     if genesis_hash is None:
@@ -342,7 +342,7 @@ def _options_as_given(
 
 def parse_metadata_hash(value: object) -> bytes | str:
     """Return a metadata hash, `auto`, `off`, or "" where nothing is said of it."""
-    from scenarioctl.transactions.hex_fields import parse_hash
+    from scenarioctl.transactions.extrinsic import parse_hash
 
     if isinstance(value, str) and value in ("", "auto", "off"):
         return value
@@ -361,7 +361,7 @@ _ERAS = "expected immortal, a period in blocks like 64, or 0x hex"
 
 def parse_era_choice(value: object) -> bytes | int:
     """Return an era's bytes (one for immortal, two for mortal), or a period in blocks."""
-    from scenarioctl.transactions.mortality import parse_era
+    from scenarioctl.transactions.extrinsic import parse_era
 
     text = str(value).strip()
     if text == "immortal" or text.startswith("0x"):
@@ -548,7 +548,7 @@ class BuiltCall(RuntimeUsed, Meaning):
 def hex_of(transaction: "UnsignedTransaction") -> str:
     """Return the bare extrinsic of *transaction*, as 0x hex."""
     # Who only lists scenarios comes by here too, and needs no codec.
-    from scenarioctl.transactions.drafts import bare_extrinsic
+    from scenarioctl.transactions.extrinsic import bare_extrinsic
 
     return "0x" + bare_extrinsic(transaction.call_data).hex()
 

@@ -17,7 +17,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.call_builder import BATCHES
-from scenarioctl.transactions.hex_fields import parse_hex
+from scenarioctl.transactions.extrinsic import parse_hex
 
 __all__ = ["batch_calls", "build_call"]
 

@@ -23,7 +23,7 @@ from scenarioctl.operations.unsigned_transactions import (
     choose_fee_asset,
     find_unsigned,
 )
-from scenarioctl.transactions.hex_fields import parse_hex
+from scenarioctl.transactions.extrinsic import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

@@ -30,7 +30,7 @@ from scenarioctl.operations.results import Result
 from scenarioctl.operations.transaction_status import examine, read_effects
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.transactions.events import Event, read_event
-from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
+from scenarioctl.transactions.extrinsic import parse_hash, parse_hex
 from scenarioctl.transactions.values import write_account
 
 if TYPE_CHECKING:
@@ -515,7 +515,7 @@ class _Found:
 
 
 async def cancel_operation(app: Application, request: CancelOperation) -> Result[BuiltCall]:
-    from scenarioctl.transactions.acting_calls import cancel_call
+    from scenarioctl.transactions.call_builder import cancel_call
 
     found = await _find(app, request)
     opened, chain = found.opened, found.chain
@@ -533,7 +533,7 @@ async def _answer(
 ) -> Result[BuiltCall]:
     from scenarioctl.actions.acting import approve, refuse_again
     from scenarioctl.operations.decoded_transactions import read_unsigned
-    from scenarioctl.transactions.acting_calls import approve_hash_call
+    from scenarioctl.transactions.call_builder import approve_hash_call
 
     found = await _find(app, request)
     opened, layer, table = found.opened, found.layer, found.table
@@ -635,7 +635,7 @@ async def _finish(
 ) -> Result[BuiltCall]:
     """Return the answer with *call*, made through whoever acts for the signatory."""
     from scenarioctl.actions.drafting import encode_draft
-    from scenarioctl.transactions.drafts import Draft
+    from scenarioctl.transactions.extrinsic import Draft
 
     transaction = await encode_draft(
         app.acting_as(found.outer), found.chain, found.table, Draft(call=call)

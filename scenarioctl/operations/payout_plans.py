@@ -19,8 +19,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Amount
 from scenarioctl.model.json_types import AmountAnswer
 from scenarioctl.operations.built_transactions import parse_sender
-from scenarioctl.transactions.batch_limits import UNWEIGHED, BatchLimits, read_limits
-from scenarioctl.transactions.call_builder import join_calls
+from scenarioctl.transactions.call_builder import UNWEIGHED, BatchLimits, join_calls, read_limits
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset

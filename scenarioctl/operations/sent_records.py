@@ -151,7 +151,7 @@ async def write_record(
     it.  A free nonce shows nothing: it starts at 0 again for an account that was removed because it
     was empty.
     """
-    from scenarioctl.transactions.mortality import decode_era, era_start
+    from scenarioctl.transactions.extrinsic import decode_era, era_start
     from scenarioctl.transactions.submission.tracking import AT_ONCE, FORK
 
     mortal = decode_era(signed.era)

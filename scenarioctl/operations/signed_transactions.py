@@ -23,7 +23,7 @@ from scenarioctl.operations.built_transactions import (
     signing_options,
 )
 from scenarioctl.operations.results import Result
-from scenarioctl.transactions.hex_fields import parse_hex
+from scenarioctl.transactions.extrinsic import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain

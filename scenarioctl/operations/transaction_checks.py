@@ -93,7 +93,7 @@ async def check_transaction(
 
 
 def _bytes_of(transaction: "UnsignedTransaction") -> CheckedBytes:
-    from scenarioctl.transactions.drafts import bare_extrinsic
+    from scenarioctl.transactions.extrinsic import bare_extrinsic
 
     if transaction.unproven:
         return {}

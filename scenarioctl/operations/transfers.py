@@ -45,7 +45,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import find_sent_asset
+from scenarioctl.transactions.transfer.ways import find_sent_asset
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction

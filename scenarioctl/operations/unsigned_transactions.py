@@ -18,7 +18,7 @@ from scenarioctl.model.request_fields import (
     Value,
 )
 from scenarioctl.operations.built_transactions import find_fee_asset, read_aside
-from scenarioctl.transactions.hex_fields import parse_hex
+from scenarioctl.transactions.extrinsic import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -81,7 +81,7 @@ async def _read_currency(
 ) -> "tuple[Asset | None, str]":
     """Return the currency in which *sender* would pay for *call*, or why it is unknown; neither of
     them offline."""
-    from scenarioctl.transactions.simulation.fee_charge import fee_currency
+    from scenarioctl.transactions.simulation.fees import fee_currency
     from scenarioctl.transactions.simulation.runtime_api import Inconclusive
 
     if app.settings.offline:
@@ -250,7 +250,7 @@ async def _from_job(app: Application, request: SourceFields) -> Unsigned:
     from scenarioctl.model.jobs import NO_TRANSACTION
     from scenarioctl.operations.sent_matches import call_of_draft, look
     from scenarioctl.operations.sent_records import warn_of_scenario, warn_of_sent
-    from scenarioctl.transactions.draft_compatibility import explain_incompatibility
+    from scenarioctl.transactions.extrinsic import explain_incompatibility
 
     entry = await _find_draft(app, request)
     draft, name = entry.draft, f"draft {entry.seq} of job {shorten(entry.job)}"

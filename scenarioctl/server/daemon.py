@@ -84,7 +84,7 @@ def preload(store: str = "") -> None:
     from scenarioctl.server.endpoints import ENDPOINTS
     from scenarioctl.server.openapi import describe
     from scenarioctl.transactions import fact_ages
-    from scenarioctl.transactions.transfer import route_rows, transfer_warnings
+    from scenarioctl.transactions.transfer import build, ways
 
     _import_all(scenarioctl)
     for library in _LIBRARIES:
@@ -97,7 +97,7 @@ def preload(store: str = "") -> None:
             _import_all(import_module(_SERVER_STORE))
             for library in (_SERVER_DISPATCH, *_SERVER_LIBRARIES):
                 import_module(library)
-    for file in (asset_rows.FILE, route_rows.FILE, fact_ages.MANIFEST, transfer_warnings.FEES):
+    for file in (asset_rows.FILE, ways.FILE, fact_ages.MANIFEST, build.FEES):
         read_text(file)
     # The descriptions of fields come from source files.
     describe(ENDPOINTS)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.locations import absolute
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.account_balances import asset_key
-from scenarioctl.transactions.simulation.arrival import incoming_assets
+from scenarioctl.transactions.balances import asset_key
+from scenarioctl.transactions.simulation.arrival import accepts_fees_in, incoming_assets
 from scenarioctl.transactions.simulation.dry_run import try_message, write_message
 from scenarioctl.transactions.simulation.ledger import read_balance_changes
 from scenarioctl.transactions.simulation.reserves import require_reserve
@@ -15,8 +15,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
     existential_deposit,
     read_storage,
 )
-from scenarioctl.transactions.simulation.xcm_fees import accepts_fees_in
-from scenarioctl.transactions.transfer.plan import Plan
+from scenarioctl.transactions.transfer.plan import Plan, arriving_message
 from scenarioctl.transactions.transfer.request import below_least, refusal
 from scenarioctl.transactions.transfer.ways import (
     Route,
@@ -24,7 +23,6 @@ from scenarioctl.transactions.transfer.ways import (
     location_on,
     pays_with_itself,
 )
-from scenarioctl.transactions.transfer.xcm_calls import arriving_message
 from scenarioctl.transactions.transfer_prices import TIMES, Pricing, asking
 
 if TYPE_CHECKING:

@@ -1,18 +1,67 @@
-"""Build any call from text: a remark, what a chainTx step holds, and what is typed on a line."""
+"""Build any call from text, batches of calls, and the calls that a signer makes for others."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import XCM_PALLETS
-from scenarioctl.errors import InvalidRequest, fold, shorten
+from scenarioctl.errors import InvalidRequest, fold, shorten, suggest
+from scenarioctl.model.acting import MultisigLayer, ProxyLayer
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.extrinsic import Draft
 from scenarioctl.transactions.inner_calls import held_values, read_call, walk_calls
 from scenarioctl.transactions.trades import warn_of_order
 from scenarioctl.transactions.values import ValueReader
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
+
+
+#: The part of a block's limit that a transaction may fill: a fuller one waits for an empty block.
+_SHARE = 0.75
+#: Calls of a transaction whose weight no chain tells. Six hundred transfers of an asset fill a
+#: block of an Asset Hub.
+UNWEIGHED = 400
+#: What a signature, and what is signed beside the call, adds to its length.
+_SIGNED = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchLimits:
+    """The limits of a transaction."""
+
+    #: In bytes.
+    length: int
+    calls: int
+    #: Of reference time and of proof size; none where the runtime doesn't say.
+    weight: Mapping[str, int]
+
+    def share(self, *, length: int, calls: int, weight: Mapping[str, Any] | None) -> float:
+        """Return which part of the limits a transaction takes: one above 1 is too large. Without a
+        *weight*, its calls are counted."""
+        parts = [(length + _SIGNED) / self.length, calls / self.calls]
+        if weight is None:
+            return max(*parts, calls / UNWEIGHED)
+        return max(*parts, *(int(weight[name]) / most for name, most in self.weight.items()))
+
+
+def read_limits(table: "RuntimeTable") -> BatchLimits:
+    """Return the limits of a transaction on the runtime *table*, whose calls are of the class
+    `normal`."""
+    weights, lengths = (
+        table.constant("System", "BlockWeights"),
+        table.constant("System", "BlockLength"),
+    )
+    weight = weights["per_class"]["normal"]["max_extrinsic"] or {}
+    try:
+        most = int(table.constant("Utility", "batched_calls_limit"))
+    except InvalidRequest:
+        most = UNWEIGHED
+    return BatchLimits(
+        length=int(lengths["max"]["normal"] * _SHARE),
+        calls=most,
+        weight={name: max(int(value * _SHARE), 1) for name, value in weight.items()},
+    )
 
 
 _REFUSED = "XTokens"
@@ -231,3 +280,124 @@ def build_remark(text: str | bytes, *, plain: bool = False) -> Draft:
             args={"remark": data},
         )
     )
+
+
+#: Of a call that only opens an operation: nothing is run, so nothing is weighed.
+NO_WEIGHT = {"ref_time": 0, "proof_size": 0}
+
+
+def proxy_call(call: Call, layer: ProxyLayer, table: "RuntimeTable") -> Call:
+    """Return what a proxy of *layer* signs, so that the proxied account makes *call*."""
+    pallet, method = table.find_call("Proxy", "proxy")
+    fields = {field.name: field.type_id for field in table.call_fields(pallet, method)}
+    kind = read_proxy_type(layer.type, table) if layer.type else None
+    takes_address = table.types[fields["real"]][0].endswith("MultiAddress")
+    real = {"Id": layer.real} if takes_address else layer.real
+    arguments = {"real": real, "force_proxy_type": kind, "call": nest(call)}
+    return Call(pallet=pallet, method=method, args=arguments)
+
+
+def _proxy_type_id(table: "RuntimeTable") -> int:
+    pallet, method = table.find_call("Proxy", "add_proxy")
+    (type_id,) = [
+        field.type_id for field in table.call_fields(pallet, method) if field.name == "proxy_type"
+    ]
+    return type_id
+
+
+def proxy_types(table: "RuntimeTable") -> list[str]:
+    """Return the types of proxies that a runtime knows, in its order."""
+    return [str(name) for name, *_ in table.types[_proxy_type_id(table)][3]]
+
+
+def encode_proxy_type(text: str, table: "RuntimeTable") -> bytes:
+    """Return the type of proxy that *text* names, as the runtime encodes it."""
+    return table.encode(_proxy_type_id(table), read_proxy_type(text, table))
+
+
+def read_proxy_type(text: str, table: "RuntimeTable") -> str:
+    """Return the type of proxy that *text* names; InvalidRequest lists those of the runtime."""
+    known = proxy_types(table)
+    found = next((each for each in known if each.lower() == text.lower()), None)
+    if found is None:
+        raise InvalidRequest(
+            field="type",
+            value=text,
+            problem=f"is no type of proxy of {table}, {suggest(text, known)}",
+        )
+    return found
+
+
+def others(layer: MultisigLayer, signatory: bytes) -> list[bytes]:
+    """Return the signatories of a multisig beside *signatory*, in the order that the pallet
+    wants."""
+    return [each for each in layer.signatories if each != signatory]
+
+
+def multisig_call(
+    call: Call,
+    layer: MultisigLayer,
+    signatory: bytes,
+    table: "RuntimeTable",
+    *,
+    timepoint: Mapping[str, Any] | None = None,
+    weight: Mapping[str, int] | None = None,
+) -> Call:
+    """Return what *signatory* signs, so that the multisig makes *call*.
+
+    *timepoint* is that of the operation if it is open already; *weight* is what the call may take
+    at most, which counts only once enough have approved.
+    """
+    if layer.threshold == 1:
+        pallet, method = table.find_call("Multisig", "as_multi_threshold_1")
+        alone = {"other_signatories": others(layer, signatory), "call": nest(call)}
+        return Call(pallet=pallet, method=method, args=alone)
+    pallet, method = table.find_call("Multisig", "as_multi")
+    arguments = {
+        "threshold": layer.threshold,
+        "other_signatories": others(layer, signatory),
+        "maybe_timepoint": timepoint,
+        "call": nest(call),
+        "max_weight": weight or NO_WEIGHT,
+    }
+    return Call(pallet=pallet, method=method, args=arguments)
+
+
+def approve_hash_call(
+    call_hash: bytes,
+    layer: MultisigLayer,
+    signatory: bytes,
+    table: "RuntimeTable",
+    timepoint: Mapping[str, Any],
+) -> Call:
+    """Return what *signatory* signs to approve a call of which only the hash is known: it runs
+    nothing."""
+    more = {"maybe_timepoint": timepoint, "max_weight": NO_WEIGHT}
+    return _hash_call("approve_as_multi", call_hash, layer, signatory, table, more)
+
+
+def cancel_call(
+    call_hash: bytes,
+    layer: MultisigLayer,
+    signatory: bytes,
+    table: "RuntimeTable",
+    timepoint: Mapping[str, Any],
+) -> Call:
+    """Return what the signatory who opened an operation signs to cancel it, and to get the deposit
+    back."""
+    return _hash_call(
+        "cancel_as_multi", call_hash, layer, signatory, table, {"timepoint": timepoint}
+    )
+
+
+def _hash_call(
+    method: str,
+    call_hash: bytes,
+    layer: MultisigLayer,
+    signatory: bytes,
+    table: "RuntimeTable",
+    more: Mapping[str, Any],
+) -> Call:
+    pallet, method = table.find_call("Multisig", method)
+    arguments = {"threshold": layer.threshold, "other_signatories": others(layer, signatory)}
+    return Call(pallet=pallet, method=method, args={**arguments, "call_hash": call_hash, **more})

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import XCM_PALLETS, write_location
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.call_kinds import Danger, kind_of_call
-from scenarioctl.transactions.inner_calls import read_call
+from scenarioctl.transactions.inner_calls import Danger, kind_of_call, read_call
 from scenarioctl.transactions.values import ValueWriter, write_account, write_plain
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def describe_call(
 
 def describe_signature(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets") -> dict[str, Any]:
     """Return who signed *extrinsic*, with what, and what besides the call is signed."""
-    from scenarioctl.transactions.mortality import decode_era
+    from scenarioctl.transactions.extrinsic import decode_era
 
     signer = extrinsic.signer
     if isinstance(signer, Mapping) and set(signer) == {"Id"}:

@@ -1,17 +1,164 @@
-"""Extrinsics, signed or not, read from their bytes."""
+"""Extrinsics, bare and signed, their eras, and whether an older draft means the same now."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, TooLarge
+from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.transactions.drafts import BARE_V4
+from scenarioctl.runtime.scale import decode_compact, encode_compact
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.assets import Asset
     from scenarioctl.runtime.table import RuntimeTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A call that is ready to be encoded."""
+
+    call: Call
+    #: Sentences for the signer.
+    warnings: tuple[str, ...] = ()
+    #: Those of them that stay true once the call was tried.
+    notes: tuple[str, ...] = ()
+    #: Only a check could open its route, and didn't: nobody may get the bytes.
+    unproven: bool = False
+    #: What a transfer sends beside its amount, to pay on the way: an asset of the source, and the
+    #: raw amount.
+    beside: "tuple[Asset, int] | None" = None
+
+
+BARE_V4 = 0x04
+#: The most bytes of a transaction: no chain takes one that is longer than its blocks.
+LARGEST = 5 * 1024 * 1024
+
+
+def bare_extrinsic(call_data: bytes) -> bytes:
+    """Return the unsigned version 4 extrinsic around *call_data*: `compact(length) ++ 0x04 ++
+    call`."""
+    body = bytes((BARE_V4,)) + call_data
+    check_length(len(body))
+    return encode_compact(len(body)) + body
+
+
+def check_length(length: int) -> None:
+    """Refuse a transaction, or its call data, of so many bytes where no chain would take it."""
+    if length > LARGEST:
+        raise InvalidRequest(
+            f"a transaction of {length} bytes is larger than any chain accepts, the limit "
+            f"is {LARGEST}"
+        )
+
+
+def parse_hex(value: object, *, field: str) -> bytes:
+    """Return the bytes of 0x hex text; TooLarge for more than a transaction may have."""
+    text = value.strip() if isinstance(value, str) else ""
+    size = len(text) // 2 - 1
+    if text[:2] in ("0x", "0X") and size > LARGEST:
+        raise TooLarge(
+            field=field,
+            problem=(
+                f"has {size} bytes, the limit is {LARGEST}: no chain accepts a longer transaction"
+            ),
+        )
+    data = from_hex(text)
+    if not data:
+        raise InvalidRequest(
+            field=field,
+            value=value,
+            problem="is not hex",
+            expected="0x and an even number of hex digits",
+        )
+    return data
+
+
+def parse_hash(value: object, *, field: str) -> bytes:
+    """Return the 32 bytes of a 0x hash."""
+    try:
+        data = parse_hex(value, field=field)
+    except InvalidRequest:
+        data = b""
+    if len(data) != 32:
+        raise InvalidRequest(
+            field=field,
+            value=value,
+            limit=80,
+            problem="is not a hash",
+            expected="0x and 64 hex digits",
+        )
+    return data
+
+
+IMMORTAL = b"\0"
+
+
+def encode_era(period: int, current: int) -> bytes:
+    """Return a mortal era of *period* blocks (a power of two from 4 to 65536) that holds the block
+    number *current*."""
+    if not (4 <= period <= 65536 and period & (period - 1) == 0):
+        raise InvalidRequest(
+            field="era",
+            value=period,
+            problem="is not a period",
+            expected="a power of two from 4 to 65536, like 64",
+        )
+    if not 0 <= current < 2**64:
+        raise InvalidRequest(
+            field="block", value=current, problem="is not a block number", expected="one from 0"
+        )
+    quantum = max(period >> 12, 1)
+    phase = current % period // quantum
+    return ((period.bit_length() - 2) | phase << 4).to_bytes(2, "little")
+
+
+def decode_era(era: bytes) -> tuple[int, int] | None:
+    """Return the period and the phase of a mortal era, None for an immortal one; InvalidRequest if
+    it is neither."""
+    if era == IMMORTAL:
+        return None
+    if len(era) == 2 and era[0]:
+        encoded = int.from_bytes(era, "little")
+        period = 2 << (encoded & 0xF)
+        phase = (encoded >> 4) * max(period >> 12, 1)
+        if period >= 4 and phase < period:
+            return period, phase
+    raise InvalidRequest(
+        field="era",
+        value=era,
+        problem="is not an era",
+        expected="0x00 for immortal or two bytes like 0x4502",
+    )
+
+
+def era_start(era: bytes, current: int) -> int:
+    """Return the number of the block that *era*, used at block *current*, starts from: its hash is
+    signed."""
+    mortal = decode_era(era)
+    if mortal is None:
+        return 0
+    period, phase = mortal
+    return (max(current, phase) - phase) // period * period + phase
+
+
+def parse_era(value: object, *, field: str) -> bytes:
+    """Return the era that `immortal` or 0x hex writes."""
+    if value == "immortal":
+        return IMMORTAL
+    data = from_hex(value) or b""
+    try:
+        decode_era(data)
+    except InvalidRequest:
+        raise InvalidRequest(
+            field=field,
+            value=value,
+            problem="is not an era",
+            expected="immortal, 0x00, or two bytes of hex like 0x4502",
+        ) from None
+    return data
+
 
 #: What stands behind the length of an extrinsic, beside `BARE_V4`.
 SIGNED_V4, BARE_V5, GENERAL_V5 = 0x84, 0x05, 0x45
@@ -156,3 +303,55 @@ def _check_version(table: "RuntimeTable", version: int) -> None:
                 f"{table.spec_version} does not accept, expected: {known}"
             ),
         )
+
+
+_ANEW = "draft it again"
+
+
+def explain_incompatibility(
+    old: "RuntimeTable | None", new: "RuntimeTable", tx: str, *, spec_version: int
+) -> str:
+    """Return why *tx*, a bare extrinsic of version *spec_version* in 0x hex, must be drafted anew;
+    empty where it need not.
+
+    The call that the *old* table reads in it has to have the same bytes by the *new* one: then
+    pallets, methods, arguments and variants of the same names stand at the same places.
+    """
+
+    if new.spec_version == spec_version:
+        return ""
+    if old is None:
+        return (
+            f"it was drafted for version {spec_version}, whose runtime table is no longer "
+            f"available to compare with {new}: {_ANEW}"
+        )
+    try:
+        data = bytes.fromhex(tx.removeprefix("0x"))
+        call = decode_extrinsic(old, data).call
+    except (InvalidRequest, ValueError):
+        return f"it was drafted for {old}, which cannot read it: {_ANEW}"
+    name = f"{call.pallet}.{call.method}"
+    if not new.has_call(call.pallet, call.method):
+        return f"it was drafted for {old}, but {new} no longer has the call {name}: {_ANEW}"
+    try:
+        again = bare_extrinsic(new.encode_call(call))
+    except InvalidRequest as error:
+        return f"it was drafted for {old}, but {new} does not accept it ({error}): {_ANEW}"
+    if again == data:
+        return ""
+    return (
+        f"it was drafted for {old}, but {new} encodes {name} "
+        f"differently{_difference(data, again)}: {_ANEW}"
+    )
+
+
+def _difference(data: bytes, again: bytes) -> str:
+    """Return how the index of the call has changed, where it is that."""
+    before, now = _index(data), _index(again)
+    return f" (its index was 0x{before.hex()} and is 0x{now.hex()})" if before != now else ""
+
+
+def _index(extrinsic: bytes) -> bytes:
+    """Return the indices of pallet and method, which stand after the length and the version."""
+    _, start = decode_compact(extrinsic, 0)
+    return extrinsic[start + 1 : start + 3]

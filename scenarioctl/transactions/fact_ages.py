@@ -70,8 +70,8 @@ def _other_facts(chain: str, relay_symbol: str) -> tuple[DatedFact, ...]:
 
 
 def _read_other_facts(chain: str, relay_symbol: str) -> Iterator[DatedFact]:
-    from scenarioctl.transactions.transfer import transfer_warnings
-    from scenarioctl.transactions.transfer.route_rows import routes_from
+    from scenarioctl.transactions.transfer.build import FEES
+    from scenarioctl.transactions.transfer.ways import routes_from
 
     if chain not in {each.name for each in CHAINS}:
         return
@@ -84,7 +84,7 @@ def _read_other_facts(chain: str, relay_symbol: str) -> Iterator[DatedFact]:
     routes = [row.read for row in routes_from(chain).values()]
     if routes:
         yield DatedFact(what="routes", read=date.fromisoformat(min(routes)))
-    fees = read_document(transfer_warnings.FEES)
+    fees = read_document(FEES)
     if routes and relay_symbol in fees["raw"]:
         yield DatedFact(what="fees", read=date.fromisoformat(fees["read"]))
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.extrinsic import decode_extensions
-from scenarioctl.transactions.mortality import decode_era
+from scenarioctl.transactions.extrinsic import decode_era, decode_extensions
 from scenarioctl.transactions.wording.calls import read_payments
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scenarioctl.model.amounts import U128_MAX, to_whole
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.call_kinds import kind_of_call
-from scenarioctl.transactions.inner_calls import walk_calls
+from scenarioctl.transactions.inner_calls import kind_of_call, walk_calls
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable

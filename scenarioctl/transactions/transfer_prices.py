@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.transactions.simulation.fee_charge import FeeCurrency, convert_fee
+from scenarioctl.transactions.simulation.arrival import (
+    HopFee,
+    accepts_fees_in,
+    query_delivery,
+    quote_message,
+)
+from scenarioctl.transactions.simulation.fees import FeeCurrency, convert_fee
 from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     existential_deposit,
@@ -23,17 +29,9 @@ from scenarioctl.transactions.simulation.runtime_api import (
     read_storage,
     read_table,
 )
-from scenarioctl.transactions.simulation.xcm_fees import (
-    HopFee,
-    accepts_fees_in,
-    query_delivery,
-    quote_message,
-)
-from scenarioctl.transactions.transfer.bridges import arriving_program
-from scenarioctl.transactions.transfer.plan import Plan, make_plan, shape_location
-from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.plan import Plan, arriving_message, make_plan, shape_location
+from scenarioctl.transactions.transfer.request import Transfer, arriving_program
 from scenarioctl.transactions.transfer.ways import Route, pays_with_itself
-from scenarioctl.transactions.transfer.xcm_calls import arriving_message
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets

@@ -19,7 +19,7 @@ from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
 from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.route_rows import find_sent_asset
+from scenarioctl.transactions.transfer.ways import find_sent_asset
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.live.setup import (

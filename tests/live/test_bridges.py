@@ -22,21 +22,19 @@ from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.simulation.arrival import compute_arrival
+from scenarioctl.transactions.simulation.arrival import compute_arrival, delivery_fees
 from scenarioctl.transactions.simulation.dry_run import XcmMessage, try_call, try_message
 from scenarioctl.transactions.simulation.ledger import read_ledger
-from scenarioctl.transactions.simulation.trial import Trial
-from scenarioctl.transactions.simulation.xcm_fees import delivery_fees
-from scenarioctl.transactions.transfer.bridges import (
+from scenarioctl.transactions.simulation.simulate import Trial
+from scenarioctl.transactions.transfer.build import build_transfer
+from scenarioctl.transactions.transfer.plan import Plan, arriving_message, build_call
+from scenarioctl.transactions.transfer.request import (
     ARRIVING_INSTRUCTIONS,
+    Transfer,
     arriving_program,
     sovereign_account_beyond,
 )
-from scenarioctl.transactions.transfer.build import build_transfer
-from scenarioctl.transactions.transfer.plan import Plan
-from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import Route, TransferType
-from scenarioctl.transactions.transfer.xcm_calls import arriving_message, build_call
 from scenarioctl.transactions.xcm_instructions import read_instruction
 from tests.live.conftest import Live
 from tests.live.recorder import fresh

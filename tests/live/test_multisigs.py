@@ -31,7 +31,7 @@ from scenarioctl.operations.multisigs import (
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
 from scenarioctl.operations.transfers import TransferTokens, transfer_tokens
-from scenarioctl.transactions.acting_calls import approve_hash_call
+from scenarioctl.transactions.call_builder import approve_hash_call
 from tests.live.conftest import Live
 from tests.live.playing import Played, endow, new_key, play, put
 from tests.live.senders import UNIT

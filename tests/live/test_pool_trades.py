@@ -13,9 +13,8 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
-from scenarioctl.transactions.call_kinds import kind_of_call
-from scenarioctl.transactions.simulation.simulate import simulate
-from scenarioctl.transactions.simulation.trial import Trial
+from scenarioctl.transactions.inner_calls import kind_of_call
+from scenarioctl.transactions.simulation.simulate import Trial, simulate
 from tests.live.conftest import Live
 from tests.live.market import (
     DAI,

@@ -20,7 +20,7 @@ from scenarioctl.application import Application
 from scenarioctl.chains import node_client, pool
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.drafts import bare_extrinsic
+from scenarioctl.transactions.extrinsic import bare_extrinsic
 from tests.live.conftest import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("live_only")]

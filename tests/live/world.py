@@ -16,10 +16,10 @@ from scenarioctl.runtime.storage_keys import read_key, storage_key, twox
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_entries import StorageEntry
 from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.extrinsic import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
-from scenarioctl.transactions.simulation.findings import amount_of
+from scenarioctl.transactions.simulation.runtime_api import amount_of
 from tests.live.playing import put
 from tests.live.recorder import clock, pause
 from tests.live.setup import PATIENCE, PRICES, blocks_after

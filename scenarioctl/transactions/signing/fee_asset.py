@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.call_builder import nest, refuse_nested
-from scenarioctl.transactions.hex_fields import parse_hex
+from scenarioctl.transactions.extrinsic import parse_hex
 from scenarioctl.transactions.transfer.plan import location_of_type
 
 if TYPE_CHECKING:

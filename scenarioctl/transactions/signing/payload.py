@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.mortality import IMMORTAL, decode_era
+from scenarioctl.transactions.extrinsic import IMMORTAL, decode_era
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable

@@ -14,9 +14,15 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import read_digits
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.transactions.extrinsic import SIGNED_V4, decode_extrinsic, looks_like_extrinsic
-from scenarioctl.transactions.hex_fields import parse_hash, parse_hex
-from scenarioctl.transactions.mortality import IMMORTAL, parse_era
+from scenarioctl.transactions.extrinsic import (
+    IMMORTAL,
+    SIGNED_V4,
+    decode_extrinsic,
+    looks_like_extrinsic,
+    parse_era,
+    parse_hash,
+    parse_hex,
+)
 from scenarioctl.transactions.signing.fee_asset import read_asset_id
 from scenarioctl.transactions.signing.payload import (
     HASHED_ABOVE,

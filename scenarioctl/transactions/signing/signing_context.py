@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import from_hex
 from scenarioctl.runtime.storage_keys import StorageKey, storage_key
-from scenarioctl.transactions.mortality import IMMORTAL, encode_era, era_start
+from scenarioctl.transactions.extrinsic import IMMORTAL, encode_era, era_start
 from scenarioctl.transactions.signing.payload import SigningOptions
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.transactions.mortality import encode_era
+from scenarioctl.transactions.extrinsic import encode_era
 from scenarioctl.transactions.signing.fee_asset import fee_asset_id
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import (
@@ -14,31 +14,33 @@ from scenarioctl.transactions.signing.signatures import (
     encode_signed_extrinsic,
     takes_ethereum_signatures,
 )
-from scenarioctl.transactions.simulation.fee_charge import (
+from scenarioctl.transactions.simulation.fees import (
     FeeCharge,
     FeeRefused,
     convert_fee,
+    explain_bound,
+    explain_overweight,
     fee_currency,
 )
-from scenarioctl.transactions.simulation.findings import amount_of, asset_at
 from scenarioctl.transactions.simulation.runtime_api import (
     Encoded,
     Inconclusive,
+    amount_of,
+    asset_at,
     existential_deposit,
     free_balance,
     native_balance,
     query_runtime_api,
 )
 from scenarioctl.transactions.simulation.trapped_assets import check_dust
-from scenarioctl.transactions.simulation.weights import explain_bound, explain_overweight
-from scenarioctl.transactions.transfer.route_rows import UNLISTED
+from scenarioctl.transactions.transfer.ways import UNLISTED
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.client import Client
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.simulation.trial import Trial
+    from scenarioctl.transactions.simulation.simulate import Trial
 
 #: A signature that reads as one, for the fee of a transaction that nobody has signed yet.
 _SIGNATURE = bytes((1,)) * 64

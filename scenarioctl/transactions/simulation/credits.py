@@ -17,14 +17,16 @@ from scenarioctl.transactions.simulation.arrival import (
     compute_arrival,
     incoming_assets,
 )
-from scenarioctl.transactions.simulation.findings import amount_at, amount_of, asset_at
 from scenarioctl.transactions.simulation.ledger import identify, read_balance_changes
 from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
+    amount_at,
+    amount_of,
+    asset_at,
     existential_deposit,
     free_balance,
 )
-from scenarioctl.transactions.transfer.bridges import is_bridged
+from scenarioctl.transactions.transfer.request import is_bridged
 from scenarioctl.transactions.transfer.ways import location_on
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-    from scenarioctl.transactions.simulation.trial import Trial
+    from scenarioctl.transactions.simulation.simulate import Trial
     from scenarioctl.transactions.transfer.request import Transfer
 
 

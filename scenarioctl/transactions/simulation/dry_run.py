@@ -24,19 +24,19 @@ from scenarioctl.transactions.events import (
     explain_xcm_error,
     read_event,
 )
-from scenarioctl.transactions.simulation.fee_charge import call_with_fee, read_charged_run
+from scenarioctl.transactions.simulation.fees import call_with_fee, read_charged_run
 from scenarioctl.transactions.simulation.runtime_api import (
     Clients,
     Encoded,
     Inconclusive,
     query_runtime_api_result,
 )
-from scenarioctl.transactions.transfer.bridges import (
+from scenarioctl.transactions.transfer.plan import XCM_VERSIONS, known_xcm_versions, shape_location
+from scenarioctl.transactions.transfer.request import (
     ARRIVING_INSTRUCTIONS,
     BRIDGE_HUB,
     arriving_program,
 )
-from scenarioctl.transactions.transfer.plan import XCM_VERSIONS, known_xcm_versions, shape_location
 from scenarioctl.transactions.xcm_instructions import (
     Instruction,
     chain_at,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.simulation.fee_charge import FeeCharge
+    from scenarioctl.transactions.simulation.fees import FeeCharge
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8

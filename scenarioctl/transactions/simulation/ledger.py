@@ -15,15 +15,15 @@ from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.chains.trust import is_beyond_bridge
 from scenarioctl.transactions.events import Event
 from scenarioctl.transactions.keyless_accounts import kind_of
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-from scenarioctl.transactions.simulation.xcm_fees import (
+from scenarioctl.transactions.simulation.arrival import (
     HopFee,
     delivery_fees,
     execution_fees,
     program_fees,
     query_weight,
 )
-from scenarioctl.transactions.transfer.bridges import sovereign_account_beyond
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.transfer.request import sovereign_account_beyond
 from scenarioctl.transactions.xcm_instructions import read_instruction
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.events import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.trial import Trial
+    from scenarioctl.transactions.simulation.simulate import Trial
 
 
 #: An event of one account -> by how many times its amount that changes what the account holds,

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.model.checks import Amount, Step
-from scenarioctl.transactions.simulation.findings import amount_at, amount_of
 from scenarioctl.transactions.simulation.ledger import BalanceChange, read_dust
-from scenarioctl.transactions.simulation.runtime_api import existential_deposit, free_balance
+from scenarioctl.transactions.simulation.runtime_api import (
+    amount_at,
+    amount_of,
+    existential_deposit,
+    free_balance,
+)
 from scenarioctl.transactions.xcm_instructions import chain_at
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.events import Event
-    from scenarioctl.transactions.simulation.trial import Trial
+    from scenarioctl.transactions.simulation.simulate import Trial
 
 
 def check_trapped_assets(trial: "Trial") -> None:

@@ -20,13 +20,13 @@ from scenarioctl.runtime.blocks import extrinsics_roots
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.events import Event, explain_dispatch_error, read_event
 from scenarioctl.transactions.extrinsic import decode_extrinsic, extrinsic_hash
-from scenarioctl.transactions.simulation.findings import amount_of
 from scenarioctl.transactions.simulation.ledger import (
     paid_for_delivery,
     read_balance_changes,
     read_transfers,
     unread_events,
 )
+from scenarioctl.transactions.simulation.runtime_api import amount_of
 from scenarioctl.transactions.simulation.trapped_assets import say_trapped
 from scenarioctl.transactions.submission.outcomes import Outcome, read_outcomes
 from scenarioctl.transactions.values import ValueWriter

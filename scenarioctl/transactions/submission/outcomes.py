@@ -14,10 +14,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.model.calls import Call, call_key
-from scenarioctl.transactions.call_kinds import kind_of_call
-from scenarioctl.transactions.events import Event, explain_dispatch_error
-from scenarioctl.transactions.inner_calls import account_inside, walk_calls
-from scenarioctl.transactions.simulation.inner_failures import tells_failure
+from scenarioctl.transactions.events import Event, explain_dispatch_error, tells_failure
+from scenarioctl.transactions.inner_calls import account_inside, kind_of_call, walk_calls
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.drafts import BARE_V4
 from scenarioctl.transactions.extrinsic import (
+    BARE_V4,
     BARE_V5,
     GENERAL_V5,
     SIGNED_V4,
+    decode_era,
+    era_start,
     length_size,
     looks_like_extrinsic,
 )
-from scenarioctl.transactions.mortality import decode_era, era_start
 from scenarioctl.transactions.signing.payload import bytes_to_sign
 from scenarioctl.transactions.signing.signatures import (
     SCHEMES,

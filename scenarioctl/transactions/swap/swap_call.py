@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import U128_MAX, read_number, to_text, to_whole
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.drafts import Draft
+from scenarioctl.transactions.extrinsic import Draft
 from scenarioctl.transactions.swap.omnipool_math import MILLION
 
 if TYPE_CHECKING:

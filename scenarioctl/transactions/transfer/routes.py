@@ -34,23 +34,23 @@ from scenarioctl.chains.trust import (
     trust_of,
 )
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.transfer.bridges import (
-    ENDS,
-    check_bridge,
-    is_bridged,
-)
 from scenarioctl.transactions.transfer.request import (
     BY_CHECK,
+    ENDS,
     Transfer,
+    check_bridge,
     check_request,
+    is_bridged,
     only_connected,
     refusal,
 )
-from scenarioctl.transactions.transfer.route_rows import AssetRoute, find_row, find_row_by_kind
 from scenarioctl.transactions.transfer.ways import (
+    AssetRoute,
     Route,
     TransferType,
     facts_known,
+    find_row,
+    find_row_by_kind,
     identity_of,
     pays_with_itself,
     reserve_of,

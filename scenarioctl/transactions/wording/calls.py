@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.call_kinds import Danger, call_kinds, kind_of_call
 from scenarioctl.transactions.inner_calls import (
     DISPATCH_PRECOMPILE,
+    Danger,
+    call_kinds,
     decoded_call,
     held_values,
+    kind_of_call,
     read_call,
 )
 from scenarioctl.transactions.wording.phrases import (

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.locations import interior, junctions_of, write_location
-from scenarioctl.transactions.call_kinds import Danger
-from scenarioctl.transactions.inner_calls import DEEPEST
+from scenarioctl.transactions.inner_calls import DEEPEST, Danger
 from scenarioctl.transactions.keyless_accounts import describe_keyless, kind_of
 from scenarioctl.transactions.xcm_instructions import chain_at, read_instruction
 

@@ -16,7 +16,7 @@ from scenarioctl.errors import shorten
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.schedules import write_duration
-from scenarioctl.transactions.call_kinds import GIVEN_TO
+from scenarioctl.transactions.inner_calls import GIVEN_TO
 from scenarioctl.transactions.trades import ANY_LEAST, ANY_MOST, accepts_nothing
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
 from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
