@@ -83,8 +83,6 @@ class Resources:
         self.notifying: dict[tuple[str, ...], Outgoing] = {}
         #: Connection pools.  A chain whose configuration changed gets a new one.
         self.pools: dict[Chain, Pool] = {}
-        #: Pools of some endpoints of a chain, of which is asked what others told.
-        self.second_pools: dict[Chain, Pool] = {}
         #: Pools of chains whose configuration changed.  Sessions may still use them.
         self.retired: list[Pool] = []
         self.executor: ThreadPoolExecutor | None = None
@@ -93,7 +91,7 @@ class Resources:
         self.tables: dict[str, tuple[int, RuntimeTable | None, int]] = {}
 
     async def close(self) -> None:
-        for pool in (*self.pools.values(), *self.second_pools.values(), *self.retired):
+        for pool in (*self.pools.values(), *self.retired):
             await pool.close()
         if self.executor is not None:
             # Work in progress finishes in the background.
@@ -297,10 +295,6 @@ class Application:
             pool = self.resources.pools.pop(chain)
             pool.retire()
             self.resources.retired.append(pool)
-        for pool in self.resources.second_pools.values():
-            pool.retire()
-            self.resources.retired.append(pool)
-        self.resources.second_pools.clear()
 
     def known_runtime(self, chain: Chain) -> "RuntimeTable | None":
         """Return the newest runtime table of *chain* in the cache or the bundle, without asking a
@@ -447,24 +441,18 @@ class Application:
             client = self._clients[chain.name] = Client(self.pool(chain))
         return client
 
-    def pool(self, chain: Chain, endpoints: tuple[str, ...] = ()) -> "Pool":
-        """Return the connections to *chain*, or those to *endpoints* alone; ChainUnreachable with
-        `--offline`."""
+    def pool(self, chain: Chain) -> "Pool":
+        """Return the connection to *chain*; ChainUnreachable with `--offline`."""
         if self.settings.offline:
             raise ChainUnreachable(
                 f"{chain.title} can't be asked offline", advice=self.settings.online_advice
             )
-        pools = self.resources.second_pools if endpoints else self.resources.pools
-        key = replace(chain, endpoints=endpoints) if endpoints else chain
-        pool = pools.get(key)
+        pool = self.resources.pools.get(chain)
         if pool is None:
             from scenarioctl.chains.pool import Pool
 
             known, cache = self.known_runtime(chain), self.runtime_directory(chain)
-            pool = pools[key] = Pool(key, known=known, cache=cache)
-            if endpoints:
-                # What is confirmed of a runtime is so for all its endpoints.
-                pool.tables = self.pool(chain).tables
+            pool = self.resources.pools[chain] = Pool(chain, known=known, cache=cache)
         return pool
 
     def runtime_directory(self, chain: Chain) -> Path:
@@ -478,8 +466,6 @@ class Application:
         return self if self.settings.offline else self._view(replace(self.settings, offline=True))
 
     async def close(self) -> None:
-        """Close everything that was opened; a session closes only its clients."""
-        for client in self._clients.values():
-            await client.close()
+        """Close everything that was opened, unless it is a session's."""
         if not self._is_view:
             await self.resources.close()

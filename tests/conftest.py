@@ -129,10 +129,10 @@ STAGGER = 2.0
 def trust_nodes() -> None:
     """Let a pause of this process cause no further question to a node, or to another one: tests say
     who is asked what."""
-    from scenarioctl.chains import node_client, pool
+    from scenarioctl.chains import pool
     from scenarioctl.chains.connection import TIMEOUTS, Timeouts
 
-    node_client.QUIET = pool.BELIEVED = 60.0
+    pool.QUIET = pool.BELIEVED = 60.0
     Timeouts.__init__.__kwdefaults__["stagger"] = STAGGER  # type: ignore[index]
     object.__setattr__(TIMEOUTS, "stagger", STAGGER)
 

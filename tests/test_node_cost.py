@@ -157,7 +157,9 @@ def test_what_may_take_a_node_long_has_a_deadline_too(tmp_path: Path, nuisance: 
 
 def test_a_subscription_is_waited_for_only_while_the_node_answers(tmp_path: Path) -> None:
     async def follow(client: Client) -> None:
-        async with aclosing(client.subscribe("chain_subscribeNewHeads")) as heads:
+        async with aclosing(
+            client.subscribe("chain_subscribeNewHeads", ended_by="chain_unsubscribeNewHeads")
+        ) as heads:
             await anext(heads)
 
     async def subscribe_and_ping(http: web.Request, socket: web.WebSocketResponse) -> None:
@@ -187,7 +189,9 @@ def test_news_that_come_before_the_name_of_their_subscription_are_kept(tmp_path:
         await socket.send_str('{"jsonrpc": "2.0", "id": 3, "result": "heads"}')
 
     async def follow(client: Client) -> Any:
-        async with aclosing(client.subscribe("chain_subscribeNewHeads")) as heads:
+        async with aclosing(
+            client.subscribe("chain_subscribeNewHeads", ended_by="chain_unsubscribeNewHeads")
+        ) as heads:
             return await anext(heads)
 
     with (

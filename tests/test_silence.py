@@ -104,7 +104,7 @@ def test_a_slow_node_is_waited_for_where_there_is_no_other(tmp_path: Path, other
         client = Client(pool)
         # Too short for the slow one to be reached a second time meanwhile.
         finish(client.version())
-        client.timeouts = replace(HURRIED, prompt=0.3, opening=0.1)
+        client.timeouts = pool.timeouts = replace(HURRIED, prompt=0.3, opening=0.1)
         said = finish(client.call("chain_getBlock"))
         finish(pool.close())
 
@@ -177,7 +177,9 @@ def test_a_subscription_is_not_cut_for_a_slow_answer_beside_it(tmp_path: Path) -
 
         async def follow() -> list[Any]:
             told: list[Any] = []
-            async with aclosing(client.subscribe("chain_subscribeNewHeads")) as notices:
+            async with aclosing(
+                client.subscribe("chain_subscribeNewHeads", ended_by="chain_unsubscribeNewHeads")
+            ) as notices:
                 told.append(await anext(notices))
                 told.append(await client.call("chain_getBlock"))
                 told.append(await anext(notices))

@@ -1,14 +1,13 @@
 """A chain as handlers ask it: storage, runtime APIs, blocks, by name and decoded with its own
-runtime's types."""
+runtime's types; what only reads is asked of another endpoint where one fails."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
-from scenarioctl.chains.connection import Request
-from scenarioctl.chains.node_client import NodeClient
+from scenarioctl.chains.connection import SMALL, NodeConnection, Request
 from scenarioctl.chains.pool import Pool
 from scenarioctl.chains.rpc_errors import PoolClosed
 from scenarioctl.chains.tables import Runs, fetch_metadata, host_of, runtime_of
@@ -29,14 +28,71 @@ from scenarioctl.runtime.table_cache import endpoint_digest, load_cached, save_c
 UNCONFIRMED = 600.0
 
 
-class Client(NodeClient):
+#: Seconds without a request after which earlier answers no longer fix the runtime.
+_FORGOTTEN = 30.0
+T = TypeVar("T")
+
+
+class Client:
     """One chain for one command, request or run, with the types of its runtime."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.chain = pool.chain
+        self.pool = pool
+        self.tables = pool.tables
+        self.timeouts = pool.timeouts
+        #: The one that was asked last.
+        self.endpoint = ""
+        #: The runtime of the newest table: requests are encoded with its types.
+        self._runs: Runs | None = None
+        self._asked = 0.0
+        #: The endpoints that were asked, in this order.
+        self.endpoints_asked: dict[str, None] = {}
+
+    @property
+    def block_seconds(self) -> float:
+        """How long a block of the chain takes, in seconds."""
+        return self.pool.block_seconds
+
+    async def call(self, method: str, *params: Any) -> Any:
+        """Return the result of one JSON-RPC call that only reads; retried on another endpoint if
+        the node is lost."""
+        return (await self.call_many([(method, params)]))[0]
+
+    async def call_many(self, requests: Sequence[Request]) -> list[Any]:
+        """Return the results of several reading calls, in one round trip."""
+        if all(method in SMALL for method, _ in requests):
+            return await self._ask_promptly(requests)
+        return await self._read(lambda connection: connection.call_many(requests))
+
+    async def submit(self, method: str, *params: Any) -> Any:
+        """Return the result of a call that changes something: never sent twice, even if the answer
+        is lost."""
+        return await (await self._open()).call(method, *params)
+
+    async def subscribe(
+        self, method: str, *params: Any, ended_by: str, deadline: float | None = None
+    ) -> AsyncGenerator[Any]:
+        """Yield what the node tells of a subscription, until *deadline* (time.monotonic); never
+        subscribed to twice.
+
+        Leave it before its end by closing it (`aclosing`): *ended_by* is the method that tells the
+        node so.
+        """
+        connection = await self._open()
+        told = connection.subscribe(method, *params, ended_by=ended_by, deadline=deadline)
+        async with aclosing(told):
+            async for notice in told:
+                yield notice
+
+    async def version(self) -> dict[str, Any]:
+        """Return `state_getRuntimeVersion` as it is now, or was a moment ago."""
+        self._runs = None
+        return (await self._current()).version
 
     async def table(self) -> RuntimeTable:
         """Return the table of the runtime that the chain has now."""
-        self._runs = None
-        async with self._exchange():
-            table = await self._find_table(runtime_of(await self._current_version()))
+        table = await self._find_table(runtime_of(await self.version()))
         self._runs = (table.spec_name, table.spec_version)
         return table
 
@@ -48,22 +104,88 @@ class Client(NodeClient):
         """
         # What is read at a block is read with that block's types.
         self._runs = None
-        async with self._exchange():
-            try:
-                (answer,) = await self._ask([("state_getRuntimeVersion", (block,))])
-            except ChainRefused as error:
-                raise self._explain_block(error, block) from None
-            connection = await self._open()
-            return await self._find_table(runtime_of(connection.read_version(answer)), block)
+        try:
+            (answer,) = await self._ask_promptly([("state_getRuntimeVersion", (block,))])
+        except ChainRefused as error:
+            raise self._explain_block(error, block) from None
+        connection = await self._open()
+        return await self._find_table(runtime_of(connection.read_version(answer)), block)
 
     async def fetch_table(self) -> RuntimeTable:
         """Return the table that the node itself gives, whatever is known already, and keep it in
         the cache."""
-        self._runs = None
-        async with self._exchange():
-            return self._keep_table(
-                await self._fetch_table(runtime_of(await self._current_version()))
+        return self._keep_table(await self._fetch_table(runtime_of(await self.version())))
+
+    # On which connection
+
+    async def _open(self, instead_of: NodeConnection | None = None) -> NodeConnection:
+        """Return the connection to ask; ChainUnreachable if its node has another runtime than the
+        earlier answers came from."""
+        if time.monotonic() - self._asked > _FORGOTTEN:
+            self._runs = None
+        connection = await self.pool.connection(instead_of)
+        before, now = self._runs, runtime_of(connection.version)
+        if before is not None and before != now:
+            raise ChainUnreachable(
+                f"{connection.endpoint} runs {now[0]} {now[1]} now, and this was begun "
+                f"with {before[0]} {before[1]}: try again"
             )
+        return self._note(connection)
+
+    def _note(self, connection: NodeConnection) -> NodeConnection:
+        self._asked = time.monotonic()
+        self.endpoint = connection.endpoint
+        self.endpoints_asked[self.endpoint] = None
+        return connection
+
+    async def _read(self, ask: Callable[[NodeConnection], Awaitable[T]]) -> T:
+        """Call *ask*, and once more on another connection if this one is lost."""
+        connection = await self._open()
+        try:
+            return await ask(connection)
+        except ChainUnreachable:
+            return await ask(await self._elsewhere(connection))
+
+    async def _elsewhere(self, connection: NodeConnection) -> NodeConnection:
+        """Return a connection in place of *connection*, which is lost."""
+        other = await self.pool.connection(connection)
+        if runtime_of(other.version) != runtime_of(connection.version):
+            # What was asked is written in the types of the runtime that is gone, and so would the
+            # answer be read.
+            name, number = runtime_of(other.version)
+            raise ChainUnreachable(
+                f"{connection.endpoint} went away, and {other.endpoint} runs another "
+                f"runtime, {name} {number}: try again"
+            ) from None
+        return self._note(other)
+
+    async def _ask_promptly(self, requests: Sequence[Request]) -> list[Any]:
+        """Send requests that take a node no work; if it gives no prompt answer, try another
+        endpoint."""
+        connection = await self._open()
+        asking = asyncio.create_task(connection.call_many(requests))
+        try:
+            await asyncio.wait((asking,), timeout=self.timeouts.prompt)
+            if not asking.done() and (other := await self.pool.replace(connection)):
+                return await self._note(other).call_many(requests)
+            # Slow, it may be, and there is no better one.
+            return await asking
+        except ChainUnreachable:
+            return await (await self._elsewhere(connection)).call_many(requests)
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+    async def _current(self) -> NodeConnection:
+        """Return the connection, asked again what it runs if the last answer is old: runtimes are
+        upgraded."""
+        connection = await self._open()
+        if time.monotonic() - connection.version_asked > self.pool.believed:
+            await self._read(lambda asked: asked.ask_version(self.timeouts.prompt))
+            connection = await self._open()
+        return connection
+
+    # By name
 
     async def find_block(self, block: str) -> str:
         """Return the hash of the block with that number or hash; InvalidRequest where the chain has
@@ -223,7 +345,7 @@ class Client(NodeClient):
             ) from None
 
     async def _find_table(self, runs: Runs, block: str | None = None) -> RuntimeTable:
-        endpoint = (await self._open()).endpoint
+        endpoint = self.endpoint
         table = self.tables.find(runs, endpoint)
         if table is None:
             async with self.tables.reading():
@@ -250,7 +372,7 @@ class Client(NodeClient):
         if not self.chain.genesis or not isinstance(runs[1], int):
             return None
         table = load_cached(
-            self.chain.genesis, self._pool.cache, spec_version=runs[1], endpoint=endpoint
+            self.chain.genesis, self.pool.cache, spec_version=runs[1], endpoint=endpoint
         )
         if table is not None and table.told_by and self._has_others and table.age > UNCONFIRMED:
             return None
@@ -291,7 +413,7 @@ class Client(NodeClient):
         if self.chain.genesis:
             # A cache that cannot be written costs a second next time, and nothing else.
             with suppress(OSError):
-                await asyncio.to_thread(save_cached, table, self.chain.genesis, self._pool.cache)
+                await asyncio.to_thread(save_cached, table, self.chain.genesis, self.pool.cache)
         return table
 
     async def _is_confirmed(
@@ -306,22 +428,17 @@ class Client(NodeClient):
         if not others:
             return False
         try:
-            second = await self._pool.open_second(others)
+            second = await self.pool.only(others).connection()
+            async with asyncio.timeout(self.timeouts.confirming):
+                if block is None:
+                    await second.ask_version()
+                    if runtime_of(second.version) != (table.spec_name, table.spec_version):
+                        return False
+                again = await fetch_metadata(second, block, versions=(table.metadata_version,))
         except PoolClosed:
             raise
-        except ChainUnreachable:
+        except (ChainRefused, ChainUnreachable, InvalidRequest, TimeoutError):
             return False
-        try:
-            if block is None and runtime_of(second.version) != (
-                table.spec_name,
-                table.spec_version,
-            ):
-                return False
-            again = await fetch_metadata(second, block, versions=(table.metadata_version,))
-        except (ChainRefused, ChainUnreachable, InvalidRequest):
-            return False
-        finally:
-            await self._pool.discard(second)
         if again != metadata:
             raise ChainUnreachable(
                 f"{endpoint} and {second.endpoint} give different metadata for {table}, so "
@@ -339,7 +456,6 @@ class Client(NodeClient):
         return self.decode(table, key.entry.value_type, answer)
 
 
-T = TypeVar("T")
 #: Questions that name a block last, and how many parameters come before it.
 _BEFORE_BLOCK = {
     "chain_getHeader": 0,

@@ -23,8 +23,8 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, ScenarioctlError,
 T = TypeVar("T")
 log = logging.getLogger("scenarioctl.chains")
 
-#: Returns the connections to a chain, or those to some of its endpoints.
-PoolOf = Callable[[Chain, tuple[str, ...]], Pool]
+#: Returns the connection to a chain.
+PoolOf = Callable[[Chain], Pool]
 
 
 #: The client of another endpoint, or None and why there is none; and whether it answers every
@@ -164,13 +164,13 @@ class Clients:
     def __call__(self, chain: Chain) -> Client:
         client = self.clients.get(chain)
         if client is None:
-            pool = self._pool_of(chain, ())
+            pool = self._pool_of(chain)
             several = not chain.trusted and len({host_of(each) for each in chain.endpoints}) > 1
             client = self.clients[chain] = (
                 PinnedClient(pool) if several or self._pinned else Client(pool)
             )
             if several and isinstance(client, PinnedClient):
-                self._repeating[chain] = asyncio.create_task(_repeat(self._pool_of, client))
+                self._repeating[chain] = asyncio.create_task(_repeat(client))
         return client
 
     async def end(self) -> None:
@@ -235,10 +235,10 @@ class Clients:
         return " and ".join(f"{endpoint} ({chain.title})" for chain, endpoint in names.items())
 
 
-async def _repeat(pool_of: PoolOf, first: PinnedClient) -> Repeated:
+async def _repeat(first: PinnedClient) -> Repeated:
     """Ask another endpoint of the same chain what *first* asks, until an answer differs."""
     await first.is_pinned.wait()
-    second, why = await find_second(pool_of, first, first.block)
+    second, why = await find_second(first, first.block)
     agrees = second is not None
     while second is not None and agrees and (exchange := await first.exchanges.get()):
         ask, answer = exchange
@@ -253,12 +253,12 @@ def _hosts_of(client: Client) -> set[str]:
     return {host_of(each) for each in client.endpoints_asked}
 
 
-def second_pool(pool_of: PoolOf, first: Client) -> Pool | None:
-    """Return the connections to the hosts of a chain that *first* hasn't asked; None if there are
+def second_pool(first: Client) -> Pool | None:
+    """Return the pool of the hosts of a chain that *first* hasn't asked; None if there are
     none, or it is trusted."""
     hosts = _hosts_of(first)
     others = tuple(each for each in first.chain.endpoints if host_of(each) not in hosts)
-    return pool_of(first.chain, others) if others and not first.chain.trusted else None
+    return first.pool.only(others) if others and not first.chain.trusted else None
 
 
 def say_difference(chains: Iterable[Chain], said: str) -> str:
@@ -271,11 +271,11 @@ def say_difference(chains: Iterable[Chain], said: str) -> str:
 
 
 async def find_second(
-    pool_of: PoolOf, first: Client, block: str = ""
+    first: Client, block: str = ""
 ) -> tuple[PinnedClient | None, ScenarioctlError | None]:
     """Return a client of the same chain that asks none of the hosts that *first* asked, or None and
     why there is none."""
-    pool = second_pool(pool_of, first)
+    pool = second_pool(first)
     if pool is None:
         return None, None
     second = PinnedClient(pool, block)

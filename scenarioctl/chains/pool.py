@@ -1,8 +1,6 @@
-"""A small pool of connections to one chain, each used for one exchange at a time.
+"""The connection to one chain, which all commands, requests and runs of a process share.
 
-Every command, request and run has a client of its own (`client.py`), which borrows a connection for
-one exchange with the node: a run that waits an hour for a webhook blocks nobody.  A client gets the
-connection again that it had before, if that is idle.
+It is opened when somebody asks, and again, at another endpoint if there is one, when it is lost.
 """
 
 import asyncio
@@ -18,8 +16,8 @@ from scenarioctl.chains.availability import block_seconds
 from scenarioctl.chains.connection import TIMEOUTS, NodeConnection, Timeouts, connect
 from scenarioctl.chains.registry import Chain
 from scenarioctl.chains.rpc_errors import PoolClosed
-from scenarioctl.chains.tables import Tables
-from scenarioctl.errors import ChainUnreachable
+from scenarioctl.chains.tables import Tables, runtime_of
+from scenarioctl.errors import ChainRefused, ChainUnreachable
 from scenarioctl.retries import delay_after
 from scenarioctl.runtime.table import RuntimeTable
 
@@ -67,16 +65,16 @@ class Backoff:
         self._next = self._clock() + wait * (0.75 + self._chance() / 4)
 
 
-#: Connections for requests, and further ones for subscriptions.
-SIZE, SUBSCRIPTIONS = 4, 16
 #: Seconds for which a runtime version that the node reported is trusted.
 BELIEVED = 1.0
-#: Seconds to wait for a free connection.
-PATIENCE = 10.0
+#: Idle seconds after which a connection is checked before use: its node may be gone.
+QUIET = 1.0
+#: Timeout of that check, in seconds, if the chain has another endpoint.
+STALLED = 0.5
 
 
 class Pool:
-    """The connections to one chain, on one event loop."""
+    """The connection to one chain, on one event loop."""
 
     def __init__(
         self,
@@ -84,8 +82,6 @@ class Pool:
         *,
         known: RuntimeTable | None,
         cache: Path,
-        size: int = SIZE,
-        patience: float = PATIENCE,
         backoff: Backoff | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
@@ -95,138 +91,116 @@ class Pool:
         self.tables = Tables(known)
         self._known = known
         self.backoff = backoff or Backoff()
-        self.patience = patience
         self.timeouts = timeouts or TIMEOUTS
         self.believed = BELIEVED
-        #: Idle connections, the most recently used last.
-        self.idle: list[NodeConnection] = []
-        self._size = size
-        self._turns = asyncio.Semaphore(size)
-        self._subscriptions = asyncio.Semaphore(SUBSCRIPTIONS)
-        self._busy: set[NodeConnection] = set()
-        self._opening: set[asyncio.Task[NodeConnection]] = set()
-        self._closing: set[asyncio.Task[None]] = set()
-        self._retired = self._closed = False
+        self._current: NodeConnection | None = None
+        #: All that may be open: those that were replaced close when nobody waits for them.
+        self._opened: list[NodeConnection] = []
+        self._turn = asyncio.Lock()
+        #: Of the connection that is being opened.
+        self._opening: asyncio.Timeout | None = None
+        self._closed = False
+        #: Pools of some of the endpoints, of which is asked what others told.
+        self._parts: dict[tuple[str, ...], Pool] = {}
 
     @cached_property
     def block_seconds(self) -> float:
         """How long a block of the chain takes, in seconds."""
         return block_seconds(self._known)
 
+    def only(self, endpoints: tuple[str, ...]) -> "Pool":
+        """Return the pool of these endpoints alone."""
+        if endpoints not in self._parts:
+            self._parts[endpoints] = part = Pool(
+                replace(self.chain, endpoints=endpoints),
+                known=self._known,
+                cache=self.cache,
+                timeouts=self.timeouts,
+            )
+            # What is confirmed of a runtime is so for all endpoints.
+            part.tables = self.tables
+        return self._parts[endpoints]
+
     def retire(self) -> None:
-        """Close idle connections now, and others when their exchange ends."""
-        self._retired = True
-        while self.idle:
-            task = asyncio.create_task(self.idle.pop().close())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+        """Close the connections when nobody waits for them any more."""
+        for part in self._parts.values():
+            part.retire()
+        for connection in self._opened:
+            connection.retire()
 
     async def close(self) -> None:
-        """Abort the exchanges in progress, and close idle connections."""
-        self._retired = self._closed = True
-        for task in self._opening:
-            task.cancel()
-        await asyncio.gather(*self._opening, *self._closing, return_exceptions=True)
-        for connection in list(self._busy):
-            await connection.abort()
-        await asyncio.gather(*(connection.close() for connection in self.idle))
-        self.idle.clear()
+        """Close the connections, whoever waits for them."""
+        self._closed = True
+        if self._opening is not None:
+            self._opening.reschedule(0)
+        await asyncio.gather(
+            *(part.close() for part in self._parts.values()),
+            *(connection.close() for connection in self._opened),
+        )
 
-    # For its clients
+    async def connection(self, instead_of: NodeConnection | None = None) -> NodeConnection:
+        """Return the connection that all share, another one if it is lost or *instead_of*.
 
-    async def take_turn(self, *, subscription: bool) -> None:
-        """Wait until another connection may be used; ChainUnreachable if that takes too long."""
-        if not self.idle:
-            # Nobody waits in the queue for a chain that can't be reached.
+        ChainUnreachable if no endpoint answers, or if it is too early to ask them again.
+        """
+        async with self._turn:
+            current = self._current
+            if current is not None and current is not instead_of and await self._answers(current):
+                return current
+            current = await self._open(current.endpoint if current else "")
+            self._use(current)
+            return current
+
+    async def replace(self, slow: NodeConnection) -> NodeConnection | None:
+        """Return another connection than the *slow* one, with the same runtime; None if there is
+        none."""
+        async with self._turn:
+            other = self._current
+            if other is slow:
+                try:
+                    other = await self._open(slow.endpoint)
+                except ChainUnreachable:
+                    return None
+            if other is None or runtime_of(other.version) != runtime_of(slow.version):
+                if other is not None and other is not self._current:
+                    await other.close()
+                return None
+            self._use(other)
+            return other
+
+    def _use(self, connection: NodeConnection) -> None:
+        before, self._current = self._current, connection
+        if before is not None and before is not connection:
+            before.retire()
+
+    async def _answers(self, connection: NodeConnection) -> bool:
+        if not connection.lost and time.monotonic() - connection.heard > QUIET:
+            several = len(self.chain.endpoints) > 1
+            try:
+                await connection.ask_version(STALLED if several else self.timeouts.opening)
+            except ChainRefused:
+                # It is there, and that is all that was wanted to know.
+                pass
+            except ChainUnreachable:
+                return False
+        return not connection.lost
+
+    async def _open(self, avoid: str) -> NodeConnection:
+        """Open a connection; the endpoint *avoid* is tried last."""
+        if not self._closed:
             self.backoff.check()
-        turns = self._subscriptions if subscription else self._turns
-        if not turns.locked():
-            await turns.acquire()
-            return
         try:
-            async with asyncio.timeout(self.patience):
-                await turns.acquire()
+            async with asyncio.timeout(-1 if self._closed else None) as self._opening:
+                connection = await connect(self.chain, self.timeouts, avoid=avoid)
         except TimeoutError:
-            count = SUBSCRIPTIONS if subscription else self._size
-            raise ChainUnreachable(
-                f"too many requests to {self.chain.title}: its {count} connections were "
-                f"busy for {self.patience:g} s; try again in a moment"
-            ) from None
-
-    def end_turn(self, *, subscription: bool) -> None:
-        (self._subscriptions if subscription else self._turns).release()
-
-    def borrow(self, last: NodeConnection | None, avoid: str = "") -> NodeConnection | None:
-        """Return the idle connection that is best for a client that used *last* before; None if one
-        must be opened."""
-        connection = self._best(last, avoid)
-        if connection is not None:
-            self.idle.remove(connection)
-            self._busy.add(connection)
-        return connection
-
-    def _best(self, last: NodeConnection | None, avoid: str) -> NodeConnection | None:
-        idle = [connection for connection in reversed(self.idle) if connection.endpoint != avoid]
-        if last in idle:
-            return last
-        if last is not None:
-            for connection in idle:
-                if connection.endpoint == last.endpoint and connection.version == last.version:
-                    return connection
-        return next(iter(idle), None)
-
-    async def give_back(self, connection: NodeConnection) -> None:
-        self._busy.discard(connection)
-        if self._retired:
-            await connection.close()
-        else:
-            self.idle.append(connection)
-
-    async def discard(self, connection: NodeConnection) -> None:
-        """Abort *connection*: a late answer on it would confuse the next client."""
-        self._busy.discard(connection)
-        await connection.abort()
-
-    async def open(self, timeouts: Timeouts, *avoid: str) -> NodeConnection:
-        """Open a connection unless the backoff forbids it; endpoints in *avoid* are tried last."""
-        self.backoff.check()
-        try:
-            connection = await self._connect(self.chain, timeouts, *avoid)
-        except PoolClosed:
-            raise
-        except ChainUnreachable as error:
-            self.backoff.failed(str(error))
-            raise
-        self.backoff.succeeded()
-        return connection
-
-    async def open_second(self, endpoints: tuple[str, ...]) -> NodeConnection:
-        """Open a connection to one of *endpoints*, which may confirm what another one told."""
-        timeouts = replace(self.timeouts, answering=self.timeouts.confirming)
-        return await self._connect(replace(self.chain, endpoints=endpoints), timeouts)
-
-    async def _connect(self, chain: Chain, timeouts: Timeouts, *avoid: str) -> NodeConnection:
-        self._check_open()
-        task = asyncio.create_task(connect(chain, timeouts, avoid=avoid))
-        self._opening.add(task)
-        try:
-            connection = await task
-        except asyncio.CancelledError:
-            if task.done() and not task.cancelled() and task.exception() is None:
-                # Opened a moment too late for anybody to use it.
-                await task.result().abort()
-            asking = asyncio.current_task()
-            if asking is not None and not asking.cancelling():
-                # It was not this task that was canceled: the pool closes.
-                self._check_open()
-            raise
-        finally:
-            self._opening.discard(task)
-        self._busy.add(connection)
-        return connection
-
-    def _check_open(self) -> None:
-        if self._closed:
             raise PoolClosed(
                 f"the connections to {self.chain.title} were closed before it answered"
             ) from None
+        except ChainUnreachable as error:
+            self.backoff.failed(str(error))
+            raise
+        finally:
+            self._opening = None
+        self.backoff.succeeded()
+        self._opened = [each for each in self._opened if not each.lost] + [connection]
+        return connection

@@ -336,7 +336,7 @@ async def _confirm_final(
     from scenarioctl.transactions.submission.tracking import confirm_final
 
     try:
-        found, doubts = await confirm_final(app.pool, submission.client, final, assets=app.assets)
+        found, doubts = await confirm_final(submission.client, final, assets=app.assets)
     except ChainUnreachable as error:
         return 2, str(error)
     return (2 if doubts else read_effects(found)["asked"]), " ".join(doubts)

@@ -231,7 +231,7 @@ async def _ask_chain(
         )
         if found is None or found.state is not SentState.FINALIZED or not found.effects:
             return found, warnings
-        return await confirm_final(app.pool, client, found, assets=app.assets)
+        return await confirm_final(client, found, assets=app.assets)
     except EndpointsDisagree as error:
         if known is None:
             raise
@@ -268,9 +268,7 @@ async def _ask_destinations(
             try:
                 client = app.client(app.registry.find(each["chain"]))
                 found = await look_for(client, each, sender, assets=app.assets)
-                each = await confirm_arrival(
-                    app.pool, client, each, found, sender, assets=app.assets
-                )
+                each = await confirm_arrival(client, each, found, sender, assets=app.assets)
             except ScenarioctlError as error:
                 reason = (
                     f"{app.registry.title_of(each['chain'])} could not be asked: {error.statement}"

@@ -17,7 +17,7 @@ import pytest
 
 from scenarioctl.actions.drafting import judge_drafts
 from scenarioctl.application import Application
-from scenarioctl.chains import node_client, pool
+from scenarioctl.chains import pool
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import bare_extrinsic
@@ -105,7 +105,7 @@ def test_an_upgrade_under_a_running_daemon_is_noticed_by_all(
 ) -> None:
     pytest.importorskip("zstandard", reason="needs zstandard, to change the version in a runtime")
     # As for users: the other tests trust their nodes for longer.
-    monkeypatch.setattr(node_client, "QUIET", 1.0)
+    monkeypatch.setattr(pool, "QUIET", 1.0)
     monkeypatch.setattr(pool, "BELIEVED", 1.0)
     seen = Seen()
 

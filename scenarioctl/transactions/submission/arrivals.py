@@ -31,7 +31,6 @@ from scenarioctl.transactions.submission.inclusion import (
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
-    from scenarioctl.chains.confirmation import PoolOf
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
@@ -171,7 +170,6 @@ async def look_for(
 
 
 async def confirm_arrival(
-    pool_of: "PoolOf",
     client: "Client",
     before: Arrival,
     known: Arrival,
@@ -192,7 +190,7 @@ async def confirm_arrival(
     number = known["block_number"]
     if number is None:
         return known
-    pool = second_pool(pool_of, client)
+    pool = second_pool(client)
     if pool is None:
         return {**known, "asked": 1}
     second = Client(pool)

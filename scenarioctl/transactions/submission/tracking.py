@@ -29,7 +29,6 @@ from scenarioctl.transactions.submission.inclusion import (
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
-    from scenarioctl.chains.confirmation import PoolOf
 
 log = logging.getLogger("scenarioctl.chains")
 
@@ -158,7 +157,7 @@ async def _describe(
 
 
 async def confirm_final(
-    pool_of: "PoolOf", client: "Client", transaction: SentTransaction, *, assets: "Assets"
+    client: "Client", transaction: SentTransaction, *, assets: "Assets"
 ) -> tuple[SentTransaction, tuple[str, ...]]:
     """Return *transaction*, of which *client* says that it is final, as far as a second endpoint
     says so too; and warnings.
@@ -169,7 +168,7 @@ async def confirm_final(
     from scenarioctl.chains.confirmation import EndpointsDisagree, find_second, say_difference
 
     number, effects = transaction.block_number, json.loads(transaction.effects)
-    second, why = await find_second(pool_of, client, transaction.block)
+    second, why = await find_second(client, transaction.block)
     if isinstance(why, BlockMissing):
         said = f"According to {client.endpoint}: {transaction.block} is block {number}. {why}"
         raise EndpointsDisagree(say_difference([client.chain], said))
