@@ -40,11 +40,10 @@ _LOOK = 0.005
 #: Seconds in which nothing more comes to wait, or is answered.
 _PATIENCE = 120.0
 _AT_ONCE = 1000
-#: The first job has been started as users do.  The others are rows like its own, for which nobody
-#: has rung.
+#: The first job has been started as users do.  The others are rows like its own.
 _COPY = """
     INSERT INTO scenarioctl.jobs SELECT (
-        jsonb_populate_record(j, jsonb_build_object('id', 'job-' || number, 'rung', 0))
+        jsonb_populate_record(j, jsonb_build_object('id', 'job-' || number))
     ).*
     FROM scenarioctl.jobs AS j, generate_series(1, {last}) AS number WHERE j.id = 'job-0'
 """

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.store_latency import make_scenario
 from scenarioctl.model.jobs import (
+    SECOND,
     FinishedRun,
     Job,
     JobState,
@@ -64,14 +65,13 @@ async def _rate(count: int, ask: Callable[[int], Awaitable[object]]) -> float:
 
 
 async def _run_all(store: SqliteStore, count: int) -> float:
+    await store.renew_lease("me", lease=3600 * SECOND)
     start = time.perf_counter()
     runs = []
-    while due := await store.find_due(100):
-        begun = await asyncio.gather(*(store.begin_leg(id, leg=leg, owner="me") for id, leg in due))
+    while begun := await store.begin_due(100, owner="me"):
         runs += [
             asyncio.ensure_future(store.finish_run(_finished(leg), retention=Retention()))
             for leg in begun
-            if leg is not None
         ]
     if not all(await asyncio.gather(*runs)) or len(runs) != count:
         raise RuntimeError("a run was lost")

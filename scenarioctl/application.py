@@ -51,10 +51,6 @@ def _ignore_progress(words: str) -> None:
     """Show no progress."""
 
 
-def _wake_no_worker() -> None:
-    """Do nothing: workers in other processes poll the store."""
-
-
 async def _sleep(seconds: float) -> None:
     """Wait on the event loop."""
     import asyncio
@@ -126,8 +122,6 @@ class Application:
         self.new_id = new_id
         #: Shows the progress of a long operation, in a few words.
         self.tell: Callable[[str], None] = _ignore_progress
-        #: Wakes the worker of this process, if it has one, because a job may be due.
-        self.wake: Callable[[], None] = _wake_no_worker
         #: Holds a place for costly work, with `async with`: a daemon has few of them for each
         #: client.
         self.costly: Callable[[], AbstractAsyncContextManager[None]] = nullcontext

@@ -317,8 +317,8 @@ async def test_a_start_in_the_same_process_is_noticed_at_once(place: Place) -> N
         app = stage.place.open()
         await stage.work(app, pace=Pace(poll=2 * PATIENCE, grace=0.1))
         await asyncio.sleep(0.3)
+        stage.app = app
         await stage.start("one")
-        app.wake()
 
         await until(lambda: stage.ran("one"))
 

@@ -20,7 +20,7 @@ from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server, start_standby
 from tests.runner import finish as run
 from tests.serving import Serving
-from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, begin_due, ended
+from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, begin_due, ended
 from tests.test_stores import FIRST
 
 pytestmark = pytest.mark.processes
@@ -42,7 +42,7 @@ def change_timeline(former: int) -> None:
 
 def draft_once(store: PostgresStore) -> int:
     """Run the job, and return the number of its draft."""
-    (leg,) = run(begin_due(store, "me"))
+    (leg,) = run(begin_due(store, "me", lease=2 * NOW))
     drafts = (replace(DRAFT, uuid=str(uuid4())),)
     left = ended(leg, drafts=drafts, due=leg.job.planned, next_planned=(leg.job.planned or 0) + 1)
     assert run(store.finish_run(left, retention=NO_LIMIT))

@@ -11,7 +11,6 @@ import pytest
 
 from scenarioctl.actions import running
 from scenarioctl.errors import StoreUnavailable
-from scenarioctl.stores import jobs, rows
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.worker.chores import Pace
@@ -39,34 +38,18 @@ def execute(statement: str) -> list[tuple[object, ...]]:
         return done.fetchall() if done.description else []
 
 
-async def test_what_is_due_later_is_no_row_of_procrastinate_until_then(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rows, "SOON", 500_000_000)
-
+async def test_a_leg_whose_bell_is_lost_is_found_by_a_look(place: Place) -> None:
     async with on_stage(place) as stage:
         await stage.work()
-        await stage.start("later", after=4)
-        assert execute("SELECT FROM procrastinate_jobs") == []
-
-        await until(lambda: stage.ran("later"))
-
-
-async def test_a_leg_whose_bell_is_lost_is_rung_for_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jobs, "_LATE", 200_000_000)
-    monkeypatch.setattr(jobs, "_SILENT", 200_000_000)
-
-    async with on_stage(place) as stage:
-        await stage.start("one", after=0.2)
+        await stage.start("one", after=4)
+        await stage.app.store.close()
+        stage.app.resources.store = stage.place._open_store()
         execute("DELETE FROM procrastinate_jobs")
-        await stage.work()
 
         await until(lambda: stage.ran("one"))
 
 
-async def test_a_bell_that_a_silent_worker_has_is_rung_by_another(place: Place) -> None:
+async def test_a_bell_that_a_silent_worker_has_goes_and_what_was_due_runs(place: Place) -> None:
     silent = """
         WITH silent AS (
             INSERT INTO procrastinate_workers (last_heartbeat)
@@ -74,17 +57,20 @@ async def test_a_bell_that_a_silent_worker_has_is_rung_by_another(place: Place) 
         ) UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT id FROM silent)
     """
 
+    async def is_gone() -> bool:
+        return execute("SELECT FROM procrastinate_jobs WHERE status = 'doing'") == []
+
     async with on_stage(place) as stage:
-        await stage.start("one")
+        await stage.start("one", after=-60)
+        await asyncio.sleep(0.2)
         execute(silent)
         await stage.work()
 
         await until(lambda: stage.ran("one"))
+        await until(is_gone)
 
 
-async def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_others(
-    place: Place,
-) -> None:
+async def test_a_worker_that_stops_leaves_what_is_due_to_others(place: Place) -> None:
     asked = asyncio.Event()
 
     async def refuse(*_: object, **__: object) -> None:
@@ -93,15 +79,38 @@ async def test_a_worker_that_stops_before_it_could_begin_leaves_the_bell_to_othe
 
     async with on_stage(place) as stage:
         app = stage.place.open()
-        app.store.begin_leg = refuse  # type: ignore[method-assign]
+        app.store.begin_due = refuse  # type: ignore[method-assign, assignment]
         first = await stage.work(app)
         await stage.start("one")
         await asked.wait()
         await stage.stop(first)
-        assert execute("SELECT status FROM procrastinate_jobs") == [("todo",)]
         await stage.work()
 
         await until(lambda: stage.ran("one"))
+
+
+async def test_a_full_worker_lets_another_one_have_the_rest(place: Place) -> None:
+    go_on = asyncio.Event()
+
+    async def slow(run: FakeRun) -> None:
+        await go_on.wait()
+        await draft(run)
+
+    FakeRun.plays = {"slow": slow}
+
+    async with on_stage(place) as stage:
+        await stage.start("slow")
+        await stage.work(capacity=1)
+
+        async def is_held() -> bool:
+            return (await stage.job("slow")).owner != ""
+
+        await until(is_held)
+        await stage.work()
+        await stage.start("other")
+        await until(lambda: stage.ran("other"))
+        go_on.set()
+        await until(lambda: stage.ran("slow"))
 
 
 async def test_a_worker_runs_what_is_due_once_for_a_test(place: Place) -> None:

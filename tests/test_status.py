@@ -74,7 +74,7 @@ async def test_each_worker_has_a_row(tmp_path: Path) -> None:
         await app.store.renew_lease("somebody else", lease=600 * SECOND)
         id = await remark(app)
         await start_job(app, StartJob(id=id))
-        await app.store.begin_leg(id, leg=1, owner=owner)
+        assert await app.store.begin_due(1, owner=owner)
 
         other, row = sorted((await told(app))["workers"], key=lambda row: str(row["version"]))
         checked = (await check_store(app, CheckStore())).answer
@@ -180,9 +180,9 @@ async def test_paused_and_failing_jobs_need_a_person(tmp_path: Path) -> None:
             await start_job(app, StartJob(id=id, every="10m"))
         await fails(app, paused, pause=True)
         store = app.store
-        for id, number in await store.find_due(10):
-            leg = await store.begin_leg(id, leg=number, owner="me")
-            assert leg is not None
+        await store.renew_lease("me", lease=SECOND)
+        for leg in await store.begin_due(10, owner="me"):
+            id = leg.job.id
             ended = FinishedRun(
                 job=id,
                 epoch=leg.job.epoch,

@@ -89,10 +89,7 @@ async def put(store, numbers):
 async def work(store, owner):
     await store.renew_lease(owner, lease=10**10)
     while True:
-        for id, leg in await store.find_due(1):
-            one = await store.begin_leg(id, leg=leg, owner=owner)
-            if one is None:
-                continue
+        for one in await store.begin_due(1, owner=owner):
             number = one.job.runs + 1
             draft = MempoolDraft(
                 chain="polkadot", amount="1", tx_type="xTransfer", date=number,

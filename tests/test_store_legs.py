@@ -4,19 +4,15 @@ waits for."""
 import asyncio
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from procrastinate.exceptions import ConnectorException
 
-from scenarioctl.errors import NotFound, StoreUnavailable
 from scenarioctl.model.jobs import (
     SECOND,
     Job,
@@ -27,15 +23,9 @@ from scenarioctl.model.jobs import (
     RunWait,
     Schedule,
 )
-from scenarioctl.stores.postgres.connections import Connection
-from scenarioctl.stores.postgres.store import (
-    QUEUE,
-    TASK,
-    Deferrals,
-    PostgresStore,
-    moment,
-    priority,
-)
+from scenarioctl.stores.operations import Ring, find_all
+from scenarioctl.stores.postgres.bells import QUEUE, TASK, Bells
+from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.store import Store
 from tests.runner import finish as run
 from tests.test_store_jobs import (
@@ -63,25 +53,41 @@ from tests.test_stores import SECOND as OTHER
 END = NOW + HOUR
 
 
-def due(store: Store) -> list[tuple[str, int]]:
-    return run(store.find_due(100))
+def due(store: Store) -> list[str]:
+    """Return the jobs whose leg is due and begun by nobody."""
+    free = (
+        "SELECT id FROM jobs WHERE state = 'running' AND owner = '' AND due <= {now} ORDER BY due"
+    )
+    return [id for (id,) in run(store.read(partial(find_all, free)))]
 
 
-def begin(store: Store, number: int, owner: str = "me", id: str = FIRST.id) -> Leg | None:
-    return run(store.begin_leg(id, leg=number, owner=owner))
+def until_due(store: Store) -> int | None:
+    ring = run(store.next_ring())
+    return ring.due - ring.moment if ring else None
+
+
+def begin(store: Store, owner: str = "me", limit: int = 100) -> list[str]:
+    return [leg.job.id for leg in run(store.begin_due(limit, owner=owner))]
 
 
 def post(store: Store, content: Any = None, *, uuid: str = WEBHOOK) -> int:
     return run(store.put_event(uuid, content, now=NOW, retention=NO_LIMIT)).id
 
 
-def plan(store: Store, *, ends: bool = False, lines: tuple[str, ...] = (), **fields: Any) -> Job:
+def plan(
+    store: Store,
+    *,
+    id: str = FIRST.id,
+    ends: bool = False,
+    lines: tuple[str, ...] = (),
+    **fields: Any,
+) -> Job:
     """Change the job as a request does."""
 
     def change(job: Job) -> JobChange:
         return JobChange(job=replace(job, **fields), lines=lines, written=NOW, ends_run=ends)
 
-    changed = run(store.change_job(FIRST.id, change))
+    changed = run(store.change_job(id, change))
     assert changed is not None
     return changed
 
@@ -112,22 +118,46 @@ def store(kind: str, tmp_path: Path, clock: Clock) -> Iterator[Store]:
 
 
 class TestWhoBegins:
-    def test_a_leg_is_begun_once_by_its_number_when_it_is_due(
-        self, store: Store, clock: Clock
-    ) -> None:
+    def test_a_leg_is_begun_once_when_it_is_due(self, store: Store, clock: Clock) -> None:
         run(store.renew_lease("me", lease=10))
         run(store.start_job(replace(JOB, due=NOW + 5)))
-        assert (due(store), run(store.until_due())) == ([], 5)
-        assert begin(store, 1) is None
+        assert (due(store), until_due(store), begin(store)) == ([], 5, [])
 
         clock.wall = NOW + 5
-        assert due(store) == [(FIRST.id, 1)]
-        assert [begin(store, number) for number in (0, 2)] == [None, None]
-        leg = begin(store, 1)
-        assert leg is not None
+        assert due(store) == [FIRST.id]
+        (leg,) = run(store.begin_due(1, owner="me"))
         assert (leg.job.owner, leg.job.epoch, leg.now, leg.saved) == ("me", 2, NOW + 5, "")
-        assert begin(store, 1, "you") is begin(store, 1) is None
-        assert (due(store), run(store.until_due())) == ([], None)
+        assert (due(store), until_due(store), begin(store)) == ([], None, [])
+
+    def test_legs_are_begun_in_the_order_in_which_they_are_due(self, store: Store) -> None:
+        fill_jobs(store, 5)
+        run(store.renew_lease("me", lease=10))
+
+        assert [begin(store, limit=2) for _ in range(3)] == [
+            ["job-0004", "job-0003"],
+            ["job-0002", "job-0001"],
+            ["job-0000"],
+        ]
+
+    def test_an_owner_whose_lease_has_run_out_begins_nothing(
+        self, store: Store, clock: Clock
+    ) -> None:
+        run(store.start_job(JOB))
+        run(store.renew_lease("me", lease=10))
+        clock.now += 10
+        assert (begin(store), begin(store, "you")) == ([], [])
+        run(store.renew_lease("me", lease=10))
+
+        assert begin(store) == [FIRST.id]
+
+    def test_a_job_whose_row_is_damaged_keeps_no_other_from_beginning(self, store: Store) -> None:
+        fill_jobs(store, 3)
+        damage = """UPDATE jobs SET schedule = '{"never": 1}' WHERE id = 'job-0001' RETURNING id"""
+        run(store.write(partial(find_all, damage)))
+        run(store.renew_lease("me", lease=10))
+
+        assert begin(store) == ["job-0002", "job-0000"]
+        assert begin(store) == []
 
     def test_workers_are_listed_with_what_they_run_and_when_they_were_seen(
         self, store: Store, clock: Clock
@@ -138,7 +168,7 @@ class TestWhoBegins:
         run(store.renew_lease("left", lease=10))
         run(store.free_legs(["left"]))
         run(store.start_job(JOB))
-        assert begin(store, 1, "a") is not None
+        assert begin(store, "a")
         clock.now, clock.wall = 11, NOW + 11
 
         assert run(store.list_workers()) == [
@@ -161,28 +191,6 @@ class TestWhoBegins:
         clock.now = 11
         assert [each.owner for each in run(store.list_workers())] == ["b"]
 
-    def test_the_number_of_a_leg_is_used_once(self, store: Store, clock: Clock) -> None:
-        run(store.start_job(JOB))
-        seen = due(store)
-        (leg,) = claim(store)
-        assert finish(store, ended(leg))
-        clock.wall = NOW + HOUR
-        seen += due(store)
-        run(stop_job(store))
-        run(store.start_job(JOB))
-        seen += due(store)
-        plan(store, state=JobState.PAUSED, due=None)
-        plan(store, state=JobState.RUNNING, due=NOW)
-        seen += due(store)
-
-        numbers = [number for _, number in seen]
-        assert len(numbers) == 4
-        assert numbers == sorted(set(numbers))
-        run(store.renew_lease("you", lease=10))
-        # Bells that come late.
-        assert [begin(store, number, "you") for number in numbers[:-1]] == [None] * 3
-        assert begin(store, numbers[-1], "you") is not None
-
     def test_a_change_between_two_runs_that_moves_no_time_leaves_the_leg(
         self, store: Store
     ) -> None:
@@ -200,12 +208,8 @@ class TestWhoBegins:
 
         async def work(mine: Store, owner: str) -> list[Leg]:
             await mine.renew_lease(owner, lease=10)
-            rung = await mine.find_due(100)
-            await asyncio.sleep(0)
-            begun = await asyncio.gather(
-                *(mine.begin_leg(id, leg=leg, owner=owner) for id, leg in rung)
-            )
-            return [leg for leg in begun if leg is not None]
+            begun = await asyncio.gather(*(mine.begin_due(3, owner=owner) for _ in range(3)))
+            return [leg for some in begun for leg in some]
 
         async def work_all() -> list[list[Leg]]:
             return await asyncio.gather(
@@ -256,7 +260,7 @@ class TestLeases:
             seen.append(run(store.lapsed_owners()))
 
         assert seen == [set(), set(), {"me"}]
-        assert run(store.renew_lease("me", lease=10)).jobs == {FIRST.id}
+        assert run(store.renew_lease("me", lease=10)).jobs == {FIRST.id: 2}
         assert run(store.lapsed_owners()) == set()
 
     def test_a_lease_that_was_granted_later_than_now_has_run_out(
@@ -271,12 +275,6 @@ class TestLeases:
         assert run(store.lapsed_owners()) == {"before"}
         claim(store, "after")
         assert run(store.lapsed_owners()) == {"before"}
-
-    def test_an_owner_without_a_lease_has_none_that_holds(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        begin(store, 1)
-
-        assert run(store.lapsed_owners()) == {"me"}
 
     def test_a_worker_is_there_until_it_frees_its_legs(
         self, store: Store, kind: str, tmp_path: Path, clock: Clock
@@ -308,6 +306,15 @@ class TestLeases:
         ]
         assert run(store.free_legs(["gone"])) == run(store.free_legs([])) == 0
 
+    def test_a_leg_is_freed_by_its_epoch_alone(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (leg,) = claim(store)
+        before, this = [(FIRST.id, leg.job.epoch - back) for back in (1, 0)]
+
+        assert run(store.free_legs(["me"], legs=[before])) == 0
+        assert run(store.free_legs(["you"], legs=[this])) == 0
+        assert run(store.free_legs(["me"], legs=[before, this])) == 1
+
     def test_a_worker_that_does_not_hear_that_lines_are_stored_stores_them_once(
         self, store: Store
     ) -> None:
@@ -334,7 +341,7 @@ class TestLeases:
         (awake,) = claim(store, "awake")
 
         assert (awake.interrupted, awake.logged, awake.job.epoch) == (True, True, 3)
-        assert run(store.renew_lease("frozen", lease=10)).jobs == set()
+        assert run(store.renew_lease("frozen", lease=10)).jobs == {}
         assert run(store.add_lines(FIRST.id, epoch=2, lines=("late",), now=NOW)) is False
         assert finish(store, ended(frozen, lines=("frozen",))) is False
         assert finish(store, ended(awake, lines=("awake",))) is True
@@ -377,7 +384,7 @@ class TestWaits:
         assert (texts(store), len(run(store.read_mempool(FIRST.id)))) == (["begun"], 1)
         assert run(store.last_runs(FIRST.id, limit=9)) == []
         assert run(store.statistics()).waiting == 1
-        assert (due(store), run(store.until_due())) == ([], HOUR)
+        assert (due(store), until_due(store)) == ([], HOUR)
         assert finish(store, ended(leg)) is False
 
     def test_its_end_is_one_run_of_all_legs(self, store: Store) -> None:
@@ -414,7 +421,7 @@ class TestWaits:
         assert due(store) == []
 
         clock.wall = NOW + 5
-        assert [id for id, _ in due(store)] == [FIRST.id]
+        assert due(store) == [FIRST.id]
 
     def test_an_event_during_the_wait_ends_it_at_once(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -452,12 +459,9 @@ class TestWaits:
     def test_two_events_end_a_wait_once(self, store: Store) -> None:
         run(store.start_job(JOB))
         begin_and_wait(store)
-        stale = due(store)
         post(store, 1)
-        stale += due(store)
         post(store, 2)
         (leg,) = claim(store)
-        assert [begin(store, number, "you") for _, number in stale] == [None] * len(stale)
         # During the leg that it woke.
         post(store, 3)
         assert due(store) == []
@@ -553,20 +557,11 @@ class TestRequestsThatEndARun:
         assert (
             run(store.add_lines(FIRST.id, epoch=leg.job.epoch, lines=("late",), now=NOW)) is False
         )
-        assert run(store.renew_lease("me", lease=10)).jobs == set()
+        assert run(store.renew_lease("me", lease=10)).jobs == {}
         assert finish(store, waiting(leg)) is False
         assert finish(store, ended(leg)) is False
         assert texts(store) == ["ended by hand"]
         assert (get_job(store).owner, get_job(store).runs) == ("", 0)
-
-    def test_what_was_rung_for_before_is_not_begun(self, store: Store, how: str) -> None:
-        run(store.start_job(JOB))
-        begin_and_wait(store)
-        post(store)
-        stale = due(store)
-        plan(store, ends=True, **ENDS[how])
-
-        assert [begin(store, number) for _, number in stale] == [None]
 
 
 class TestOtherRequests:
@@ -658,168 +653,92 @@ def asked(store: Store, statement: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 def bells(store: Store) -> list[tuple[Any, ...]]:
-    """Return what the engine is to ring for: job, number of the leg, and time in seconds."""
+    """Return what the engine is to ring for: its name, and the time in seconds, if it has one."""
+    assert isinstance(store, PostgresStore)
+    run(store._bells.close())
     return asked(
         store,
-        "SELECT args ->> 'job', (args ->> 'leg')::bigint, extract(epoch FROM "
-        "scheduled_at)::float FROM procrastinate_jobs"
-        " ORDER BY id",
+        "SELECT queueing_lock, extract(epoch FROM scheduled_at)::float FROM procrastinate_jobs "
+        "WHERE status = 'todo' ORDER BY id",
     )
+
+
+RINGS: dict[str, Callable[[Store], Any]] = {
+    "start": lambda store: run(store.start_job(replace(JOB, id=OTHER.id))),
+    "event": post,
+    "takeover": lambda store: run(store.free_legs(["me"])),
+    "change": lambda store: plan(store, ends=True, due=NOW),
+}
 
 
 @pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
 class TestBells:
-    """What a store on a server defers to its engine."""
+    """What a store on a server has its engine ring for."""
 
-    def test_each_leg_that_is_planned_soon_has_a_bell_at_its_time(self, store: Store) -> None:
-        run(store.start_job(replace(JOB, due=NOW + 5 * SECOND)))
-        (leg,) = claim(store, now=NOW + 5 * SECOND)
-        finish(store, waiting(leg, finished=NOW + 6 * SECOND))
-        post(store)
-        (leg,) = claim(store, now=NOW + 6 * SECOND)
-        finish(store, ended(leg, due=NOW + 20 * SECOND, finished=NOW + 7 * SECOND))
-        run(store.free_legs(["me"]))
-        (leg,) = claim(store, now=NOW + 20 * SECOND)
-        run(store.free_legs(["me"]))
-        plan(store, ends=True, due=NOW + 30 * SECOND)
-
-        assert bells(store) == [
-            (FIRST.id, number, pytest.approx(NOW / SECOND + seconds))
-            for number, seconds in ((1, 5), (3, 6), (4, 20), (5, 20), (6, 30))
-        ]
-        assert asked(
-            store, "SELECT DISTINCT task_name, queue_name, status::text FROM procrastinate_jobs"
-        ) == [(TASK, QUEUE, "todo")]
-        assert due(store) == []
-
-    def test_an_event_before_a_wait_rings_once(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        post(store)
-        begin_and_wait(store)
-
-        ((_, number),) = due(store)
-        assert [leg for _, leg, _ in bells(store)] == [1, number]
-
-    def test_no_bell_rings_for_a_job_without_a_time(self, store: Store) -> None:
+    @pytest.mark.parametrize("how", RINGS)
+    def test_what_is_due_at_once_is_rung_for(self, store: Store, how: str) -> None:
         run(store.start_job(JOB))
         (leg,) = claim(store)
-        plan(store, ends=True, **ENDS["stop"])
-        finish(store, ended(leg))
-        run(store.free_legs(["me"]))
-        with pytest.raises(NotFound):
-            run(store.start_job(replace(JOB, id="nosuchone")))
-
-        assert len(bells(store)) == 1
-
-    def test_what_is_due_later_gets_its_bell_a_minute_before(
-        self, store: Store, clock: Clock
-    ) -> None:
-        run(store.start_job(replace(JOB, due=NOW + HOUR)))
-        assert (bells(store), run(store.ring_due())) == ([], 0)
-
-        clock.wall = END - 60 * SECOND
-        assert [run(store.ring_due()), run(store.ring_due())] == [1, 0]
-        assert bells(store) == [(FIRST.id, 2, pytest.approx(END / SECOND))]
-        (leg,) = claim(store, now=END)
-        assert leg.job.due == END
-
-    def test_a_leg_whose_bell_was_lost_gets_another_and_the_lost_one_does_no_harm(
-        self, store: Store, clock: Clock
-    ) -> None:
-        run(store.start_job(JOB))
+        if how == "event":
+            assert finish(store, waiting(leg))
+        bells(store)
         asked(store, "DELETE FROM procrastinate_jobs")
-        clock.wall = NOW + 59 * SECOND
-        assert run(store.ring_again()) == 0
-        clock.wall = NOW + 61 * SECOND
+        RINGS[how](store)
 
-        assert [run(store.ring_again()), run(store.ring_again())] == [1, 0]
-        assert [number for _, number, _ in bells(store)] == [2]
-        run(store.renew_lease("me", lease=10))
-        assert begin(store, 1) is None
-        assert begin(store, 2) is not None
-
-    def test_of_many_that_wait_for_a_worker_only_a_few_get_another_bell(
-        self, store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        # If a minute's work was rung for again each minute, stale bells alone would keep all
-        # workers busy.
-        monkeypatch.setattr("scenarioctl.stores.jobs._AGAIN", 5)
-        fill_jobs(store, 30)
-        before = len(bells(store))
-        clock.wall += 61 * SECOND
-
-        assert (run(store.ring_again()), run(store.ring_due())) == (5, 0)
-        assert len(bells(store)) == before + 5
-
-    def test_two_that_ring_at_the_same_time_ring_once(
-        self, store: Store, kind: str, tmp_path: Path, clock: Clock
-    ) -> None:
-        fill_jobs(store, 30)
-        asked(store, "UPDATE jobs SET rung = 0")
-        asked(store, "DELETE FROM procrastinate_jobs")
-        other = STORES[kind](tmp_path, clock)
-
-        async def ring() -> tuple[int, int]:
-            return await asyncio.gather(store.ring_due(), other.ring_due())
-
-        assert sum(run(ring())) == 30
-        assert len(bells(store)) == 30
-        run(other.close())
-
-    def test_the_engine_hands_out_first_what_is_due_first_and_only_what_is_due(
-        self, store: Store
-    ) -> None:
-        now = time.time_ns()
-        run(store.put_scenarios([replace(FIRST, id=f"job-{number}") for number in range(5)]))
-        for number, late in enumerate((3, 1, 4, 2, -30)):
-            run(store.start_job(replace(JOB, id=f"job-{number}", due=NOW - late * SECOND)))
-        asked(
-            store,
-            "UPDATE procrastinate_jobs SET scheduled_at = %s WHERE id = 5",
-            moment(now + HOUR),
-        )
-        order = [
-            asked(store, "SELECT args ->> 'job' FROM procrastinate_fetch_job_v2(NULL, NULL)")
-            for _ in range(5)
+        assert bells(store) == [("legs/now", None)]
+        assert asked(store, "SELECT DISTINCT task_name, queue_name FROM procrastinate_jobs") == [
+            (TASK, QUEUE)
         ]
 
-        assert order == [[("job-2",)], [("job-0",)], [("job-3",)], [("job-1",)], [(None,)]]
+    def test_however_much_is_due_at_a_time_one_bell_waits_for_it(
+        self, store: Store, kind: str, tmp_path: Path, clock: Clock
+    ) -> None:
+        other = STORES[kind](tmp_path, clock)
+        fill_jobs(store, 4)
+        now = NOW // SECOND
+        for number, soon in enumerate((5.5, 5.8, 7, 9.8)):
+            due = NOW + round(soon * SECOND)
+            plan(store, id=f"job-{number:04}", ends=True, due=due)
+            plan(other, id=f"job-{number:04}", ends=True, due=due + 1)
 
-    def test_a_connection_that_is_lost_meanwhile_is_no_bug(
+        bells(other)
+        assert sorted(bells(store)) == [
+            *((f"legs/{now + second}", now + second - 1) for second in (5, 7, 9)),
+            ("legs/now", None),
+        ]
+        run(other.close())
+
+    def test_what_is_due_late_or_never_is_not_rung_for(self, store: Store) -> None:
+        run(store.start_job(replace(JOB, due=NOW + 11 * SECOND)))
+        plan(store, ends=True, **ENDS["stop"])
+        assert run(store.free_legs(["nobody"])) == 0
+
+        assert bells(store) == []
+
+    def test_the_end_of_a_leg_rings_for_the_next(self, store: Store) -> None:
+        run(store.start_job(JOB))
+        (leg,) = claim(store)
+        assert finish(store, ended(leg, due=NOW + 3 * SECOND, finished=NOW))
+
+        assert bells(store)[-1] == (f"legs/{NOW // SECOND + 3}", NOW // SECOND + 2)
+
+    def test_a_bell_that_can_not_be_rung_fails_nothing(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        class Cut(Deferrals):
-            async def ring(
-                self, connection: Connection, legs: Sequence[tuple[str, int, int]]
-            ) -> None:
-                with pytest.raises(psycopg.OperationalError):
-                    await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-                await super().ring(connection, legs)
+        async def fail(*_: object) -> None:
+            raise ConnectorException
 
-        with monkeypatch.context() as cut:
-            cut.setattr(store, "deferrals", Cut())
-            with pytest.raises(StoreUnavailable):
-                run(store.start_job(JOB))
+        monkeypatch.setattr(Bells, "_ring", fail)
         assert run(store.start_job(JOB)) is True
 
+        assert (due(store), bells(store)) == ([FIRST.id], [])
 
-class TestTimesOfBells:
-    @given(st.integers(0, 2**63 - 1))
-    def test_a_bell_never_rings_early_and_at_most_a_microsecond_late(self, due: int) -> None:
-        late = (moment(due) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
-            microseconds=1
-        ) * 1000 - due
+    def test_a_worker_that_hears_of_a_leg_itself_needs_no_bell(self, store: Store) -> None:
+        heard: list[Ring] = []
+        store.on_plan = lambda ring: heard.append(ring) or True  # type: ignore[func-returns-value]
+        run(store.start_job(JOB))
 
-        assert 0 <= late < 1000
-
-    @given(st.lists(st.integers(0, 2**62), min_size=2, max_size=2))
-    def test_what_is_due_earlier_has_no_lower_priority(self, dues: list[int]) -> None:
-        earlier, later = sorted(dues)
-
-        assert 2**31 > priority(earlier) >= priority(later) >= -(2**31)
-
-    def test_of_two_due_seconds_apart_the_earlier_has_the_higher_priority(self) -> None:
-        assert priority(NOW) > priority(NOW + SECOND)
+        assert (bells(store), heard) == ([], [Ring(NOW, NOW)])
 
 
 class TestProcesses:
@@ -866,11 +785,9 @@ async def work():
     await store.renew_lease(owner, lease=10**10)
     print("ready", flush=True)
     sys.stdin.readline()
-    while rung := await store.find_due(3):
-        for id, number in rung:
-            leg = await store.begin_leg(id, leg=number, owner=owner)
-            if leg is None:
-                continue
+    while legs := await store.begin_due(3, owner=owner):
+        for leg in legs:
+            id = leg.job.id
             finished = FinishedRun(
                 job=id, epoch=leg.job.epoch, owner=owner, planned=1, started=1, finished=1,
                 lines=("x",), due=2**62,

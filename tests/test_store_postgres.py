@@ -95,9 +95,7 @@ def rows_read(store: PostgresStore, table: str, operation: Callable[[], Operatio
         # Within a transaction, the server doesn't empty its counters.
         async with connection.transaction():
             before = await count(connection)
-            await run_operation(
-                connection, operation=operation, dialect=store.dialect, deferrals=store.deferrals
-            )
+            await run_operation(connection, operation=operation, dialect=store.dialect)
             return await count(connection) - before
 
     return run(store._read(measure))
@@ -499,7 +497,6 @@ class TestRows:
                         connection,
                         operation=begin[what],
                         dialect=store.dialect,
-                        deferrals=store.deferrals,
                     )
                     # Another job, so that nothing else is waited for.
                     following = asyncio.create_task(
@@ -573,17 +570,18 @@ class TestRows:
     def test_rows_that_another_worker_has_are_left_to_it(
         self, server: Server, store: PostgresStore, table: str
     ) -> None:
-        """Who rings, delivers or prunes waits for nobody who does the same."""
+        """Who begins, delivers or prunes waits for nobody who does the same."""
         run(store.put_scenario(FIRST))
         run(store.start_job(JOB))
-        (claimed,) = run(begin_due(store, "me"))
+        (claimed,) = run(begin_due(store, "me", lease=2 * NOW))
         left = ended(claimed, notifications=(READY,), lines=("a", "b"), drafts=(DRAFT,))
         assert run(store.finish_run(left, retention=NO_LIMIT))
-        asked(store, "UPDATE jobs SET due = 1, rung = 0")
+        asked(store, "UPDATE jobs SET due = 1")
+        run(store.renew_lease("me", lease=2 * NOW))
 
         async def take(one: PostgresStore) -> int:
             if table == "jobs":
-                return await one.ring_due()
+                return len(await one.begin_due(1, owner="me"))
             if table == "notifications":
                 return len(await one.outbox().claim(now=2 * NOW, until=3 * NOW, limit=1))
             return await one.prune(now=NOW, retention=Retention(log_lines=1))
@@ -609,7 +607,7 @@ class TestRows:
                     while not daemon.usage().listening:
                         await asyncio.sleep(0.005)
                     before = await daemon.change_token()
-                    (claimed,) = await begin_due(store, "me")
+                    (claimed,) = await begin_due(store, "me", lease=2 * NOW)
                     assert await store.finish_run(ended(claimed), retention=NO_LIMIT)
                     while await daemon.change_token() == before:
                         await asyncio.sleep(0.005)
@@ -760,7 +758,7 @@ class TestCommands:
     def test_what_a_check_finds(self, store: PostgresStore, server: Server) -> None:
         run(store.put_scenarios([FIRST, SECOND]))
         run(store.start_job(JOB))
-        assert len(run(begin_due(store, "me", lease=1))) == 1
+        assert len(run(begin_due(store, "me", lease=2 * NOW))) == 1
         asked(store, "UPDATE leases SET deadline = 0")
         run(store.start_job(replace(JOB, id=SECOND.id)))
         found = run(store.inspect(lambda: time.time_ns() - 3_500_000_000))

@@ -31,8 +31,8 @@ def test_waiting_runs_need_no_worker_and_each_event_is_answered_once(tmp_path: P
 
     def held() -> list[Any]:
         rows = (
-            "SELECT id FROM jobs WHERE owner <> '' OR rung <> 0 UNION ALL SELECT id::text FROM "
-            "procrastinate_jobs"
+            "SELECT id FROM jobs WHERE owner <> '' OR due < extract(epoch FROM now()) * 1e9 "
+            "UNION ALL SELECT id::text FROM procrastinate_jobs"
         )
         return server.execute(f"SET search_path = scenarioctl; {rows}", database=name)
 

@@ -217,9 +217,8 @@ class Bench:
     async def begin(self, id: str, owner: str) -> Leg:
         """Give the leg of the job, which is due, to *owner*."""
         await self.store.renew_lease(owner, lease=10 * SECOND)
-        number = dict(await self.store.find_due(100))[id]
-        leg = await self.store.begin_leg(id, leg=number, owner=owner)
-        assert leg is not None
+        (leg,) = await self.store.begin_due(100, owner=owner)
+        assert leg.job.id == id
         return leg
 
     async def stop(self, id: str) -> None:
@@ -793,44 +792,39 @@ async def test_leases_of_a_dead_worker_are_freed_at_once(bench: Bench) -> None:
         assert await bench.runs("one") == 1
 
 
-async def test_a_leg_whose_beginning_was_never_answered_is_freed_at_the_second_renewal(
+async def test_a_leg_whose_beginning_was_never_answered_is_freed_at_the_next_renewal(
     bench: Bench,
 ) -> None:
     worker = bench.worker()
     await bench.start("one")
     await bench.begin("one", worker.owner)
 
-    owners = []
-    for _ in range(2):
-        await worker.legs.renew()
-        owners.append(await bench.store.leg_owners())
+    await worker.legs.renew()
 
-    assert owners == [{worker.owner}, set()]
+    assert await bench.store.leg_owners() == set()
     await bench.app.close()
 
 
 async def test_a_leg_whose_beginning_is_answered_late_is_not_freed_meanwhile(bench: Bench) -> None:
-    begin = bench.store.begin_leg
+    begin = bench.store.begin_due
 
     answered = asyncio.Event()
 
-    async def begin_slowly(id: str, *, leg: int, owner: str) -> Leg | None:
-        begun = await begin(id, leg=leg, owner=owner)
+    async def begin_slowly(limit: int, *, owner: str) -> list[Leg]:
+        begun = await begin(limit, owner=owner)
         await answered.wait()
         return begun
 
-    bench.store.begin_leg = begin_slowly  # type: ignore[method-assign]
+    bench.store.begin_due = begin_slowly  # type: ignore[method-assign]
     worker = bench.worker()
     await bench.start("one")
-    number = dict(await bench.store.find_due(100))["one"]
-    beginning = asyncio.create_task(worker.legs.begin("one", number))
+    beginning = asyncio.create_task(worker.legs.begin_due(1))
     await settle()
     for _ in range(2):
         await worker.legs.renew()
     answered.set()
-    leg = await beginning
-    assert leg is not None
-    await leg
+    assert await beginning == 1
+    await asyncio.gather(*worker.legs.tasks())
 
     assert await bench.runs("one") == 1
     await bench.app.close()
@@ -957,20 +951,20 @@ async def test_a_run_is_kept_as_soon_as_the_store_takes_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     trouble: Exception | None = None
-    finish, find = bench.store.finish_run, bench.store.find_due
+    finish, find = bench.store.finish_run, bench.store.next_ring
 
     async def finish_run(*args: Any, **kwargs: Any) -> bool:
         if trouble:
             raise trouble
         return await finish(*args, **kwargs)
 
-    async def find_due(limit: int) -> Any:
+    async def next_ring() -> Any:
         if trouble:
             raise trouble
-        return await find(limit)
+        return await find()
 
     monkeypatch.setattr(bench.store, "finish_run", finish_run)
-    monkeypatch.setattr(bench.store, "find_due", find_due)
+    monkeypatch.setattr(bench.store, "next_ring", next_ring)
 
     async def slow(run: FakeRun) -> None:
         await run.app.sleep(2)
@@ -1014,7 +1008,7 @@ async def test_a_worker_remembers_nothing_of_legs_that_have_ended(bench: Bench) 
         await bench.time.let_pass(35)
 
         assert (await bench.job("one")).runs == 4
-        assert (len(worker.legs), dict(worker.legs._beginning)) == (0, {})
+        assert len(worker.legs) == 0
 
 
 async def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
@@ -1052,7 +1046,7 @@ async def test_a_scenario_that_is_deleted_after_its_run_began_takes_nothing_alon
         await run.app.sleep(5)
 
     FakeRun.plays = {"gone": slow}
-    worker = bench.worker(pace=Pace(grace=0.1, renew=3600))
+    worker = bench.worker(pace=Pace(grace=0.1, renew=6))
 
     async def story() -> None:
         await bench.start("gone", every="10s")

@@ -413,8 +413,8 @@ class KnownWorker:
 class RenewedLease:
     """What the store tells an owner that renews its lease."""
 
-    #: The ids of the jobs whose legs are its own.
-    jobs: set[str]
+    #: The jobs whose legs are its own, and the epoch of each.
+    jobs: dict[str, int]
     #: The store's clock.
     now: int
 

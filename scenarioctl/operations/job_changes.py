@@ -98,9 +98,7 @@ async def resume_job(app: Application, request: ResumeJob) -> Result[Planned]:
         return JobChange(job=resumed, lines=(line,), written=now)
 
     job, changed = await _change(app, request.id, resume)
-    return await _planned(
-        app, job, "Job resumed" if changed else "Job already running", changed=changed
-    )
+    return await _planned(app, job, "Job resumed" if changed else "Job already running")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +159,7 @@ async def reschedule_job(app: Application, request: RescheduleJob) -> Result[Pla
     job, changed = await _change(app, request.id, reschedule)
     what = describe_schedule(job.schedule)
     result = f"Job rescheduled: {what}" if changed else f"The schedule is already: {what}"
-    planned = await _planned(app, job, result, changed=changed)
+    planned = await _planned(app, job, result)
     return replace(planned, notes=(*note_on_steps(job.schedule, now), *planned.notes))
 
 
@@ -183,10 +181,8 @@ async def _change(
     return job, changed
 
 
-async def _planned(app: Application, job: Job, result: str, *, changed: bool) -> Result[Planned]:
+async def _planned(app: Application, job: Job, result: str) -> Result[Planned]:
     runs = job.state is JobState.RUNNING
-    if changed and runs:
-        app.wake()
     due = timestamp(job.due) if runs and not job.in_progress and job.due is not None else None
     notes = await notes_on_worker(app) if runs else ()
     return Result(answer={"success": True, "result": result, "next": due}, notes=notes)

@@ -160,7 +160,6 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
     if await app.store.start_job(job):
         result = "Job started"
         notes += note_on_steps(schedule, now)
-        app.wake()
     else:
         result = "Job already running"
         # They are of a start that didn't happen.

@@ -75,8 +75,6 @@ async def post_event(app: Application, request: PostEvent) -> Result[PostedEvent
     event = await app.store.put_event(
         uuid, request.content, now=app.clock(), retention=retention_of(app.settings), key=key
     )
-    # A run may have waited for it.
-    app.wake()
     return Result(answer={"success": True, "id": event.id})
 
 

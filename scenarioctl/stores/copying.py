@@ -17,7 +17,7 @@ _ROWS = 50
 #: that it refers to.
 TABLES: Mapping[str, str] = {
     "scenarios": "seq | id summary name chains webhooks tags created updated size digest blob",
-    "jobs": "id | state due planned owner epoch begun attempts leg rung changed runs failures"
+    "jobs": "id | state due planned owner epoch begun attempts changed runs failures"
     " step reason schedule notify webhook saved waiting last_started last_finished",
     "runs": "seq | job planned started finished lines drafts epoch occurrence failure steps",
     "log_lines": "seq | job written text",

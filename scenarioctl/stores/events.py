@@ -60,7 +60,7 @@ def put(
         return former
     woken = yield statements.WAKE, {"uuid": uuid}
     if woken:
-        yield Ring([(job, leg, due) for job, leg, due in woken])
+        yield Ring(woken[0][0], woken[0][0])
     yield CONCLUDE
     row = {"uuid": uuid, "now": now, "content": text, "key": key or None}
     inserted = yield statements.ADD_EVENT, row

@@ -3,40 +3,36 @@
 A run in progress is part of the row of its job.  While a leg is in progress, `owner` says whose,
 and `epoch` is the number by which the end of the leg is accepted.  Between two legs `saved` has
 what the next one goes on with, `due` when it begins at the latest, and `webhook` whose event lets
-it begin at once.  `leg` counts what is planned: a worker begins the leg whose number it was rung
-for, or none.  What is due is judged by the store's clock alone.
+it begin at once.  What is due is judged by the store's clock alone.
 """
 
+import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, KnownWorker, Leg, RenewedLease
-from scenarioctl.stores import JobPage, rows, statements
-from scenarioctl.stores.operations import Operation, Ring, find
+from scenarioctl.stores import JobPage, statements
+from scenarioctl.stores.operations import Operation, Ring, Row, Table, find
 from scenarioctl.stores.rows import (
     JOB_WIDTH,
     read_job,
     read_job_cursor,
-    ring,
-    rung_at,
     write_job_cursor,
     write_schedule,
 )
 from scenarioctl.stores.runs import Lines, WaitingDraft, WaitingDrafts, add_lines
 from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
-#: Nanoseconds after which a leg that is due and was rung for is rung for again.
+log = logging.getLogger("scenarioctl.store")
+
+#: Nanoseconds after which a leg that is due is late.
 _LATE = 10 * SECOND
-_SILENT = 60 * SECOND
-#: Jobs that one transaction rings for, plans, or lists.
+#: Jobs that one transaction plans, or lists.
 _AT_ONCE = 500
 #: Nanoseconds for which a silent worker is listed, and how many are.
 _SHOWN = 3600 * SECOND
 _WORKERS = 200
-#: Jobs that one transaction rings for again.  Bells are hardly ever lost; and if so much is due
-#: that all of them wait, each further one makes the wait longer.
-_AGAIN = 50
 
 
 def now() -> Operation[int]:
@@ -72,14 +68,14 @@ def start(job: Job) -> Operation[bool]:
         "changed": job.changed,
         "schedule": write_schedule(job.schedule),
         "notify": " ".join(job.notify),
-        "rung": rung_at(job.due, moment),
         "epoch": 0 if former is None else former.epoch,
     }
     # Of two that start it at the same time, one does.
     started = yield from find(statements.START_JOB, **values)
     if started is None:
         return False
-    yield from ring([(job.id, started[0], job.due)], moment)
+    if job.due is not None:
+        yield Ring(job.due, moment)
     return True
 
 
@@ -88,25 +84,24 @@ def change(id: str, change: Callable[[Job], JobChange | None]) -> Operation[Job 
     if row is None:
         # None, or raises NotFound.
         return (yield from get(id))
-    job, (leg, saved) = read_job(row), row[JOB_WIDTH:]
+    job, saved = read_job(row), row[JOB_WIDTH]
     wanted = change(job)
     if wanted is None:
         return job
     changed = wanted.job
     check_job(changed)
     ends = wanted.ends_run and bool(saved or job.owner)
-    yield from _change(changed, leg=leg, former=job, ends=ends)
+    yield from _change(changed, former=job, ends=ends)
     if wanted.lines:
         yield from add_lines([Lines(job=id, texts=wanted.lines, written=wanted.written)])
     return replace(changed, epoch=job.epoch + 1, owner="", step="", waiting=0) if ends else changed
 
 
-def _change(job: Job, *, leg: int, former: Job, ends: bool) -> Operation[None]:
+def _change(job: Job, *, former: Job, ends: bool) -> Operation[None]:
     """Store *job* in place of *former*; *ends*: its run in progress is over."""
     is_free = ends or not former.owner
     # A leg in progress plans the next one.  Else a new due time is another leg.
     moves = is_free and (ends or job.due != former.due)
-    moment = yield from now()
     values = {
         "id": job.id,
         "state": job.state.value,
@@ -116,14 +111,12 @@ def _change(job: Job, *, leg: int, former: Job, ends: bool) -> Operation[None]:
         "reason": job.reason,
         "schedule": write_schedule(job.schedule),
         "notify": " ".join(job.notify),
-        "leg": leg + moves,
         "moves": int(moves),
         "ends": int(ends),
-        "rung": rung_at(job.due, moment),
     }
     yield statements.CHANGE_JOB, values
-    if moves:
-        yield from ring([(job.id, leg + 1, job.due)], moment)
+    if moves and job.due is not None:
+        yield Ring(job.due, (yield from now()))
 
 
 def list_page(
@@ -211,28 +204,35 @@ def count_stalled(*, silent: int) -> Operation[int]:
 
 
 def next_due() -> Operation[int | None]:
+    ring = yield from next_ring()
+    return ring.due if ring else None
+
+
+def next_ring() -> Operation[Ring | None]:
+    """Return when the next leg is due that nobody has begun; None if none is.  Reads one row."""
     # The bound leaves out NULL.
     row = yield from find(statements.NEXT_DUE, most=INTEGER_MAX)
-    return row[0] if row else None
+    return Ring(*row) if row else None
 
 
-def until_due() -> Operation[int | None]:
-    """Return in how many nanoseconds the next leg is due that nobody has begun; None if none is.
-    Reads one row."""
-    due = yield from next_due()
-    return None if due is None else due - (yield from now())
+def begin_due(limit: int, *, owner: str) -> Operation[list[Leg]]:
+    """Give up to *limit* legs that are due and that nobody has begun to *owner*, each with a new
+    epoch, those first that are due first; none unless it has a lease.
+
+    Of several callers, one gets a leg.
+    """
+    begun = []
+    for row in (yield statements.BEGIN_DUE, {"owner": owner, "limit": limit}):
+        try:
+            begun.append(_read_leg(row))
+        except (TypeError, ValueError, KeyError):
+            # It would keep all others from beginning.
+            log.exception("job %s is paused: its row is damaged", row[0])
+            yield statements.PAUSE_DAMAGED, {"id": row[0]}
+    return sorted(begun, key=lambda leg: leg.job.due or 0)
 
 
-def find_due(limit: int) -> Operation[list[tuple[str, int]]]:
-    """Return up to *limit* legs that are due and that nobody has begun: job and number, in the
-    order in which they are due."""
-    return [(id, leg) for id, leg in (yield statements.FIND_DUE, {"limit": limit})]
-
-
-def begin(id: str, *, leg: int, owner: str) -> Operation[Leg | None]:
-    row = yield from find(statements.BEGIN_LEG, id=id, leg=leg, owner=owner)
-    if row is None:
-        return None
+def _read_leg(row: Row) -> Leg:
     job, (attempts, begun, saved, moment, repeats, blob, summary) = read_job(row), row[JOB_WIDTH:]
     return Leg(
         job=job,
@@ -255,7 +255,7 @@ def renew(
     """
     values = {"owner": owner, "lease": lease, "version": version, "offset": offset}
     ((moment,),) = yield statements.RENEW_LEASE, values
-    jobs = {id for (id,) in (yield statements.JOBS_OF_OWNER, {"owner": owner})}
+    jobs: dict[str, int] = dict((yield statements.JOBS_OF_OWNER, {"owner": owner}))
     return RenewedLease(jobs=jobs, now=moment)
 
 
@@ -290,39 +290,24 @@ def lapsed_owners() -> Operation[set[str]]:
     return {owner for (owner,) in (yield statements.LAPSED_OWNERS, {})}
 
 
-def free(owners: Collection[str], *, jobs: Collection[str] | None = None) -> Operation[int]:
-    """Let others begin the legs in progress of *owners* again, or of those only of *jobs*; return
-    how many.
+def free(
+    owners: Collection[str], *, legs: Collection[tuple[str, int]] | None = None
+) -> Operation[int]:
+    """Let others begin the legs in progress of *owners* again, or of those only some *legs*, by job
+    and epoch; return how many.
 
-    The store keeps nothing more of them.
+    Without *legs*, the store keeps nothing more of the owners.
     """
-    moment = yield from now()
-    values: dict[str, Any] = {"owners": list(owners), "rung": moment}
-    if jobs is None:
-        yield statements.REMOVE_LEASES, {"owners": list(owners), "shown": _SHOWN}
+    values: dict[str, Any] = {"owners": list(owners)}
+    if legs is None:
+        yield statements.REMOVE_LEASES, {**values, "shown": _SHOWN}
         freed = yield statements.FREE_LEGS, values
     else:
-        freed = yield statements.FREE_SOME_LEGS, {**values, "jobs": list(jobs)}
-    yield from ring(freed, moment)
+        freed = yield statements.FREE_SOME_LEGS, {**values, "legs": Table(list(legs))}
+    if freed:
+        moment = yield from now()
+        yield Ring(moment, moment)
     return len(freed)
-
-
-def ring_due() -> Operation[int]:
-    """Ring for some legs that are due soon; return how many, 0 at the end."""
-    return (yield from _ring(statements.RING_DUE, soon=rows.SOON, limit=_AT_ONCE))
-
-
-def ring_again() -> Operation[int]:
-    """Ring again for a few legs that are due and that nobody begins: their bells may be lost.
-    Return how many."""
-    return (yield from _ring(statements.RING_AGAIN, late=_LATE, silent=_SILENT, limit=_AGAIN))
-
-
-def _ring(statement: str, **values: int) -> Operation[int]:
-    rung = yield statement, values
-    if rung:
-        yield Ring([(id, leg, due) for id, leg, due in rung])
-    return len(rung)
 
 
 def replan(*, after: str) -> Operation[list[tuple[str, bool]]]:
@@ -337,7 +322,7 @@ def replan(*, after: str) -> Operation[list[tuple[str, bool]]]:
     rows = yield statements.JOBS_AHEAD, {"after": after, "now": moment + SECOND, "limit": _AT_ONCE}
     seen = []
     for row in rows:
-        job, leg = read_job(row), row[JOB_WIDTH]
+        job = read_job(row)
         seen.append((job.id, False))
         if job.state is not JobState.RUNNING or job.due is None:
             continue
@@ -349,6 +334,6 @@ def replan(*, after: str) -> Operation[list[tuple[str, bool]]]:
             due = planned = moment + schedule.every
         if (job.planned or 0) > planned and job.due > due + schedule.jitter:
             moved = replace(job, due=due, planned=planned)
-            yield from _change(moved, leg=leg, former=job, ends=False)
+            yield from _change(moved, former=job, ends=False)
             seen[-1] = (job.id, True)
     return seen

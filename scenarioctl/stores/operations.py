@@ -26,17 +26,19 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """Have the dispatch engine of a server ring for legs at their due times, if this transaction
-    commits: job, number and due time.
+    """Have a worker look at *due* for what is due, once this transaction has committed; both times
+    are the store's."""
 
-    A store without an engine does nothing: its workers look.
-    """
+    due: int
+    moment: int
 
-    legs: list[tuple[str, int, int]]
+    @property
+    def is_soon(self) -> bool:
+        """Return whether it is worth a bell: workers look by themselves for what is due later."""
+        return self.due <= self.moment + 10_000_000_000
 
 
-#: A statement of `queries.sql` and its values by name, or what the dispatch engine is to do in the
-#: same transaction.
+#: A statement of `queries.sql` and its values by name, or a time at which workers should look.
 Asked = tuple[str, Mapping[str, Any]] | Ring
 #: Returns T.  What `CONCLUDE` is yielded before is sent at the commit, and its rows come into their
 #: lists after it.
@@ -177,6 +179,9 @@ def _locking(lock: str) -> _Word:
 #: The first condition is that of the index.
 _TAGGED = "s.tags <> '{{}}' AND s.tags @> ARRAY[:tag::text]"
 
+#: A question of its own: a condition with a volatile function uses no index.
+_CLOCK = "(SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint)"
+
 #: Each word has the same arguments in both.
 SQLITE = Dialect(
     {
@@ -258,8 +263,8 @@ POSTGRES = Dialect(
         # Until the end of the transaction.  Two numbers: what is locked, and which of these.
         "lock": "pg_advisory_xact_lock({0}, {1})",
         "lock_shared": "pg_advisory_xact_lock_shared({0}, {1})",
-        "now": "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint",
-        "lease_now": "(extract(epoch FROM clock_timestamp()) * 1000000000)::bigint",
+        "now": _CLOCK,
+        "lease_now": _CLOCK,
         "by": "",
         "for_update": _locking("FOR UPDATE"),
         # Of a row that others refer to.

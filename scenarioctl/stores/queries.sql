@@ -383,19 +383,18 @@ UPDATE jobs SET state = plans.state, due = plans.due, planned = plans.planned,
     changed = coalesce(plans.changed, jobs.changed), owner = '', begun = 0, attempts = 0, failures = plans.failures,
     runs = jobs.runs + plans.ran, last_started = coalesce(plans.started, last_started),
     last_finished = coalesce(plans.finished, last_finished), reason = coalesce(plans.reason, jobs.reason),
-    leg = jobs.leg + 1, rung = plans.rung,
     step = plans.step, waiting = plans.waiting, webhook = plans.webhook, saved = plans.saved
 FROM {rows plans, job text, state text, due bigint, planned bigint, changed bigint, failures bigint, ran bigint,
-    started bigint, finished bigint, reason text, rung bigint, step text, waiting bigint, webhook text, saved text}
-WHERE jobs.id = plans.job RETURNING id, leg, jobs.due
+    started bigint, finished bigint, reason text, step text, waiting bigint, webhook text, saved text}
+WHERE jobs.id = plans.job
 
 -- WAKE_AT_ONCE --
 -- An event that came while the leg was in progress.
-UPDATE jobs SET due = {now}, rung = {now} WHERE id {among ids, text} AND webhook <> '' AND EXISTS (
+UPDATE jobs SET due = {now} WHERE id {among ids, text} AND webhook <> '' AND EXISTS (
     SELECT 1 FROM webhook_events AS e WHERE e.uuid = jobs.webhook AND e.id > coalesce(
         (SELECT event FROM webhook_marks AS m WHERE m.job = jobs.id AND m.uuid = jobs.webhook), 0
     )
-) RETURNING id, leg, due
+) RETURNING due
 
 -- COUNT_UP --
 INSERT INTO tallies (job, lines, entries, runs)
@@ -464,23 +463,22 @@ j.id, j.state, CAST(j.schedule AS text), j.changed, j.due, j.planned, j.epoch, j
 SELECT {JOB}, s.id FROM scenarios s LEFT JOIN jobs j ON j.id = s.id WHERE s.id = :id
 
 -- LOCK_JOB --
-SELECT {JOB}, j.leg, j.saved FROM jobs j WHERE j.id = :id {for_update}
+SELECT {JOB}, j.saved FROM jobs j WHERE j.id = :id {for_update}
 
 -- START_JOB --
 -- Returns no row if another process has started it since its epoch was read.
 INSERT INTO jobs AS j (id, state, due, planned, owner, epoch, begun, attempts, changed, runs, failures, step, reason,
-    schedule, notify, leg, rung, saved, webhook, waiting)
-VALUES (:id, 'running', :due, :planned, '', 1, 0, 0, :changed, 0, 0, '', '', :schedule, :notify, 1, :rung, '', '', 0)
+    schedule, notify, saved, webhook, waiting)
+VALUES (:id, 'running', :due, :planned, '', 1, 0, 0, :changed, 0, 0, '', '', :schedule, :notify, '', '', 0)
 ON CONFLICT (id) DO UPDATE SET state = 'running', due = excluded.due, planned = excluded.planned,
     owner = '', epoch = j.epoch + 1, begun = 0, attempts = 0, changed = excluded.changed, runs = 0, failures = 0,
-    step = '', reason = '', schedule = excluded.schedule, notify = excluded.notify, leg = j.leg + 1,
-    rung = excluded.rung, saved = '', webhook = '', waiting = 0
-WHERE j.epoch = :epoch RETURNING leg
+    step = '', reason = '', schedule = excluded.schedule, notify = excluded.notify,
+    saved = '', webhook = '', waiting = 0
+WHERE j.epoch = :epoch RETURNING id
 
 -- CHANGE_JOB --
 UPDATE jobs SET state = :state, schedule = :schedule, notify = :notify, due = :due, planned = :planned,
-    changed = :changed, reason = :reason, leg = :leg,
-    rung = CASE WHEN :moves = 1 THEN :rung ELSE rung END,
+    changed = :changed, reason = :reason,
     begun = CASE WHEN :moves = 1 THEN 0 ELSE begun END,
     attempts = CASE WHEN :moves = 1 THEN 0 ELSE attempts END,
     epoch = epoch + :ends,
@@ -539,19 +537,25 @@ SELECT state, count(*) FROM jobs GROUP BY state
 state = 'running' AND owner = ''
 
 -- NEXT_DUE --
-SELECT due FROM jobs {by jobs_by_due} WHERE {_FREE} AND due <= :most ORDER BY due LIMIT 1
+SELECT due, {now} FROM jobs {by jobs_by_due} WHERE {_FREE} AND due <= :most ORDER BY due LIMIT 1
 
--- FIND_DUE --
-SELECT id, leg FROM jobs {by jobs_by_due} WHERE {_FREE} AND due <= {now} ORDER BY due, id LIMIT :limit
-
--- BEGIN_LEG --
+-- BEGIN_DUE --
+-- Of an owner without a lease, others would take the legs at once.  What RETURNING returns has no order.
+WITH due_legs AS MATERIALIZED (
+    SELECT id FROM jobs {by jobs_by_due}
+    WHERE {_FREE} AND due <= {now} AND EXISTS (SELECT 1 FROM leases WHERE leases.owner = :owner AND deadline > {lease_now})
+    ORDER BY due LIMIT :limit {for_change} {skip_locked}
+)
 UPDATE jobs SET owner = :owner, epoch = epoch + 1, attempts = attempts + 1, step = '', waiting = 0, noted = 0,
     last_started = CASE WHEN saved = '' THEN {now} ELSE last_started END
-WHERE id = :id AND leg = :leg AND {_FREE} AND due <= {now}
+FROM due_legs WHERE jobs.id = due_legs.id
 RETURNING jobs.id, jobs.state, CAST(jobs.schedule AS text), jobs.changed, jobs.due, jobs.planned, jobs.epoch, jobs.owner,
     jobs.step, jobs.runs, jobs.failures, jobs.last_started, jobs.last_finished, jobs.reason, jobs.notify, jobs.waiting, attempts, begun, saved, {now},
     EXISTS (SELECT 1 FROM runs AS r WHERE r.job = jobs.id AND r.occurrence = jobs.planned),
     (SELECT blob FROM scenarios AS s WHERE s.id = jobs.id), (SELECT summary FROM scenarios AS s WHERE s.id = jobs.id)
+
+-- PAUSE_DAMAGED --
+UPDATE jobs SET state = 'paused', due = NULL, owner = '', reason = 'its row in the store is damaged' WHERE id = :id
 
 -- RENEW_LEASE --
 INSERT INTO leases (owner, granted, deadline, version, clock_offset)
@@ -570,7 +574,7 @@ FROM leases l WHERE l.granted > {lease_now} - :shown AND l.granted <= {lease_now
 SELECT owner, id FROM jobs WHERE owner <> '' ORDER BY owner, id LIMIT :limit
 
 -- JOBS_OF_OWNER --
-SELECT id FROM jobs WHERE owner <> '' AND owner = :owner
+SELECT id, epoch FROM jobs WHERE owner <> '' AND owner = :owner
 
 -- OWNERS --
 SELECT DISTINCT owner FROM jobs WHERE owner <> ''
@@ -599,31 +603,18 @@ SELECT count(*) FROM jobs WHERE {_FREE} AND due <= {now} - :late
 -- And those that are not listed any more: their workers have gone without a leg that somebody would free.
 DELETE FROM leases WHERE owner {among owners, text} OR granted < {lease_now} - :shown
 
--- _FREE_LEGS --
-UPDATE jobs SET owner = '', step = '', leg = leg + 1, rung = :rung WHERE owner <> '' AND owner {among owners, text}
-
 -- FREE_LEGS --
-{_FREE_LEGS} RETURNING id, leg, due
+UPDATE jobs SET owner = '', step = '' WHERE owner <> '' AND owner {among owners, text} RETURNING id
 
 -- FREE_SOME_LEGS --
-{_FREE_LEGS} AND id {among jobs, text} RETURNING id, leg, due
+UPDATE jobs SET owner = '', step = '' FROM {rows legs, job text, number bigint}
+WHERE jobs.id = legs.job AND jobs.epoch = legs.number AND owner <> '' AND owner {among owners, text} RETURNING id
 
 -- WAKE --
-UPDATE jobs SET due = {now}, leg = leg + 1, rung = {now} WHERE webhook = :uuid AND webhook <> '' AND {_FREE}
-RETURNING id, leg, due
-
--- RING_DUE --
-UPDATE jobs SET leg = leg + 1, rung = {now} WHERE id IN (
-    SELECT id FROM jobs WHERE {_FREE} AND due <= {now} + :soon AND rung = 0 ORDER BY due LIMIT :limit {for_change} {skip_locked}
-) RETURNING id, leg, due
-
--- RING_AGAIN --
-UPDATE jobs SET leg = leg + 1, rung = {now} WHERE id IN (
-    SELECT id FROM jobs WHERE {_FREE} AND due <= {now} - :late AND rung <= {now} - :silent AND rung > 0 ORDER BY due LIMIT :limit {for_change} {skip_locked}
-) RETURNING id, leg, due
+UPDATE jobs SET due = {now} WHERE webhook = :uuid AND webhook <> '' AND {_FREE} RETURNING due
 
 -- JOBS_AHEAD --
 -- The cast keeps SQLite from sorting all that are running for every page.
-SELECT {JOB}, j.leg FROM jobs j WHERE CAST(state AS text) = 'running' AND owner = '' AND saved = '' AND due > :now
+SELECT {JOB} FROM jobs j WHERE CAST(state AS text) = 'running' AND owner = '' AND saved = '' AND due > :now
     AND id > :after
 ORDER BY id LIMIT :limit {for_update}

@@ -4,14 +4,12 @@ run, cursors of lists."""
 import base64
 import binascii
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import (
-    SECOND,
     STEP_TEXT_MAX,
     STEPS_MAX,
     FinishedRun,
@@ -23,7 +21,6 @@ from scenarioctl.model.jobs import (
     StepResult,
     StepResults,
 )
-from scenarioctl.stores.operations import Operation, Ring, Row
 from scenarioctl.stores.validation import INTEGER_MAX, check_storable
 
 #: Bytes of a line of the log; a longer one is cut.
@@ -159,22 +156,6 @@ def _plan_anew(schedule: Schedule, run: FinishedRun) -> tuple[int | None, int | 
         # This machine doesn't have the time zone.
         return None, None
     return times.due, times.planned
-
-
-#: Nanoseconds before its due time at which a leg is rung for.
-SOON = 60 * SECOND
-
-
-def rung_at(due: int | None, moment: int) -> int:
-    """Return when a leg was rung for that is planned at *moment*; 0 if that is still to be done."""
-    return moment if due is not None and due <= moment + SOON else 0
-
-
-def ring(legs: Iterable[Row], moment: int) -> Operation[None]:
-    """Ring for those of *legs* (job, number, due time) that are due soon."""
-    soon = [(id, leg, due) for id, leg, due in legs if rung_at(due, moment)]
-    if soon:
-        yield Ring(soon)
 
 
 #: The bits of a row's number below the timeline of the server that has given it out.

@@ -18,7 +18,16 @@ from scenarioctl.model.jobs import (
 from scenarioctl.model.notifications import NewNotification
 from scenarioctl.stores import DEFAULT_RETENTION, statements
 from scenarioctl.stores.events import notifications_of
-from scenarioctl.stores.operations import CONCLUDE, Operation, Row, Table, find, find_all, lock_key
+from scenarioctl.stores.operations import (
+    CONCLUDE,
+    Operation,
+    Ring,
+    Row,
+    Table,
+    find,
+    find_all,
+    lock_key,
+)
 from scenarioctl.stores.retention import DRAFTS, LINES, RUNS, trim_bytes, trim_rows
 from scenarioctl.stores.rows import (
     PORTION,
@@ -27,8 +36,6 @@ from scenarioctl.stores.rows import (
     cut_line,
     next_plan,
     read_steps,
-    ring,
-    rung_at,
     write_steps,
 )
 from scenarioctl.stores.validation import INTEGER_MAX, unknown
@@ -199,7 +206,7 @@ def _plan_next(plans: Sequence[tuple[FinishedRun, Plan]]) -> Operation[None]:
                     int(run.ran),
                 ),
                 *((run.started, run.finished) if run.ran else (None, None)),
-                *(plan.reason, rung_at(plan.due, run.finished)),
+                plan.reason,
                 *(
                     (clean(wait.step), wait.number, wait.webhook, clean(wait.saved))
                     if wait
@@ -207,16 +214,15 @@ def _plan_next(plans: Sequence[tuple[FinishedRun, Plan]]) -> Operation[None]:
                 ),
             )
         )
-    planned = yield statements.PLAN_NEXT, {"plans": Table(rows)}
-    legs = {id: (id, leg, due) for id, leg, due in planned}
+    yield statements.PLAN_NEXT, {"plans": Table(rows)}
+    dues = [plan.due for _, plan in plans if plan.due is not None]
     waiting = [
         run.job for run, plan in plans if plan.waits and run.wait is not None and run.wait.webhook
     ]
     if waiting:
-        legs |= {
-            id: (id, leg, due) for id, leg, due in (yield statements.WAKE_AT_ONCE, {"ids": waiting})
-        }
-    yield from ring(legs.values(), max(run.finished for run, _ in plans))
+        dues += [due for (due,) in (yield statements.WAKE_AT_ONCE, {"ids": waiting})]
+    if dues:
+        yield Ring(min(dues), max(run.finished for run, _ in plans))
 
 
 def _excess(run: FinishedRun, retention: Retention, tallies: Sequence[int]) -> tuple[int, int, int]:

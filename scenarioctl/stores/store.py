@@ -36,7 +36,7 @@ from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.addresses import AddressBook
 from scenarioctl.stores.events import Outbox
 from scenarioctl.stores.figures import Statistics, Usage
-from scenarioctl.stores.operations import Operation, T, reads, writes
+from scenarioctl.stores.operations import Operation, Ring, T, reads, writes
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.rows import read_cursor
 from scenarioctl.stores.sent import SentTransactions
@@ -266,26 +266,28 @@ class Store(ABC):
         bug."""
         raise error
 
-    find_due = reads(job_operations.find_due)
-    until_due = reads(job_operations.until_due)
+    #: The worker of this process hears here of what is planned; False if it doesn't look then.
+    on_plan: Callable[[Ring], bool] | None = None
 
-    async def begin_leg(self, id: str, *, leg: int, owner: str) -> Leg | None:
-        """Give the leg with this number to *owner*, with a new epoch.
+    def ring(self, ring: Ring) -> None:
+        """Have a worker look at that time for what is due."""
+        if self.on_plan is None or not self.on_plan(ring):
+            self.ring_others(ring)
 
-        None, and nothing changes, unless it is due, nobody has begun it, and no other leg was
-        planned in its place.  Of several callers, one gets it.  The owner must have a lease.
-        """
-        return await self.write(
-            partial(job_operations.begin, check_id(id), leg=leg, owner=owner), alone=True
-        )
+    def ring_others(self, ring: Ring) -> None:  # noqa: B027 - workers look into a file
+        """Have any worker look, of this process or another one."""
+
+    next_ring = reads(job_operations.next_ring)
+
+    async def begin_due(self, limit: int, *, owner: str) -> list[Leg]:
+        """Begin legs as `jobs.begin_due` says."""
+        return await self.write(partial(job_operations.begin_due, limit, owner=owner), alone=True)
 
     renew_lease = writes(job_operations.renew)
     list_workers = reads(job_operations.list_workers)
     leg_owners = reads(job_operations.owners)
     lapsed_owners = reads(job_operations.lapsed_owners)
     free_legs = writes(job_operations.free, tell=True)
-    ring_due = writes(job_operations.ring_due)
-    ring_again = writes(job_operations.ring_again)
 
     async def replan(self) -> int:
         """Plan jobs that are due later than their schedule ever plans, since the store's clock was

@@ -368,7 +368,8 @@ class RunningLeg:
 
     async def _give_back(self) -> None:
         """Let the leg be begun again."""
-        free = partial(self._app.store.free_legs, [self._owner], jobs=[self.leg.job.id])
+        job = self.leg.job
+        free = partial(self._app.store.free_legs, [self._owner], legs=[(job.id, job.epoch)])
         await self._until_stored(free)
 
     async def _until_stored(self, write: Callable[[], Awaitable[T]]) -> T:

@@ -3,13 +3,12 @@
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.model.jobs import SECOND, MempoolDraft, is_gone
+from scenarioctl.model.jobs import SECOND, Leg, MempoolDraft, is_gone
 from scenarioctl.worker.chores import Counts, Pace
 from scenarioctl.worker.leg import NOT_OURS, RunningLeg
 
@@ -46,10 +45,8 @@ class Legs:
         self._on_end = on_end
         #: Job -> its leg in progress.
         self._by_job: dict[str, RunningLeg] = {}
-        #: Jobs whose leg is about to begin.
-        self._beginning: Counter[str] = Counter()
-        #: Jobs that the store says are ours, and of which we know nothing.
-        self._stray: set[str] = set()
+        #: How many times the store is being asked for legs.
+        self._claims = 0
         #: When the lease was last renewed for legs, when it has to be renewed to be seen, and when
         #: that last failed, by the monotonic clock.
         self._renewed: int | None = None
@@ -67,19 +64,21 @@ class Legs:
         """Return the tasks of all legs."""
         return [leg.task for leg in self._by_job.values() if leg.task is not None]
 
-    async def begin(self, job: str, number: int) -> asyncio.Task[None] | None:
-        """Begin the leg with this number, and return its task; None if it is not to be begun: by
-        now it is another one's."""
+    async def begin_due(self, limit: int) -> int:
+        """Begin up to *limit* legs that are due; return how many."""
         await self._have_lease()
-        self._beginning[job] += 1
+        self._claims += 1
         try:
             async with self._at_store:
-                begun = await self._app.store.begin_leg(job, leg=number, owner=self.owner)
+                begun = await self._app.store.begin_due(limit, owner=self.owner)
         finally:
-            # A count of 0 stays in a Counter.
-            self._beginning -= Counter({job: 1})
-        if begun is None:
-            return None
+            self._claims -= 1
+        for leg in begun:
+            self._start(leg)
+        return len(begun)
+
+    def _start(self, begun: Leg) -> None:
+        job = begun.job.id
         before = self._by_job.get(job)
         if before is not None and before.task is not None:
             # We lost the job, and have it again; the store does not keep the older leg.
@@ -93,9 +92,8 @@ class Legs:
             at_store=self._at_store,
             monotonic=self._monotonic,
         )
-        leg.task = task = asyncio.create_task(self._perform(leg), name=f"job {job}")
-        task.add_done_callback(lambda _: self._ended(leg))
-        return task
+        leg.task = asyncio.create_task(self._perform(leg), name=f"job {job}")
+        leg.task.add_done_callback(lambda _: self._ended(leg))
 
     async def renew(self) -> None:
         """Keep our legs, and give up those whose job is not ours any more."""
@@ -104,7 +102,7 @@ class Legs:
         self._renewed = self._monotonic()
         for job, leg in before.items():
             if (
-                job not in ours
+                ours.get(job) != leg.leg.job.epoch
                 and self._by_job.get(job) is leg
                 and not leg.finishing
                 and leg.task is not None
@@ -112,12 +110,13 @@ class Legs:
                 self.counts.lost += 1
                 log.warning("a run of job %s is given up: %s", job, NOT_OURS)
                 leg.task.cancel()
-        # The store's answer was lost when it began.  Another answer may be on its way: only what is
-        # unknown twice is stray.
-        unknown = {job for job in ours if job not in self._by_job and not self._beginning[job]}
-        if stray := unknown & self._stray:
-            await self._app.store.free_legs([self.owner], jobs=stray)
-        self._stray = unknown - self._stray
+        if self._claims:
+            # Some may be about to be known.
+            return
+        known = {job: leg.leg.job.epoch for job, leg in self._by_job.items()}
+        # The store's answer was lost when they began, or they have ended since this one.
+        if stray := [(job, epoch) for job, epoch in ours.items() if known.get(job) != epoch]:
+            await self._app.store.free_legs([self.owner], legs=stray)
 
     async def be_seen(self) -> None:
         """Renew, now and then, the lease of a worker that has no legs: operators see that it is
@@ -127,7 +126,7 @@ class Legs:
             self._next_seen = now + round(self.pace.seen * SECOND)
             await self._renew(3 * self.pace.seen)
 
-    async def _renew(self, seconds: float) -> set[str]:
+    async def _renew(self, seconds: float) -> dict[str, int]:
         """Renew the lease for so many seconds, and find out how far the clocks differ; return our
         jobs."""
         asked, began = self._app.clock(), self._monotonic()

@@ -1,10 +1,9 @@
 """The bell of a store on PostgreSQL: procrastinate, as an at-least-once queue.
 
-The store defers a task for each leg, in the transaction that plans it; the task's arguments are the
-job and the number of its leg. Which worker takes the leg is decided by `Legs.begin`, so a task that
-is lost, doubled or stale does no harm.  A task whose worker is silent, or stops, is another
-worker's; a chore defers again what is due and was not begun for long.  procrastinate's worker ends
-with an error of the database, and is started anew.
+It rings once for all that is due (`stores/postgres/bells.py`); whose each leg is, is decided by its
+row.  A bell serves its worker until nothing is due any more.  One that is lost, doubled or stale
+does no harm: each worker looks by itself, too.  procrastinate's worker ends with an error of the
+database, and is started anew.
 """
 
 import asyncio
@@ -14,64 +13,49 @@ from contextlib import suppress
 from typing import Any
 
 import psycopg
-from procrastinate import App, BaseRetryStrategy, RetryDecision
+from procrastinate import App
 from procrastinate.exceptions import ConnectorException
-from procrastinate.jobs import DeleteJobCondition, Job
+from procrastinate.jobs import DeleteJobCondition, Status
 from psycopg_pool import AsyncConnectionPool
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ScenarioctlError
+from scenarioctl.model.jobs import SECOND
+from scenarioctl.stores.operations import Ring
+from scenarioctl.stores.postgres.bells import QUEUE, TASK, make_engine
 from scenarioctl.stores.postgres.connections import find_pooler
-from scenarioctl.stores.postgres.store import QUEUE, TASK, make_engine, moment
-from scenarioctl.worker.chores import Attempts
-from scenarioctl.worker.legs import Legs
-
-log = logging.getLogger("scenarioctl.worker")
+from scenarioctl.worker.chores import Attempts, Pace
+from scenarioctl.worker.turns import Turns
 
 _ENDED = "procrastinate's worker ended"
-#: Legs in progress of one worker: they take as long as their requests.
-_CONCURRENCY = 20
+#: Bells in a worker's hand: one serves it; a second one, if it is full, makes the next one go to
+#: another worker.
+_CONCURRENCY = 2
 #: Connections of procrastinate: one listens, the others fetch and finish tasks.
-_CONNECTIONS = 5
+_CONNECTIONS = 3
 #: Seconds to wait for one of them.
 _PATIENCE = 2.0
-#: Seconds for legs to end in tests.
-_LONG = 3600.0
 #: Leases after which procrastinate forgets a worker that is silent.
 _FORGOTTEN = 6
-#: Due at once, whatever clock a worker has.
-_AT_ONCE = moment(0)
-
-
-class _ForOthers(BaseRetryStrategy):
-    """Leaves a task that doesn't end to other workers."""
-
-    def get_retry_decision(
-        self,
-        *,
-        exception: BaseException,  # noqa: ARG002
-        job: Job,  # noqa: ARG002
-    ) -> RetryDecision:
-        return RetryDecision(retry_at=_AT_ONCE)
-
-
-class _Stopping(Exception):
-    """A task came while its worker stops."""
+#: Seconds until the next due time for which a bell goes on serving: it rings a second before.
+_LINGER = 1.2
+#: Seconds between two bells for other workers while this one is full.
+_AGAIN = 1.0
+_NOW = Ring(0, 0)
 
 
 class ProcrastinateBell:
-    """Begins the legs that procrastinate's worker is given."""
+    """Takes turns while a bell is in the hand of procrastinate's worker."""
 
     is_shared = True
 
-    def __init__(self, app: Application, legs: Legs, *, capacity: int) -> None:
+    def __init__(self, app: Application, turns: Turns, *, pace: Pace) -> None:
         self._app = app
-        self._legs = legs
-        self._pace = legs.pace
-        self._capacity = capacity
-        self._begun = 0
-        self._attempts = Attempts(trouble="jobs can't be fetched", pace=legs.pace)
+        self._turns = turns
+        self._pace = pace
+        self._attempts = Attempts(trouble="bells can't be heard", pace=pace)
         self._stopping = False
+        self._serves = False
+        self._rang = 0.0
         self._pool: AsyncConnectionPool[Any] | None = None
         #: procrastinate's worker, which may still wait for its tasks at the stop.
         self._serving: asyncio.Task[None] | None = None
@@ -84,6 +68,7 @@ class ProcrastinateBell:
 
     async def run(self, stop: asyncio.Event) -> None:
         stopped = asyncio.create_task(stop.wait())
+        self._app.store.on_plan = self._hear
         try:
             while not stop.is_set():
                 serving = self._serving = asyncio.create_task(self._serve(), name="procrastinate")
@@ -98,44 +83,32 @@ class ProcrastinateBell:
             self._stopping = True
             stopped.cancel()
             if self._serving is not None:
-                # It waits for its tasks, which end when their legs are canceled.
                 self._serving.cancel()
 
-    async def run_due(self) -> bool:
-        before = self._begun
-        try:
-            await self._serve(until_idle=True)
-        finally:
-            await self._close()
-        return self._begun > before
+    def _hear(self, ring: Ring) -> bool:
+        if self._serves:
+            self._turns.hear(ring)
+        return self._serves
 
-    def wake(self) -> None:
-        """Do nothing: procrastinate hears of what is deferred."""
-
-    async def ring_due(self) -> None:
-        while await self._app.store.ring_due():
-            pass
-        await self._app.store.ring_again()
+    async def look(self) -> None:
+        if not self._serves:
+            ring = await self._app.store.next_ring()
+            # Somebody hears of what became due just now.
+            if ring is not None and not -SECOND < ring.due - ring.moment <= 0:
+                self._app.store.ring_others(ring)
         if self._pool is None:
             return
         manager = self._engine.job_manager
         try:
-            silent = await manager.get_stalled_jobs(
+            for bell in await manager.get_stalled_jobs(
                 queue=QUEUE, seconds_since_heartbeat=self._pace.lease
-            )
-            for task in silent:
-                if task.id is not None:
-                    await self._leave_to_others(task.id)
+            ):
+                if bell.id is not None:
+                    await manager.finish_job_by_id_async(bell.id, Status.ABORTED, delete_job=True)
         except ConnectorException as error:
-            raise self._explain(error) from None
-
-    async def _leave_to_others(self, task: int) -> None:
-        try:
-            await self._engine.job_manager.retry_job_by_id_async(task, retry_at=_AT_ONCE)
-        except ConnectorException as error:
-            # It has ended by now, or another worker did the same.
+            # Another worker may have been first.
             if not isinstance(error.__cause__, psycopg.errors.RaiseException):
-                raise
+                raise self._explain(error) from None
 
     async def leave(self) -> None:
         serving = self._serving
@@ -145,51 +118,56 @@ class ProcrastinateBell:
                 # It can't say that it leaves: others notice.
                 serving.exception()
         await self._close()
+        # Others go on with what this one served.
+        self._app.store.ring_others(_NOW)
 
-    async def _serve(self, *, until_idle: bool = False) -> None:
+    async def _serve(self) -> None:
         await self._open()
         await self._engine.run_worker_async(
             queues=[QUEUE],
-            wait=not until_idle,
-            concurrency=min(self._capacity, _CONCURRENCY),
+            concurrency=_CONCURRENCY,
             # Due times come without a notification.
             fetch_job_polling_interval=self._pace.poll,
-            shutdown_graceful_timeout=_LONG if until_idle else 0,
+            shutdown_graceful_timeout=0,
             delete_jobs=DeleteJobCondition.ALWAYS,
             install_signal_handlers=False,
             update_heartbeat_interval=self._pace.renew,
             stalled_worker_timeout=_FORGOTTEN * self._pace.lease,
         )
 
-    async def _take(self, job: str, leg: int) -> None:
-        task = await self._begin(job, leg)
+    async def _take_due_legs(self) -> None:
         self._attempts.failures = 0
-        if task is not None:
-            self._begun += 1
-            await asyncio.wait({task})
+        if self._serves:
+            self._turns.wake()
+            if self._turns.is_full:
+                self._ring_others()
+                await self._app.sleep(_AGAIN)
+            return
+        self._serves = True
+        try:
+            await self._take_turns()
+        finally:
+            self._serves = False
+        if self._turns.ring is not None and not self._stopping:
+            self._app.store.ring_others(self._turns.ring)
 
-    async def _begin(self, job: str, leg: int) -> "asyncio.Task[None] | None":
-        """Begin the leg, as soon as the store answers."""
-        legs = self._legs
-        attempts = Attempts(
-            trouble=f"job {job} can't begin",
-            pace=legs.pace,
-            level=logging.WARNING,
-        )
+    async def _take_turns(self) -> None:
         while not self._stopping:
-            try:
-                return await legs.begin(job, leg)
-            except ScenarioctlError as error:
-                delay = attempts.failed(error)
-            except Exception:
-                log.exception("a bug showed when job %s began", job)
-                return None
-            await self._app.sleep(delay)
-        raise _Stopping
+            await self._turns.take()
+            if self._turns.is_full:
+                self._ring_others()
+            elif self._turns.seconds > _LINGER and not self._turns.is_late:
+                return
+            await self._turns.rest(self._pace.poll if self._turns.is_full else _LINGER)
+
+    def _ring_others(self) -> None:
+        if time.monotonic() - self._rang > _AGAIN:
+            self._rang = time.monotonic()
+            self._app.store.ring_others(_NOW)
 
     def _make_engine(self) -> App:
         engine = make_engine()
-        engine.task(name=TASK, queue=QUEUE, retry=_ForOthers())(self._take)
+        engine.task(name=TASK, queue=QUEUE)(self._take_due_legs)
         return engine
 
     async def _open(self) -> None:

@@ -131,10 +131,6 @@ CREATE TABLE jobs (
     epoch bigint NOT NULL,
     -- 1 once it was begun for this due time, 2 once lines of such a run are in the log.
     begun smallint NOT NULL,
-    -- Counts what is planned, so that a leg is begun by its number.
-    leg bigint NOT NULL,
-    -- When a bell was rung for it.
-    rung bigint NOT NULL,
     attempts bigint NOT NULL,
     -- How many lines of its leg the log of a job has.
     noted bigint NOT NULL DEFAULT 0,
@@ -154,8 +150,6 @@ CREATE TABLE jobs (
 ) WITH (fillfactor = 70);
 
 CREATE INDEX jobs_by_due ON jobs (due) WHERE state = 'running' AND owner = '';
-
-CREATE INDEX jobs_to_ring ON jobs (due) WHERE state = 'running' AND owner = '' AND rung = 0;
 
 CREATE INDEX jobs_by_owner ON jobs (owner) WHERE owner <> '';
 

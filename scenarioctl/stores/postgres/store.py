@@ -3,9 +3,8 @@
 What it does are the operations of `../store.py`.  This module says on which connection, and in
 which transaction.
 
-- The dispatch engine, procrastinate, rings for legs that are due.  The store defers its bells in
-  its own transactions (`Deferrals`); who takes a leg is decided by its row.  procrastinate is
-  imported when the first job is started, stopped or finished: creating a scenario doesn't need it.
+- The dispatch engine, procrastinate, rings once for all that is due, after the commit (`bells.py`);
+  who takes a leg is decided by its row.
 - What is to be written at the same time is written together: a batch is one message, one commit and
   one wait for the disk.
 - `seq` of lines and drafts, and `id` of events, are given out under a lock that is held until the
@@ -19,20 +18,11 @@ which transaction.
 import asyncio
 import logging
 import time
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import psycopg
 from psycopg import AsyncCursor
@@ -43,6 +33,7 @@ from scenarioctl.stores import Inspection, StoredScenario, jobs, runs, scenarios
 from scenarioctl.stores.figures import Failures, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, POSTGRES, Dialect, Operation, Ring, Row, Table
 from scenarioctl.stores.postgres.administration import JobCounts, count_connections
+from scenarioctl.stores.postgres.bells import Bells
 from scenarioctl.stores.postgres.connections import (
     Connection,
     Connections,
@@ -52,10 +43,6 @@ from scenarioctl.stores.postgres.connections import (
     find_pooler,
 )
 from scenarioctl.stores.store import Store
-
-if TYPE_CHECKING:
-    from procrastinate import App
-
 
 log = logging.getLogger("scenarioctl.store")
 
@@ -142,86 +129,6 @@ class ChangeListener:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-
-
-#: The engine's name of what takes a leg; its arguments are `job` and `leg`.
-TASK = "take_leg"
-#: The engine's queue of all legs.
-QUEUE = "scenarioctl-legs"
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Due at this second since 1970, a leg has the priority 0; at an earlier one, a higher priority.
-_ZERO = 1_600_000_000
-_PRIORITIES = 2**31 - 1
-
-
-class Deferrals:
-    """Defers bells of legs."""
-
-    def __init__(self) -> None:
-        self._engine: App | None = None
-
-    async def ring(self, connection: Connection, legs: Sequence[tuple[str, int, int]]) -> None:
-        """Have the engine ring for each leg at its due time, if the transaction of *connection*
-        commits."""
-        from procrastinate.jobs import Job
-
-        bells = [
-            Job(
-                id=None,
-                task_name=TASK,
-                queue=QUEUE,
-                priority=priority(due),
-                lock=None,
-                # Legs of a scenario that is deleted and created again are counted anew.
-                queueing_lock=f"{job}/{leg}/{due}",
-                task_kwargs={"job": job, "leg": leg},
-                scheduled_at=moment(due),
-            )
-            for job, leg, due in legs
-        ]
-        with _as_psycopg_raised_it():
-            await self._app().job_manager.batch_defer_jobs_async(bells, connection=connection)
-
-    def _app(self) -> "App":
-        if self._engine is None:
-            # Never opened: all that we ask goes over connections of ours.
-            self._engine = make_engine()
-        return self._engine
-
-
-def make_engine() -> "App":
-    """Return an engine that isn't connected, and that logs nothing."""
-    from procrastinate import App, PsycopgConnector
-
-    # It tells of every run, and of each error of the database with tracebacks; we say what that
-    # means, once.
-    logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
-    return App(connector=PsycopgConnector())
-
-
-@contextmanager
-def _as_psycopg_raised_it() -> Iterator[None]:
-    """Let the store explain an error of the database: the engine's own says nothing of it."""
-    from procrastinate.exceptions import ConnectorException
-
-    try:
-        yield
-    except ConnectorException as error:
-        if isinstance(error.__cause__, psycopg.Error):
-            raise error.__cause__ from None
-        raise
-
-
-def moment(due: int) -> datetime:
-    """Return the first microsecond at which *due* has come."""
-    return _EPOCH + timedelta(microseconds=-(-due // 1000))
-
-
-def priority(due: int) -> int:
-    """Return the engine's priority of a run: it takes what is due first, to the second, and then
-    what was deferred first."""
-    return max(-_PRIORITIES, min(_ZERO - due // 1_000_000_000, _PRIORITIES))
 
 
 #: The most entries that one transaction writes.
@@ -332,8 +239,8 @@ class PostgresStore(Store):
 
     def __init__(self, settings: ServerSettings) -> None:
         self.connections = Connections(settings)
-        self.deferrals = Deferrals()
         self.dialect = POSTGRES
+        self._bells = Bells(self.connections)
         # Transactions that give out numbers commit one after the other, so that runs which end
         # together share one.
         self._run_writer = BatchWriter(self._finish_runs, key=lambda run: run[0].job, delay=_GATHER)
@@ -395,21 +302,23 @@ class PostgresStore(Store):
         *,
         long: bool = False,  # noqa: ARG002
     ) -> T:
-        return await self._read(
-            partial(_run, operation=operation, dialect=self.dialect, deferrals=self.deferrals)
-        )
+        return await self._read(partial(_run, operation=operation, dialect=self.dialect))
 
     async def write(
         self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
     ) -> T:
         late: list[tuple[list[Row], AsyncCursor[Row]]] = []
-        run = partial(
-            _run, operation=operation, dialect=self.dialect, deferrals=self.deferrals, late=late
-        )
+        rings: list[Ring] = []
+        run = partial(_run, operation=operation, dialect=self.dialect, late=late, rings=rings)
         answer = await self._write(run, alone=alone, tell=tell)
         for rows, cursor in late:
             rows.extend(await _rows_of(cursor))
+        for ring in rings:
+            self.ring(ring)
         return answer
+
+    def ring_others(self, ring: Ring) -> None:
+        self._bells.ring(ring)
 
     # -- scenarios
 
@@ -515,6 +424,7 @@ class PostgresStore(Store):
     async def close(self) -> None:
         for writer in (self._run_writer, self._mark_writer, self._scenario_writer):
             await writer.close()
+        await self._bells.close()
         if self._listener is not None:
             await self._listener.close()
         await self.connections.close()
@@ -525,12 +435,12 @@ async def _run(
     *,
     operation: Callable[[], Operation[T]],
     dialect: Dialect,
-    deferrals: Deferrals,
     late: list[tuple[list[Row], AsyncCursor[Row]]] | None = None,
+    rings: list[Ring] | None = None,
 ) -> T:
     """Ask the server what *operation* yields; return what it returns.
 
-    *late* gets the lists of the rows that come with the commit.
+    *late* gets the lists of the rows that come with the commit, and *rings* its bells.
     """
     running = operation()
     concluded = False
@@ -539,7 +449,8 @@ async def _run(
         while True:
             rows: list[Row] = []
             if isinstance(asked, Ring):
-                await deferrals.ring(connection, asked.legs)
+                if rings is not None:
+                    rings.append(asked)
             elif asked == CONCLUDE:
                 await connection.conclude()
                 concluded = True

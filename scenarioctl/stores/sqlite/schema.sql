@@ -121,10 +121,6 @@ CREATE TABLE jobs (
     epoch INTEGER NOT NULL,
     -- 1 once it was claimed for this due time, 2 once lines of such a run are in the log.
     begun INTEGER NOT NULL,
-    -- Counts what is planned, so that a leg is begun by its number.
-    leg INTEGER NOT NULL,
-    -- When a bell was rung for it.
-    rung INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
     -- How many lines of its leg the log of a job has.
     noted INTEGER NOT NULL DEFAULT 0,

@@ -39,7 +39,7 @@ from scenarioctl.files import remove_left
 from scenarioctl.model.jobs import RenewedLease
 from scenarioctl.stores import Inspection, jobs
 from scenarioctl.stores.figures import SECONDS, Failures, Histogram, Statistics, Usage
-from scenarioctl.stores.operations import CONCLUDE, SQLITE, Operation, Row, Table
+from scenarioctl.stores.operations import CONCLUDE, SQLITE, Operation, Ring, Row, Table
 from scenarioctl.stores.sqlite.database_file import (
     DatabaseFile,
     hold_lock,
@@ -416,7 +416,12 @@ class SqliteStore(Store):
         alone: bool = False,  # noqa: ARG002
         tell: bool = False,  # noqa: ARG002
     ) -> T:
-        return await self._write(partial(_run, operation=operation, clocks=self._clocks))
+        rings: list[Ring] = []
+        run = partial(_run, operation=operation, clocks=self._clocks, rings=rings)
+        answer = await self._write(run)
+        for ring in rings:
+            self.ring(ring)
+        return answer
 
     def _clocks(self) -> dict[str, int]:
         """Return the values of `{now}` and `{lease_now}`."""
@@ -442,14 +447,14 @@ class SqliteStore(Store):
         return is_locked(self._file.path)
 
     async def free_legs(
-        self, owners: Collection[str], *, jobs: Collection[str] | None = None
+        self, owners: Collection[str], *, legs: Collection[tuple[str, int]] | None = None
     ) -> int:
-        if jobs is None:
+        if legs is None:
             for owner in owners:
                 lock = self._locks.pop(owner, None)
                 if lock is not None:
                     os.close(lock)
-        return await super().free_legs(owners, jobs=jobs)
+        return await super().free_legs(owners, legs=legs)
 
     async def statistics(self) -> Statistics:
         return Statistics(
@@ -507,15 +512,20 @@ def _run(
     database: sqlite3.Connection,
     operation: Callable[[], Operation[T]],
     clocks: Callable[[], dict[str, int]],
+    rings: list[Ring] | None = None,
 ) -> T:
-    """Ask *database* what *operation* yields; return what it returns."""
+    """Ask *database* what *operation* yields, but put its bells into *rings*; return what it
+    returns."""
     running = operation()
     moment = clocks()
     try:
         asked = next(running)
         while True:
             rows: list[Row] = []
-            if isinstance(asked, tuple) and asked != CONCLUDE:
+            if isinstance(asked, Ring):
+                if rings is not None:
+                    rings.append(asked)
+            elif asked != CONCLUDE:
                 statement, values = asked
                 rows = database.execute(
                     SQLITE.render(statement), _adapted(values) | moment
