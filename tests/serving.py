@@ -165,7 +165,7 @@ class Serving:
             self._started.set()
             await self._ending.wait()
         finally:
-            await self.servers.stop(5)
+            await self.servers.stop()
             await self.app.close()
 
     @property

@@ -40,12 +40,11 @@ async def served(limits: Limits, *addresses: str) -> AsyncIterator[int]:
     application.router.add_get("/", answer)
     acceptor = Acceptor(application, limits)
     listeners = open_listeners(("127.0.0.1:0", *addresses), field="listen")
-    for listener in listeners:
-        await acceptor.listen(listener)
+    await acceptor.listen(listeners)
     try:
         yield listeners[0].socket.getsockname()[1]
     finally:
-        await acceptor.stop_listening()
+        acceptor.stop_listening()
         await acceptor.runner.cleanup()
 
 

@@ -1,30 +1,27 @@
 """The daemon process: sockets, worker, signals, and notifications to systemd.
 
-It imports the whole program before it listens, and keeps the garbage collector from scanning it.
-After an upgrade on disk, a module imported on first use would be of another version than the rest.
+It imports its modules before it listens, and keeps the garbage collector from scanning them. After
+an upgrade on disk, a module imported on first use would be of another version than the rest.
 """
 
 import asyncio
 import faulthandler
 import gc
-import linecache
 import logging
 import os
 import resource
 import signal
 import time
 from collections.abc import (
-    Awaitable,
     Callable,
     Coroutine,
     Iterable,
     MutableMapping,
 )
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
+from pkgutil import walk_packages
 from typing import Any, TypeVar
 
 from scenarioctl import __version__
@@ -39,77 +36,25 @@ from scenarioctl.server.listening import ListeningSocket, open_listeners, take_a
 from scenarioctl.server.logs import set_level, start_logging
 from scenarioctl.server.systemd import SystemdNotifier
 
-#: Libraries that functions import. `tests/test_preloading.py` fails if one is missing here.
-_LIBRARIES = (
-    "Crypto.Hash.keccak",
-    "base58",
-    "blake3",
-    "cronsim",
-    "difflib",
-    "ecdsa",
-    "html",
-    "lz4.frame",
-    "platformdirs",
-    "resvg_py",
-    "segno",
-    "sr25519",
-    "ssl",
-    "substrateinterface",
-    "tempfile",
-    "tomli_w",
-    "tomlkit",
-    "tomllib",
-    "uvloop",
-    "xxhash",
-    "zoneinfo",
+#: What a daemon doesn't need, or not with every store.
+_NOT_SERVED = (
+    "scenarioctl.cli",
+    "scenarioctl.__main__",
+    "scenarioctl.stores.postgres",
+    "scenarioctl.worker.procrastinate_bell",
 )
-#: The store on a PostgreSQL server: its package, and other modules and libraries that it needs.
-_SERVER_STORE = "scenarioctl.stores.postgres"
-_SERVER_DISPATCH = "scenarioctl.worker.procrastinate_bell"
-_SERVER_LIBRARIES = ("procrastinate.schema", "psycopg_pool")
-#: Packages and modules that a daemon doesn't need.
-_NOT_SERVED = ("scenarioctl.cli", "scenarioctl.__main__", _SERVER_STORE, _SERVER_DISPATCH)
 #: Threshold of the youngest generation of the garbage collector. A request makes hundreds of
 #: short-lived objects, for which Python's default of 700 starts a collection again and again.
 _YOUNG = 10_000
 
 
-def preload(store: str = "") -> None:
-    """Import everything that handlers, the worker, the pages and *store* need, and read the
-    program's own data files."""
+def preload() -> None:
+    """Import the modules that handlers, the worker and the pages need."""
     import scenarioctl
-    from scenarioctl.chains import asset_rows
-    from scenarioctl.config import is_server
-    from scenarioctl.files import read_text
-    from scenarioctl.server.endpoints import ENDPOINTS
-    from scenarioctl.server.openapi import describe
-    from scenarioctl.transactions import fact_ages
-    from scenarioctl.transactions.transfer import build, ways
 
-    _import_all(scenarioctl)
-    for library in _LIBRARIES:
-        # The function that needs a missing library reports it.
-        with suppress(ImportError):
-            import_module(library)
-    if is_server(store):
-        # The store reports that its libraries are missing.
-        with suppress(ImportError):
-            _import_all(import_module(_SERVER_STORE))
-            for library in (_SERVER_DISPATCH, *_SERVER_LIBRARIES):
-                import_module(library)
-    for file in (asset_rows.FILE, ways.FILE, fact_ages.MANIFEST, build.FEES):
-        read_text(file)
-    # The descriptions of fields come from source files.
-    describe(ENDPOINTS)
-    linecache.clearcache()
-
-
-def _import_all(package: ModuleType) -> None:
-    for found in iter_modules(package.__path__, f"{package.__name__}."):
-        if found.name not in _NOT_SERVED:
-            module = import_module(found.name)
-            if found.ispkg:
-                _import_all(module)
+    for found in walk_packages(scenarioctl.__path__, "scenarioctl."):
+        if not found.name.startswith(_NOT_SERVED):
+            import_module(found.name)
 
 
 def settle() -> None:
@@ -127,8 +72,6 @@ T = TypeVar("T")
 ROLES = {"all": ("api", "worker"), "api": ("api",), "worker": ("worker",)}
 #: Server -> its setting and its name for people.
 _SERVERS = {"api": ("listen", "scenario API"), "worker": ("worker_listen", "job worker")}
-#: Seconds for requests to finish when the daemon stops.
-_GRACE = 10.0
 #: Open files besides client connections: the store, nodes, outgoing requests.
 _OTHER_FILES = 1024
 #: Seconds without a heartbeat after which the worker may count as stuck.
@@ -165,12 +108,12 @@ def run_daemon(
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     settings = load()
     start_logging(settings.log_level, environment=environment)
-    supervisor = SystemdNotifier(environment)
-    if supervisor.watchdog:
+    notifier = SystemdNotifier(environment)
+    if notifier.watchdog:
         # Log a traceback when the watchdog sends SIGABRT.
         faulthandler.enable()
-    listeners = _listen(settings, role, environment)
-    try:
+    with ExitStack() as opened:
+        listeners = _listen(settings, role, environment, opened)
         access, limits = Access(settings), Limits(settings)
         exposed = _exposed(listeners)
         check_binding(access, exposed, force=force)
@@ -182,22 +125,19 @@ def run_daemon(
             )
         _warn_of_incomplete_chains(settings)
         make_room(limits)
-        preload(settings.store)
+        preload()
         daemon = Daemon(
             Application(settings, served=True, role=role),
             access,
             limits,
             listeners,
-            supervisor,
+            notifier,
             load=load,
             role=role,
             force=force,
             tell=tell,
         )
         run_served(daemon.run())
-    finally:
-        for listener in _all(listeners):
-            listener.close()
 
 
 def run_served(serving: Coroutine[Any, Any, T]) -> T:
@@ -210,21 +150,18 @@ def run_served(serving: Coroutine[Any, Any, T]) -> T:
 
 
 def _listen(
-    settings: Settings, role: str, environment: MutableMapping[str, str]
+    settings: Settings, role: str, environment: MutableMapping[str, str], opened: ExitStack
 ) -> dict[str, list[ListeningSocket]]:
-    """Return the sockets of each server of *role*: those from systemd, else those of the
-    settings."""
+    """Return the sockets of each server of *role*, which *opened* closes: those from systemd, else
+    those of the settings."""
     activated = take_activated(environment)
     listeners: dict[str, list[ListeningSocket]] = {}
-    try:
-        for server in ROLES[role]:
-            field, _ = _SERVERS[server]
-            addresses: tuple[str, ...] = getattr(settings, field)
-            listeners[server] = list(activated[server]) or open_listeners(addresses, field=field)
-    except BaseException:
-        for listener in _all(listeners):
-            listener.close()
-        raise
+    for server in ROLES[role]:
+        field, _ = _SERVERS[server]
+        addresses: tuple[str, ...] = getattr(settings, field)
+        listeners[server] = activated[server] or open_listeners(addresses, field=field)
+        for listener in listeners[server]:
+            opened.callback(listener.close)
     return listeners
 
 
@@ -242,23 +179,15 @@ def _warn_of_incomplete_chains(settings: Settings) -> None:
 
 
 def make_room(limits: Limits) -> None:
-    """Raise the limit of open files to what the connections need, or else lower the limit of
-    connections."""
+    """Raise the limit of open files as far as it goes, and lower that of connections to it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.connections + _OTHER_FILES
-    if hard == resource.RLIM_INFINITY or hard >= wanted:
-        soft = wanted
-    else:
-        soft = hard
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if 0 <= hard < limits.connections + _OTHER_FILES:
         limits.connections = max(hard // 2, hard - _OTHER_FILES)
         log.warning(
             "only %d connections are served at once: the process may open %d files (LimitNOFILE=)",
             limits.connections,
             hard,
-        )
-    with suppress(OSError, ValueError):
-        resource.setrlimit(
-            resource.RLIMIT_NOFILE, (max(soft, resource.getrlimit(resource.RLIMIT_NOFILE)[0]), hard)
         )
 
 
@@ -271,7 +200,7 @@ class Daemon:
         access: Access,
         limits: Limits,
         listeners: dict[str, list[ListeningSocket]],
-        supervisor: SystemdNotifier,
+        notifier: SystemdNotifier,
         *,
         load: Callable[[], Settings],
         role: str,
@@ -284,7 +213,7 @@ class Daemon:
         self._access = access
         self._limits = limits
         self._listeners = listeners
-        self._supervisor = supervisor
+        self._notifier = notifier
         self._load = load
         self._force = force
         self._tell = tell
@@ -315,30 +244,27 @@ class Daemon:
             self._app, self._access, self._limits, role=self._role, worker=self._worker
         )
         stop_worker = asyncio.Event()
-        worker: asyncio.Task[None] | None = None
-        watches: list[asyncio.Task[None]] = []
+        stop = asyncio.create_task(self._stop.wait())
+        worker: asyncio.Future[Any] = stop
+        watch: asyncio.Task[None] | None = None
         try:
             for server, listeners in self._listeners.items():
                 await servers.listen(server, listeners)
             if self._worker is not None:
                 worker = asyncio.create_task(self._worker.run(stop_worker), name="worker")
-            if self._supervisor.watchdog:
-                watches.append(asyncio.create_task(self._beat(), name="watchdog"))
+            if self._notifier.watchdog:
+                watch = asyncio.create_task(self._beat(), name="watchdog")
             self._begin()
-            stop = asyncio.create_task(self._stop.wait())
             # The worker ends by itself only after a failure; systemd then restarts the daemon.
-            await asyncio.wait({stop, worker or stop}, return_when=asyncio.FIRST_COMPLETED)
-            stop.cancel()
+            await asyncio.wait({stop, worker}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._is_stopping = True
-            self._supervisor.stopping()
+            self._notifier.tell("STOPPING=1", "STATUS=Stopping")
+            self._stop.set()
             stop_worker.set()
             # Requests and runs finish concurrently, each within its own time limit.
-            ends: list[Awaitable[object]] = [servers.stop(_GRACE)]
-            if worker is not None:
-                ends.append(worker)
-            results = await asyncio.gather(*ends, return_exceptions=True)
-            for watch in watches:
+            results = await asyncio.gather(servers.stop(), worker, return_exceptions=True)
+            if watch is not None:
                 watch.cancel()
         for result in results:
             if isinstance(result, BaseException):
@@ -358,30 +284,22 @@ class Daemon:
         for server, listeners in self._listeners.items():
             for listener in listeners:
                 self._tell(f"{_SERVERS[server][1]} on {listener.name}")
-        self._supervisor.ready(self._status())
+        self._notifier.tell("READY=1", self._status())
 
     def _status(self) -> str:
         names = ", ".join(listener.name for listener in _all(self._listeners))
-        running = f"; {self._worker.running} runs in progress" if self._worker is not None else ""
-        refused = "; the last reload failed, see the log" * self._is_refused
-        return f"Serving on {names}{running}{refused}"
+        return f"STATUS=Serving on {names}" + "; the last reload failed" * self._is_refused
 
     async def _beat(self) -> None:
         """Notify the watchdog of systemd while the worker makes progress; running at all shows that
         the event loop does."""
         while True:
             silent = 0.0 if self._worker is None else time.monotonic() - self._worker.last_beat
-            if silent < max(_STUCK, self._supervisor.watchdog / 2):
-                self._supervisor.beat(self._status())
+            if silent < max(_STUCK, self._notifier.watchdog / 2):
+                self._notifier.tell("WATCHDOG=1")
             else:
-                log.error(
-                    (
-                        "the worker has made no progress for %.0f s; the watchdog of systemd "
-                        "is not notified"
-                    ),
-                    silent,
-                )
-            await asyncio.sleep(self._supervisor.watchdog / 2)
+                log.error("the worker has made no progress for %.0f s (WatchdogSec=)", silent)
+            await asyncio.sleep(self._notifier.watchdog / 2)
 
     def _end(self, number: signal.Signals) -> None:
         """Stop gracefully at the first signal, and at once at the second."""
@@ -401,7 +319,8 @@ class Daemon:
         """Apply config.toml as it is now, or change nothing if it is invalid."""
         if self._is_stopping:
             return
-        self._supervisor.reloading()
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        self._notifier.tell("RELOADING=1", f"MONOTONIC_USEC={now}")
         self._is_refused = True
         try:
             self._take_over(self._load())
@@ -411,7 +330,7 @@ class Daemon:
             log.error("reload failed, settings unchanged: %s", error)  # noqa: TRY400
         except Exception:
             log.exception("reload failed, settings unchanged; this is a bug")
-        self._supervisor.ready(self._status())
+        self._notifier.tell("READY=1", self._status())
 
     def _take_over(self, read: Settings) -> None:
         before = self._app.settings

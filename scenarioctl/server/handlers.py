@@ -73,6 +73,10 @@ class ServerContext:
     #: Writes in progress, including those whose client has disconnected.
     writes: set["asyncio.Task[Any]"] = field(default_factory=set)
 
+    def is_busy(self) -> bool:
+        """Tell whether requests or writes are in progress."""
+        return bool(self.metrics.under_way or self.writes)
+
     async def finish(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of *work*, which finishes even if the client disconnects."""
         task = asyncio.create_task(work)

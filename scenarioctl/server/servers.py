@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-import select
+import socket
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,14 +35,9 @@ HEADERS_MAX = 100
 _REASON_END = re.compile(r":?\s*\n|: b")
 #: Seconds for reading the rest of a refused body, so that the client receives the error.
 _LINGERING = 3.0
-#: Seconds between checks whether all requests have finished.
-_LOOK = 0.02
-#: Seconds for which a stopping daemon accepts connections from its accept queue …
-_DRAIN = 2.0
-#: … and waits for their requests.
-_ON_ITS_WAY = 0.1
-#: Seconds for closing a request that didn't finish in time.
-_CLOSING = 1.0
+#: Seconds for requests to finish when the daemon stops, between checks whether they have, and then
+#: for their responses to be sent.
+_GRACE, _LOOK, _CLOSING = 10.0, 0.02, 2.0
 
 
 class HttpServers:
@@ -50,34 +45,27 @@ class HttpServers:
 
     def __init__(self, context: ServerContext) -> None:
         self.context = context
-        self._running: list[Acceptor] = []
+        self._acceptors: list[Acceptor] = []
 
     async def listen(self, server: str, listeners: Iterable[ListeningSocket]) -> None:
         """Serve *server*, `api` or `worker`, at *listeners*."""
         acceptor = Acceptor(build_application(server, self.context), self.context.limits)
-        self._running.append(acceptor)
-        for listener in listeners:
-            await acceptor.listen(listener)
+        self._acceptors.append(acceptor)
+        await acceptor.listen(listeners)
 
-    async def stop(self, seconds: float) -> None:
-        """Stop accepting connections, give requests *seconds* to finish, and close all
+    async def stop(self) -> None:
+        """Stop accepting connections, give requests ten seconds to finish, and close all
         connections."""
         self.context.is_stopping = True
         # Event streams never end by themselves.
         self.context.follower.close()
-        for acceptor in self._running:
-            await acceptor.stop_listening()
-        deadline = asyncio.get_running_loop().time() + seconds
-        while self._is_busy() and asyncio.get_running_loop().time() < deadline:
+        for acceptor in self._acceptors:
+            acceptor.stop_listening()
+        deadline = asyncio.get_running_loop().time() + _GRACE
+        while self.context.is_busy() and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK)
-        for acceptor in self._running:
-            await acceptor.runner.cleanup()
-        if self.context.writes:
-            await asyncio.wait(self.context.writes, timeout=_CLOSING)
-
-    def _is_busy(self) -> bool:
-        busy = self.context.metrics.under_way or self.context.writes
-        return bool(busy) or any(acceptor.is_sending() for acceptor in self._running)
+        # It reads no more bodies.
+        await asyncio.gather(*(acceptor.runner.cleanup() for acceptor in self._acceptors))
 
 
 class Acceptor:
@@ -94,43 +82,31 @@ class Acceptor:
         self._limits = limits
         self._listening: list[tuple[ListeningSocket, asyncio.Server]] = []
 
-    async def listen(self, listener: ListeningSocket) -> None:
-        """Start to accept connections at *listener*."""
-        if self.runner.server is None:
-            await self.runner.setup()
-        # A duplicate, since asyncio closes the socket that it is given.
-        accepting = await asyncio.get_running_loop().create_server(
-            lambda: _Connection(self.runner.server, self._limits),
-            sock=listener.socket.dup(),
-            backlog=BACKLOG,
-        )
-        self._listening.append((listener, accepting))
+    async def listen(self, listeners: Iterable[ListeningSocket]) -> None:
+        """Start to accept connections at *listeners*."""
+        await self.runner.setup()
+        for listener in listeners:
+            sock = listener.socket
+            if sock.family != socket.AF_UNIX:
+                # Ends connections of clients that don't read.
+                milliseconds = int(self._limits.seconds * 1000)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+            # A duplicate, since asyncio closes the socket that it is given.
+            accepting = await asyncio.get_running_loop().create_server(
+                lambda: _Connection(self.runner.server, self._limits),
+                sock=sock.dup(),
+                backlog=BACKLOG,
+            )
+            self._listening.append((listener, accepting))
 
-    async def stop_listening(self) -> None:
-        """Stop listening, once the connections in the accept queue have been accepted."""
+    def stop_listening(self) -> None:
         for listener, accepting in self._listening:
-            deadline = asyncio.get_running_loop().time() + _DRAIN
-            # systemd keeps its own sockets open, and the next daemon accepts their queue.
-            while not listener.is_lent and asyncio.get_running_loop().time() < deadline:
-                if not select.select([listener.socket], (), (), 0)[0]:
-                    break
-                await asyncio.sleep(0)
             listener.close()
             accepting.close()
-        # For the requests of the last ones, which are on their way.
-        await asyncio.sleep(_ON_ITS_WAY)
-
-    def is_sending(self) -> bool:
-        """Tell whether any response is still to be sent."""
-        connections = self.runner.server.connections if self.runner.server is not None else ()
-        return any(
-            each.transport is not None and each.transport.get_write_buffer_size() > 0
-            for each in connections
-        )
 
 
 class _Connection(web.RequestHandler):
-    """aiohttp's protocol of a connection, which is counted, and ended if the client doesn't read.
+    """aiohttp's protocol of a connection, which is counted.
 
     Requests that aren't HTTP get an error as JSON too.
     """
@@ -153,7 +129,6 @@ class _Connection(web.RequestHandler):
         self.limits = limits
         #: The client, while the connection is counted.
         self.client = ""
-        self.stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         client = peer_of(transport)
@@ -166,32 +141,7 @@ class _Connection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         if self.client:
             self.limits.leave(self.client)
-            self._end_stall()
             super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._watch_stall()
-
-    def resume_writing(self) -> None:
-        self._end_stall()
-        super().resume_writing()
-
-    def _watch_stall(self, before: int | None = None) -> None:
-        """Disconnect the client if the write buffer has not shrunk below *before* bytes since the
-        last check."""
-        if self.transport is None:
-            return
-        waiting = self.transport.get_write_buffer_size()
-        if before is not None and waiting >= before:
-            self.transport.abort()
-            return
-        loop = asyncio.get_running_loop()
-        self.stall = loop.call_later(self.limits.seconds, self._watch_stall, waiting)
-
-    def _end_stall(self) -> None:
-        if self.stall is not None:
-            self.stall.cancel()
 
     def handle_error(
         self,
