@@ -1,4 +1,4 @@
-"""Costly work has places for each client."""
+"""Costly work has few places."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,8 +23,8 @@ def play(act: Play) -> None:
         await act(work)
         # All places are free again.
         async with AsyncExitStack() as others, asyncio.timeout(10):
-            for number in range(AT_ONCE):
-                await others.enter_async_context(Turn(f"free {number}", work).costly())
+            for _ in range(AT_ONCE):
+                await others.enter_async_context(Turn(work).costly())
 
     asyncio.run(whole())
 
@@ -34,63 +34,39 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_one_client_has_one_place_and_others_go_past_it() -> None:
-    seen: list[str] = []
+def test_costly_work_waits_for_a_place() -> None:
+    seen: list[int] = []
 
     async def act(work: Limits) -> None:
-        gates = {name: asyncio.Event() for name in ("a1", "a2", "b1")}
+        gate = asyncio.Event()
 
-        async def request(name: str) -> None:
-            async with Turn(name[0], work).costly():
-                seen.append(name)
-                await gates[name].wait()
+        async def request(number: int) -> None:
+            async with Turn(work).costly():
+                seen.append(number)
+                await gate.wait()
 
-        tasks = [asyncio.create_task(request(name)) for name in gates]
+        tasks = [asyncio.create_task(request(number)) for number in range(AT_ONCE + 1)]
         await settle()
-        assert seen == ["a1", "b1"]
-        gates["b1"].set()
-        await settle()
-        assert seen == ["a1", "b1"]
-        for gate in gates.values():
-            gate.set()
+        assert seen == [*range(AT_ONCE)]
+        gate.set()
         await asyncio.gather(*tasks)
 
     play(act)
 
-    assert seen == ["a1", "b1", "a2"]
-
-
-def test_clients_take_turns() -> None:
-    seen: list[str] = []
-
-    async def act(work: Limits) -> None:
-        async def request(client: str) -> None:
-            async with Turn(client, work).costly():
-                seen.append(client)
-
-        async with AsyncExitStack() as others:
-            for number in range(AT_ONCE):
-                await others.enter_async_context(Turn(f"other {number}", work).costly())
-            tasks = [asyncio.create_task(request(client)) for client in "aaabc"]
-            await settle()
-            assert not seen
-        await asyncio.gather(*tasks)
-
-    play(act)
-
-    assert seen[:3] == ["a", "b", "c"]
-    assert seen[3:] == ["a", "a"]
+    assert seen == [*range(AT_ONCE + 1)]
 
 
 def test_a_wait_has_an_end_and_leaves_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "WAITING_SECONDS", 0.01)
 
     async def act(work: Limits) -> None:
-        async with Turn("a", work).costly():
+        async with AsyncExitStack() as others:
+            for _ in range(AT_ONCE):
+                await others.enter_async_context(Turn(work).costly())
             with raises(NotReady, says("costly", "0.01 s")):
-                async with Turn("a", work).costly():
+                async with Turn(work).costly():
                     pass
-            gone = asyncio.create_task(Turn("a", work).costly().__aenter__())
+            gone = asyncio.create_task(Turn(work).costly().__aenter__())
             await settle()
             gone.cancel()
             await settle()
@@ -105,10 +81,12 @@ def test_parts_of_a_request_share_a_place_and_what_has_begun_is_not_refused(
     seen: list[str] = []
 
     async def act(work: Limits) -> None:
-        first = Turn("a", work)
+        first = Turn(work)
         async with first.costly(), first.costly():
             pass
-        async with Turn("a", work).costly():
+        async with AsyncExitStack() as others:
+            for _ in range(AT_ONCE):
+                await others.enter_async_context(Turn(work).costly())
             again = asyncio.create_task(later(first))
             await asyncio.sleep(0.05)
             assert not seen

@@ -48,4 +48,4 @@ def test_a_node_that_never_ends(tmp_path: Path, kind: str, size: int) -> None:
             threads.map(lambda _: send(daemon, "/api/actions/query", question)[1], range(size))
         )
 
-    assert ended == [{"result": "0", "asked": 1}] * size
+    assert ended == [{"result": "0", "value": "0", "asked": 1}] * size

@@ -20,9 +20,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, Conflict
 from scenarioctl.model.jobs import FinishedRun, MempoolDraft, Retention
-from scenarioctl.server import handlers
 from scenarioctl.server.endpoints import ENDPOINTS
-from scenarioctl.server.responses import encode
 from scenarioctl.stores import StoredScenario
 from tests import refusals
 from tests.conftest import BOB, DATA
@@ -128,43 +126,6 @@ def test_json_may_say_its_character_set(served: Serving, stored: str, kind: str)
     )
 
     assert reply.json() == {"result": "polkadot > Remark"}
-
-
-@pytest.mark.parametrize("large", [False, True])
-def test_a_large_answer_is_written_beside_the_event_loop(
-    served: Serving, monkeypatch: pytest.MonkeyPatch, large: bool
-) -> None:
-    id = served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
-    line, tx = ("x" * 4000, "0x" + "ab" * 1000) if large else ("x", "0x00")
-    draft = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=1, tx=tx)
-    ran = FinishedRun(
-        job=id,
-        epoch=None,
-        planned=1,
-        started=1,
-        finished=1,
-        lines=(line,) * 200,
-        drafts=(draft,) * 200,
-    )
-    served.wait_for(lambda app: app.store.finish_run(ran, retention=Retention()))
-
-    async def find_thread(_: Application) -> threading.Thread:
-        return threading.current_thread()
-
-    loop, threads = served.wait_for(find_thread), set[threading.Thread]()
-
-    def note(answer: object) -> bytes:
-        threads.add(threading.current_thread())
-        return encode(answer)
-
-    monkeypatch.setattr(handlers, "encode", note)
-    log = served.post("/scenario/worker/logs", {"id": id}, port=served.worker).json()
-    mempool = served.post("/scenario/tx", {"id": id}, port=served.worker).json()
-
-    assert log == {"success": True, "result": [line] * 200}
-    assert list(mempool) == ["mempool"]
-    assert [entry["tx"] for entry in mempool["mempool"]] == [tx] * 200
-    assert (loop in threads) is not large
 
 
 @pytest.fixture

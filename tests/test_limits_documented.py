@@ -60,7 +60,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "depth": (diagram.MAX_DEPTH,),
         "time": (DEFAULTS.request_seconds,),
     },
-    "bodies above 64 KiB, all on their way together": {"bytes": (bodies.LARGE_AT_ONCE,)},
+    "bodies above 64 KiB, all on their way together": {"bytes": (limits.LARGE_AT_ONCE,)},
     "event of a webhook": {
         "bytes": (DEFAULTS.webhook_limit,),
         "values": (documents.MAX_VALUES,),
@@ -71,8 +71,8 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "bytes": (pages.PAYLOAD_LIMIT,),
         "time": (DEFAULTS.request_seconds,),
     },
-    "costly work: pictures, large bodies, diagrams, transactions and answers": {
-        "values": (limits.AT_ONCE, 1),
+    "costly work: pictures, large bodies, diagrams and transactions": {
+        "values": (limits.AT_ONCE,),
         "time": (limits.WAITING_SECONDS,),
     },
     "picture": {
@@ -108,7 +108,6 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "portion of a long list that is read and sent at a time": {
         "bytes": (PORTION,),
         "values": (reading_points.LINES, MEMPOOL_PAGE, webhooks.EVENTS),
-        "time": (streams.PATIENCE,),
     },
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),

@@ -19,7 +19,7 @@ from scenarioctl.model.jobs import FinishedRun, Retention
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.server import streams
 from scenarioctl.server.access import new_token
-from scenarioctl.server.streams import Position, read_position
+from scenarioctl.server.streams import read_position
 from tests.daemons import PATIENCE, wait_until
 from tests.messages import Says, says
 from tests.serving import Serving
@@ -141,11 +141,10 @@ def test_a_client_goes_on_where_it_left_off(served: Serving, stored: str, how: s
         lines = again.until("workload executed")
         kind, name, _ = again.event()
 
-    assert read_position(lines[0][1]) == Position(
-        log=read_position(last).log + 1, mempool=read_position(last).mempool
-    )
+    told, drafted = read_position(last)
+    assert read_position(lines[0][1]) == (told + 1, drafted)
     assert [each for each in lines if each[2]["text"] == "workload executed"] == [lines[-1]]
-    assert (kind, read_position(name).mempool) == ("mempool", read_position(last).mempool + 1)
+    assert (kind, read_position(name)[1]) == ("mempool", drafted + 1)
 
 
 def test_a_stream_can_begin_with_the_newest_lines(served: Serving, stored: str) -> None:
@@ -159,8 +158,8 @@ def test_a_stream_can_begin_with_the_newest_lines(served: Serving, stored: str) 
         resumed = stream.until("workload executed")
 
     logged = [each for each in everything if each[0] == "log"]
-    assert [(read_position(each[1]).log, each[2]) for each in newest if each[0] == "log"] == [
-        (read_position(logged[-1][1]).log, logged[-1][2])
+    assert [(read_position(each[1])[0], each[2]) for each in newest if each[0] == "log"] == [
+        (read_position(logged[-1][1])[0], logged[-1][2])
     ]
     assert resumed[0] == everything[1]
 
@@ -301,23 +300,26 @@ def test_a_token_that_is_taken_away_hears_no_more(
     assert "a response was broken off: this daemon does not know the token" in caplog.text
 
 
-def test_a_client_that_does_not_read_is_let_go(
-    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streams, "PATIENCE", 0.2)
+def test_a_client_that_does_not_read_is_let_go(tmp_path: Path) -> None:
     lines = tuple("x" * 1000 for _ in range(8000))
 
-    async def fill(app: Any) -> None:
-        run = FinishedRun(job=stored, epoch=None, planned=0, started=0, finished=0, lines=lines)
+    async def fill(app: Application) -> None:
+        made = await create_remark(app, CreateRemark(chain="polkadot", text="x"))
+        run = FinishedRun(
+            job=made.answer["result"],
+            epoch=None,
+            planned=0,
+            started=0,
+            finished=0,
+            lines=lines,
+        )
         await app.store.finish_run(run, retention=Retention())
 
-    served.wait_for(fill)
-    with socket.socket() as connection:
+    with Serving(tmp_path, request_seconds=1) as served, socket.socket() as connection:
+        served.wait_for(fill)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(("127.0.0.1", served.worker))
-        connection.sendall(
-            f"GET /job/events?id={stored} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
-        )
+        connection.sendall(b"GET /job/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         connection.recv(1)
         wait_until(lambda: not served.servers.context.metrics.streams)
 

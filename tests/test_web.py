@@ -83,27 +83,6 @@ def test_while_codes_are_drawn_the_others_are_served(
     assert base64.b64decode(reply.result().json()["codes"][0]) == b"seen"
 
 
-def test_codes_of_several_clients_are_drawn_one_after_the_other(
-    served: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_once: list[int] = []
-    busy = threading.Semaphore(1)
-
-    def draw(payload: bytes) -> list[bytes]:
-        alone = busy.acquire(blocking=False)
-        threading.Event().wait(0.02)
-        if alone:
-            busy.release()
-        at_once.append(1 if alone else 2)
-        return []
-
-    monkeypatch.setattr(pages, "draw_codes", draw)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: served.post("/web/vault", {"payload": "0x00"}), range(4)))
-
-    assert at_once == [1, 1, 1, 1]
-
-
 def test_the_reader_of_codes_is_the_one_that_was_built(served: Serving) -> None:
     """Nobody reads minified code in a review, so its hash stands here: `tools/bundle_qr.py --check`
     builds it again."""

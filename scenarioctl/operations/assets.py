@@ -92,7 +92,7 @@ async def list_assets(app: Application, request: ListAssets) -> Result[AssetList
     rows = [_describe(app, chain, asset) for chain in chains for asset in app.assets.all(chain)]
     if request.canonical:
         rows = [row for row in rows if row["canonical"]]
-    return Result(answer={"assets": rows}, large=True)
+    return Result(answer={"assets": rows})
 
 
 async def show_asset(app: Application, request: ShowAsset) -> Result[ShownAssets]:

@@ -329,7 +329,6 @@ async def list_pallets(app: Application, request: ListPallets) -> Result[PalletL
             ],
         },
         warnings=app.runtime_warnings(chain, table),
-        large=True,
     )
 
 

@@ -47,7 +47,6 @@ from scenarioctl.operations.reading_points import (
     size_of,
 )
 from scenarioctl.operations.results import (
-    LARGE,
     Done,
     PageFields,
     Result,
@@ -65,8 +64,6 @@ __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "star
 _LAST_RUNS = 5
 #: Drafts in a page, if the client does not say how many.
 MEMPOOL_PAGE = 1000
-#: Approximate characters of a job in an answer.
-_JOB_SIZE = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,7 +330,7 @@ async def run_job(app: Application, request: RunJob) -> Result[RunReport]:
     if error is not None:
         error.add_details(result=lines, mempool=mempool)
         raise error
-    return Result(answer={"success": True, "result": lines, "mempool": mempool}, large=True)
+    return Result(answer={"success": True, "result": lines, "mempool": mempool})
 
 
 async def _number_drafts(app: Application, id: str, rows: list[MempoolRow], *, after: int) -> None:
@@ -423,7 +420,6 @@ async def list_jobs(app: Application, request: ListJobs) -> Result[JobList]:
     rows = await describe_jobs(app, page.items)
     return Result(
         answer={"jobs": rows, "total": page.total, "next": page.next or None},
-        large=len(rows) * _JOB_SIZE > LARGE,
     )
 
 
@@ -476,7 +472,7 @@ async def job_log(app: Application, request: JobLog) -> Result[LogLines]:
         return answer
 
     portions = read_portions(read, after=after, most=LINES, limit=limit, is_wanted=is_wanted)
-    return await answer_in_portions(portions, describe, size_of=size_of)
+    return await answer_in_portions(portions, describe)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -508,9 +504,8 @@ async def job_mempool(app: Application, request: JobMempool) -> Result[Mempool]:
     most = min(limit or MEMPOOL_PAGE, MEMPOOL_PAGE)
     portions = read_portions(read, after=after, most=most, is_wanted=is_wanted, size_of=size_of)
     if paged:
-        entries = await next_portion(portions)
-        return Result(answer=await describe(entries), large=sum(map(size_of, entries)) > LARGE)
-    result = await answer_in_portions(portions, describe, size_of=size_of)
+        return Result(answer=await describe(await next_portion(portions)))
+    result = await answer_in_portions(portions, describe)
     return replace(result, warnings=await _warn_of_others(app, request.id))
 
 

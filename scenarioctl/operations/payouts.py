@@ -321,7 +321,6 @@ async def list_payments(app: Application, request: ListPayments) -> Result[Payme
         },
         notes=() if nodes else ("It is not a payout: it has no payout step.",),
         warnings=looked.warnings,
-        large=total > _MANY,
     )
 
 

@@ -9,9 +9,6 @@ from scenarioctl.errors import Warned
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.request_fields import Value
 
-#: Characters in an answer above which it is encoded in a thread.
-LARGE = 256 * 1024
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -26,8 +23,6 @@ class Result(Generic[T]):
     warnings: tuple[str, ...] = ()
     #: The ids of scenarios that the request names otherwise.
     ids: Mapping[str, str] = field(default_factory=dict)
-    #: Whether a daemon encodes the answer in a thread, because it may be megabytes.
-    large: bool = False
     #: Further portions of the answer, whose lists follow those in it, and whose other values
     #: replace them.
     rest: AsyncIterator[T] | None = None
@@ -60,8 +55,6 @@ async def next_portion(portions: AsyncIterator[Sequence[R]]) -> Sequence[R]:
 async def answer_in_portions(
     portions: AsyncIterator[Sequence[R]],
     describe: Callable[[Sequence[R]], Awaitable[T]],
-    *,
-    size_of: Callable[[R], int],
 ) -> Result[T]:
     """Return what *describe* says of the rows in *portions*, which are read one after the other."""
     first, second = await next_portion(portions), await next_portion(portions)
@@ -72,9 +65,7 @@ async def answer_in_portions(
         async for rows in portions:
             yield await describe(rows)
 
-    return Result(
-        answer=answer, large=sum(map(size_of, first)) > LARGE, rest=go_on() if second else None
-    )
+    return Result(answer=answer, rest=go_on() if second else None)
 
 
 def refuse_warnings(warnings: Iterable[str]) -> None:

@@ -474,7 +474,7 @@ async def export_scenario(app: Application, request: ExportScenario) -> Result[E
     stored = await app.store.get_scenario(request.id)
     if form == "json":
         diagram = await open_blob(app, stored.blob, stored.id)
-        return Result(answer={"success": True, "diagram": dict(diagram.document)}, large=True)
+        return Result(answer={"success": True, "diagram": dict(diagram.document)})
     return Result(answer={"success": True, "longUrl": await app.aside(_write_share, stored)})
 
 

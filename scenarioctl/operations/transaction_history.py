@@ -123,7 +123,6 @@ async def list_transactions(app: Application, request: ListTransactions) -> Resu
     rows, text = await app.aside(describe) if len(page.items) > _MANY else describe()
     return Result(
         answer={"transactions": rows, "csv": text, "total": page.total, "next": page.next or None},
-        large=len(page.items) > _MANY,
     )
 
 

@@ -163,7 +163,7 @@ async def transaction_status(
     hash = read_hash(request.hash)
     found, warnings = await examine(app, chain, hash)
     answer = describe_status(chain, hash, found)
-    return Result(answer=answer, notes=_say_alone(app, answer), warnings=warnings, large=True)
+    return Result(answer=answer, notes=_say_alone(app, answer), warnings=warnings)
 
 
 def _say_alone(app: Application, answer: TransactionState) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ async def list_events(app: Application, request: ListEvents) -> Result[EventList
 
     read = partial(app.store.list_events, uuid)
     portions = read_portions(read, after=0, most=EVENTS, size_of=_any_size)
-    return await answer_in_portions(portions, describe, size_of=_any_size)
+    return await answer_in_portions(portions, describe)
 
 
 def _any_size(_: WebhookEvent) -> int:

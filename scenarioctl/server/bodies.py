@@ -1,9 +1,8 @@
 """Reads request bodies: checks their type, and limits the memory that large bodies use."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from aiohttp import web
 
@@ -15,42 +14,13 @@ from scenarioctl.errors import (
     UnsupportedType,
     shorten,
 )
-from scenarioctl.server.limits import full
+from scenarioctl.server.limits import Limits
 from scenarioctl.server.responses import JSON
 
 #: Bytes. A larger body is parsed in a thread, so that it doesn't block the event loop.
 LARGE = 64 * 1024
-#: Memory for large bodies, in units of the largest allowed body.
-LARGE_AT_ONCE = 4
 #: The default Content-Type of `curl --data`.
 _CURL = "application/x-www-form-urlencoded"
-
-
-class LargeBodies:
-    """The bytes of large bodies in memory: one that finds no room is refused."""
-
-    def __init__(self) -> None:
-        #: Client -> bytes.
-        self._held = Counter[str]()
-
-    @contextmanager
-    def room(self, client: str, most: int) -> Iterator[Callable[[int], None]]:
-        """Give what counts bytes of a body of *client* until the block ends; NotReady if that is
-        more than half of *most* for one client, or than *most* for all."""
-        held = 0
-
-        def grow(count: int) -> None:
-            nonlocal held
-            held += count
-            self._held[client] += count
-            if self._held[client] > most // 2 or self._held.total() > most:
-                raise full("other large bodies are on their way")
-
-        try:
-            yield grow
-        finally:
-            self._held[client] -= held
-            self._held += Counter()
 
 
 def ask_for_body(request: web.Request) -> None:
@@ -65,41 +35,47 @@ async def expect_nothing(request: web.Request) -> None:
     body is sent."""
 
 
-async def read_body(
-    request: web.Request,
-    limit: int,
-    seconds: float,
-    grow: Callable[[int], None] = lambda _: None,
-) -> bytes:
-    """Return the body, and tell *grow* of the bytes of a large one.
+@asynccontextmanager
+async def reading(request: web.Request, limit: int, limits: Limits) -> AsyncIterator[bytes]:
+    """Give the body, whose bytes count as held until the block ends if they are many.
 
-    Raises TooLarge above *limit* bytes, TooSlow after *seconds*.
+    Raises TooLarge above *limit* bytes, TooSlow if it takes too long.
     """
+    length = request.content_length or 0
+    if length > limit:
+        raise TooLarge(f"the body has {length} bytes; the limit is {limit}")
     ask_for_body(request)
     parts: list[bytes] = []
-    size = counted = 0
+    size = held = 0
     try:
-        async with asyncio.timeout(seconds):
-            async for part in request.content.iter_any():
-                parts.append(part)
-                size += len(part)
-                if size > limit:
-                    break
-                if size > LARGE:
-                    grow(size - counted)
-                    counted = size
-    except TimeoutError:
-        raise TooSlow(f"the body did not arrive within {seconds:g} s: got {size} bytes") from None
-    except (ConnectionError, ScenarioctlError):
-        raise
-    except Exception as error:
-        # aiohttp documents no exception class for malformed framing of a body.
-        raise BadRequest(
-            f"the request body is truncated or malformed: {_one_line(error)}"
-        ) from None
-    if size > limit:
-        raise TooLarge(f"the body has more than the limit of {limit} bytes")
-    return b"".join(parts)
+        try:
+            async with asyncio.timeout(limits.seconds):
+                async for part in request.content.iter_any():
+                    parts.append(part)
+                    size += len(part)
+                    if size > limit:
+                        break
+                    if size > LARGE:
+                        held, more = size, size - held
+                        limits.hold(more)
+        except TimeoutError:
+            raise TooSlow(
+                f"the body did not arrive within {limits.seconds:g} s: got {size} bytes"
+            ) from None
+        except (ConnectionError, ScenarioctlError):
+            raise
+        except Exception as error:
+            # aiohttp documents no exception class for malformed framing of a body.
+            raise BadRequest(
+                f"the request body is truncated or malformed: {_one_line(error)}"
+            ) from None
+        if size > limit:
+            raise TooLarge(f"the body has more than the limit of {limit} bytes")
+        body = b"".join(parts)
+        parts.clear()
+        yield body
+    finally:
+        limits.held -= held
 
 
 def check_type(request: web.Request, *, present: bool) -> None:

@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from aiohttp import web
 
 from scenarioctl.application import Application
-from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge, shorten
+from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.model.request_fields import naming_fields
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.server.access import Access
-from scenarioctl.server.bodies import (
-    LARGE,
-    LARGE_AT_ONCE,
-    LargeBodies,
-    check_type,
-    read_body,
-)
+from scenarioctl.server.bodies import LARGE, check_type, reading
 from scenarioctl.server.decoding import decoder_of, read_pairs
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.limits import Limits, Turn
@@ -32,12 +26,11 @@ from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.responses import (
     JSON,
     encode,
-    encode_large,
     encode_portions,
     write_header,
     write_sentences,
 )
-from scenarioctl.server.streams import Follower, send, sending
+from scenarioctl.server.streams import Follower, sending
 
 if TYPE_CHECKING:
     from scenarioctl.worker.worker import Worker
@@ -47,8 +40,6 @@ log = logging.getLogger("scenarioctl.http")
 
 T = TypeVar("T")
 
-#: Key of the client that sent a request, as `Access` names it.
-CLIENT = web.RequestKey("CLIENT", str)
 #: A row of the table of endpoints or pages, and the aiohttp handler that answers its paths.
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Route = tuple[Endpoint, Handler]
@@ -68,8 +59,6 @@ class ServerContext:
     worker: "Worker | None" = None
     #: The daemon is stopping: `/readyz` answers 503, and each response closes its connection.
     is_stopping: bool = False
-    #: Large bodies; once parsed, one may take many times its size, so that this is costly work.
-    bodies: LargeBodies = field(default_factory=LargeBodies)
     #: Writes in progress, including those whose client has disconnected.
     writes: set["asyncio.Task[Any]"] = field(default_factory=set)
 
@@ -117,15 +106,13 @@ class OperationHandler:
             with naming_fields(self._decoder.request_type, request.match_info):
                 await self._admit(context.app, request.match_info)
         check_type(request, present=request.body_exists)
-        length = request.content_length or 0
-        if length > limit:
-            raise TooLarge(f"the body has {length} bytes; the limit is {limit}")
-        turn = Turn(request[CLIENT], context.limits)
-        most = LARGE_AT_ONCE * context.app.settings.body_limit
-        with context.bodies.room(request[CLIENT], most) as grow:
-            body = await read_body(request, limit, context.limits.seconds, grow)
-            async with turn.costly() if len(body) > LARGE else nullcontext():
-                return await self._respond(request, body, turn)
+        turn = Turn(context.limits)
+        async with (
+            reading(request, limit, context.limits) as body,
+            # Once parsed, a large one may take many times its size.
+            turn.costly() if len(body) > LARGE else nullcontext(),
+        ):
+            return await self._respond(request, body, turn)
 
     @property
     def _body_limit(self) -> int:
@@ -154,15 +141,9 @@ class OperationHandler:
                 headers[name] = write_sentences(tuple(sentences))
         if result.ids:
             headers["Scenarioctl-Ids"] = write_header(result.ids)
-        answer = result.answer
         if result.rest is not None:
             return await self._send_portions(request, result, headers)
-        if result.large:
-            async with turn.costly(begun=True):
-                encoded = await self._context.app.aside(encode_large, answer)
-        else:
-            encoded = encode(answer)
-        return web.Response(body=encoded, headers=headers, content_type=JSON)
+        return web.Response(body=encode(result.answer), headers=headers, content_type=JSON)
 
     async def _send_portions(
         self, request: web.Request, result: Result[Any], headers: Mapping[str, str]
@@ -173,8 +154,8 @@ class OperationHandler:
         response.content_type = JSON
         async with sending(request, response):
             if request.method != "HEAD":
-                async for part in encode_portions(result, self._context.app.aside):
-                    await send(response, part)
+                async for part in encode_portions(result):
+                    await response.write(part)
         return response
 
     async def _read_fields(self, request: web.Request, body: bytes) -> Any:

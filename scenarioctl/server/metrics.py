@@ -2,8 +2,7 @@
 no client can add one."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +20,7 @@ from prometheus_client.exposition import generate_latest
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ScenarioctlError, StoreBusy
+from scenarioctl.model.jobs import SECOND
 
 if TYPE_CHECKING:
     from scenarioctl.stores.figures import Usage
@@ -67,8 +67,7 @@ class Metrics:
             "scenarioctl_info", "The running version.", ("version",), registry=self.registry
         )
         running.labels(version).set(1)
-        #: Functions that return further metrics at each scrape, and what they returned last.
-        self.sources: list[Callable[[], Awaitable[Iterable[Metric]]]] = []
+        #: What the last scrape read.
         self._read: list[Metric] = []
         self.registry.register(self)
         # Memory, CPU time and open files, if the system provides them.
@@ -86,37 +85,38 @@ class Metrics:
         )
 
     def collect(self) -> Iterable[Metric]:
-        """Return what the sources said last; the registry calls this."""
+        """Return what the last scrape read; the registry calls this."""
         return self._read
 
-    async def write(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
-        self._read = [metric for source in self.sources for metric in await source()]
+    async def write(self, app: Application, worker: "Working | None") -> bytes:
+        """Return all metrics in Prometheus' text format, those of *app* and *worker* too."""
+        help = "Whether the last attempt to reach a chain succeeded; only chains that were used."
+        self._read = [
+            *await _store_figures(app),
+            *_usage_figures(app.store.usage()),
+            _gauge("chain_up", help, app.chains_up(), label="chain"),
+            *(_worker_figures(worker) if worker is not None else ()),
+        ]
         return generate_latest(self.registry)
 
 
-def gauge(name: str, help: str, value: float | Mapping[str, float], *, label: str = "") -> Metric:
+def _gauge(name: str, help: str, value: float | Mapping[str, float], *, label: str = "") -> Metric:
     """Return a gauge, with the values of one *label* if there are several."""
-    return _family(GaugeMetricFamily, name, help, value, label)
+    return _fill(GaugeMetricFamily(f"scenarioctl_{name}", help, labels=label and [label]), value)
 
 
-def counter(name: str, help: str, value: float | Mapping[str, float], *, label: str = "") -> Metric:
-    """Return a counter, as `gauge`."""
-    return _family(CounterMetricFamily, name, help, value, label)
-
-
-def _family(
-    family: type[CounterMetricFamily | GaugeMetricFamily],
-    name: str,
-    help: str,
-    value: float | Mapping[str, float],
-    label: str,
+def _counter(
+    name: str, help: str, value: float | Mapping[str, float], *, label: str = ""
 ) -> Metric:
-    if not isinstance(value, Mapping):
-        return family(f"scenarioctl_{name}", help, value)
-    metric = family(f"scenarioctl_{name}", help, labels=(label,))
-    for each, number in sorted(value.items()):
-        metric.add_metric((each,), number)
+    """Return a counter, as `_gauge`."""
+    return _fill(CounterMetricFamily(f"scenarioctl_{name}", help, labels=label and [label]), value)
+
+
+def _fill(
+    metric: CounterMetricFamily | GaugeMetricFamily, value: float | Mapping[str, float]
+) -> Metric:
+    for each, number in sorted(value.items()) if isinstance(value, Mapping) else (("", value),):
+        metric.add_metric([each] if each else [], number)
     return metric
 
 
@@ -130,22 +130,9 @@ class Working(Protocol):
     def counts(self) -> "Counts": ...
 
 
-def figures_of(
-    app: Application, worker: Working | None
-) -> Callable[[], Awaitable[Iterable[Metric]]]:
-    """Return a source of metrics of the chains and the worker."""
-
-    async def read() -> list[Metric]:
-        help = "Whether the last attempt to reach a chain succeeded; only chains that were used."
-        up = gauge("chain_up", help, app.chains_up(), label="chain")
-        return [up, *(_worker_figures(worker) if worker is not None else ())]
-
-    return read
-
-
 def _worker_figures(worker: Working) -> Iterable[Metric]:
     counts = worker.counts
-    yield gauge("runs_under_way", "Runs in progress, without those that wait.", worker.running)
+    yield _gauge("runs_under_way", "Runs in progress, without those that wait.", worker.running)
     outcomes = {
         "executed": counts.executed,
         "failed": counts.failed,
@@ -153,108 +140,62 @@ def _worker_figures(worker: Working) -> Iterable[Metric]:
         "left_out": counts.left_out,
         "bug": counts.bugs,
     }
-    yield counter("runs", "Finished runs, by outcome.", outcomes, label="outcome")
+    yield _counter("runs", "Finished runs, by outcome.", outcomes, label="outcome")
     help = "Runs that another worker, or an earlier process, had begun and not finished."
-    yield counter("runs_taken_over", help, counts.taken_over)
-    yield counter("drafts", "Drafts made by runs, by type.", counts.drafts, label="type")
-    yield counter("drafts_flagged", "Drafts outdated by a runtime upgrade.", counts.flagged)
+    yield _counter("runs_taken_over", help, counts.taken_over)
+    yield _counter("drafts", "Drafts made by runs, by type.", counts.drafts, label="type")
+    yield _counter("drafts_flagged", "Drafts outdated by a runtime upgrade.", counts.flagged)
     deliveries = {
         "delivered": counts.notifications_delivered,
         "failed": counts.notifications_failed,
         "given_up": counts.notifications_given_up,
     }
     help = "Attempts to deliver notifications, by outcome, and notifications that were given up."
-    yield counter("notifications", help, deliveries, label="outcome")
+    yield _counter("notifications", help, deliveries, label="outcome")
 
 
-#: Seconds that a scrape waits for the store: for newer figures, and for the first ones.
-_PATIENCE, _AT_FIRST = 2.0, 8.0
+#: Seconds that a scrape waits for the store.
+_PATIENCE = 8.0
 
 
-class StoreMetrics:
-    """What a scrape gets: the newest figures of the store that are known, and how old they are."""
-
-    def __init__(self, app: Application) -> None:
-        self._app = app
-        #: The newest figures, and when they were read, in seconds of the monotonic clock.
-        self._known: list[Metric] = []
-        self._read_at = 0.0
-        #: The task that reads newer ones.
-        self._reading: asyncio.Task[None] | None = None
-        self._began = 0.0
-        self._is_up = True
-
-    async def read(self) -> list[Metric]:
-        if self._reading is None or self._reading.done():
-            self._reading = asyncio.create_task(self._refresh(), name="figures of the store")
-            self._began = time.monotonic()
-        await asyncio.wait({self._reading}, timeout=_PATIENCE if self._known else _AT_FIRST)
-        if self._reading.done():
-            # A bug is shown.
-            self._reading.result()
-        is_silent = not self._reading.done() and time.monotonic() - self._began > _AT_FIRST
-        is_up = self._is_up and not is_silent
-        readings = [gauge("store_up", "Whether the store answers.", is_up)]
-        if self._known:
-            age = round(time.monotonic() - self._read_at, 3)
-            help = "Seconds since the figures of the store were read: it may be too slow, or away."
-            readings += [*self._known, gauge("store_figures_age_seconds", help, age)]
-        return readings + _usage_figures(self._app.store.usage())
-
-    def close(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-
-    async def _refresh(self) -> None:
-        try:
-            known = [*await _store_figures(self._app), await _outbox_figures(self._app)]
-        except ScenarioctlError as error:
-            # One that is locked, or too slow for a statement, is there.
-            self._is_up = isinstance(error, StoreBusy)
-            return
-        self._known, self._read_at, self._is_up = known, time.monotonic(), True
-
-
-async def _store_figures(app: Application) -> list[Metric]:
-    from scenarioctl.model.jobs import SECOND
-
-    said = await app.store.statistics()
-    states = {state.value: number for state, number in said.jobs.items()}
+async def _store_figures(app: Application) -> Iterable[Metric]:
+    """Return what the store says of itself, and whether it answers."""
+    help = "Whether the store answers."
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            said, waiting = await app.store.statistics(), await app.store.outbox().figures()
+    except (ScenarioctlError, TimeoutError) as error:
+        # One that is locked is there.
+        return [_gauge("store_up", help, isinstance(error, StoreBusy))]
     late = 0.0 if said.next_due is None else max(0.0, (app.clock() - said.next_due) / SECOND)
-    readings = [
-        gauge("scenarios", "Scenarios in the store.", said.scenarios),
-        gauge("jobs", "Jobs in the store, by state.", states, label="state"),
-        gauge("runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting),
-        gauge(
+    states = {state.value: number for state, number in said.jobs.items()}
+    queues = {"queued": waiting.queued, "retrying": waiting.retrying}
+    figures = [
+        _gauge("store_up", help, 1),
+        _gauge("scenarios", "Scenarios in the store.", said.scenarios),
+        _gauge("jobs", "Jobs in the store, by state.", states, label="state"),
+        _gauge("runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting),
+        _gauge(
             "jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late
         ),
-        gauge(
+        _gauge(
             "workers",
             "Workers that are alive, of all processes; on a SQLite store, 1 if there is any.",
             said.workers,
         ),
+        _gauge(
+            "notifications_waiting",
+            "Notifications that are not delivered yet: queued, or retrying after a failure.",
+            queues,
+            label="state",
+        ),
     ]
-    if said.connections is not None:
+    if (server := said.connections) is not None:
         help = "Connections of all clients to the store's server."
-        readings += [
-            gauge("store_server_connections", help, said.connections.open),
-            gauge(
-                "store_server_connections_max",
-                "Connections that the store's server allows.",
-                said.connections.limit,
-            ),
-        ]
-    return readings
-
-
-async def _outbox_figures(app: Application) -> Metric:
-    waiting = await app.store.outbox().figures()
-    help = (
-        "Notifications that are not delivered yet: queued, or retrying after an attempt that "
-        "failed."
-    )
-    states = {"queued": waiting.queued, "retrying": waiting.retrying}
-    return gauge("notifications_waiting", help, states, label="state")
+        figures.append(_gauge("store_server_connections", help, server.open))
+        help = "Connections that the store's server allows."
+        figures.append(_gauge("store_server_connections_max", help, server.limit))
+    return figures
 
 
 def _usage_figures(usage: "Usage") -> list[Metric]:
@@ -268,7 +209,7 @@ def _usage_figures(usage: "Usage") -> list[Metric]:
             usage.seconds.buckets(),
             usage.seconds.total,
         ),
-        counter(
+        _counter(
             "store_errors",
             "Reads and writes of this process that failed because of the store.",
             usage.errors,
@@ -278,13 +219,13 @@ def _usage_figures(usage: "Usage") -> list[Metric]:
         open = {"idle": pool.idle, "used": pool.used}
         help = "Connections of this process to the store's server, by state."
         readings += [
-            gauge("store_pool_connections", help, open, label="state"),
-            gauge(
+            _gauge("store_pool_connections", help, open, label="state"),
+            _gauge(
                 "store_pool_waiting",
                 "Requests and runs of this process that wait for a connection.",
                 pool.waiting,
             ),
-            counter(
+            _counter(
                 "store_pool_wait_seconds",
                 "Seconds that requests and runs have waited for a connection.",
                 pool.wait_seconds,
@@ -292,5 +233,5 @@ def _usage_figures(usage: "Usage") -> list[Metric]:
         ]
     if usage.listening is not None:
         help = "Whether this process hears of changes by LISTEN; only after its first event stream."
-        readings.append(gauge("store_listener_up", help, usage.listening))
+        readings.append(_gauge("store_listener_up", help, usage.listening))
     return readings

@@ -23,9 +23,9 @@ from scenarioctl import __version__
 from scenarioctl.config import is_server
 from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, shorten
 from scenarioctl.formats.documents import parse_json
-from scenarioctl.server.bodies import check_type, read_body
+from scenarioctl.server.bodies import check_type, reading
 from scenarioctl.server.endpoints import PAGES, Endpoint
-from scenarioctl.server.handlers import CLIENT, Route, ServerContext
+from scenarioctl.server.handlers import Route, ServerContext
 from scenarioctl.server.limits import Turn
 from scenarioctl.server.metrics import CONTENT_TYPE
 from scenarioctl.server.responses import JSON, encode
@@ -121,7 +121,7 @@ async def _version(context: ServerContext) -> tuple[bytes, str]:
 
 
 async def _metrics(context: ServerContext) -> tuple[bytes, str]:
-    return await context.metrics.write(), CONTENT_TYPE
+    return await context.metrics.write(context.app, context.worker), CONTENT_TYPE
 
 
 class _Description:
@@ -192,11 +192,9 @@ class VaultCodes:
 
     async def answer(self, request: web.Request) -> web.Response:
         check_type(request, present=True)
-        limits = self._context.limits
-        body = await read_body(request, PAYLOAD_LIMIT, limits.seconds)
-        app = self._context.app
+        app, limits = self._context.app, self._context.limits
         # A large payload takes seconds.
-        async with Turn(request[CLIENT], limits).costly():
+        async with reading(request, PAYLOAD_LIMIT, limits) as body, Turn(limits).costly():
             given = await app.aside(parse_json, body, field="the body")
             payload = given.get("payload") if isinstance(given, dict) else None
             drawn = await app.aside(draw_codes, _read_hex(payload))

@@ -28,7 +28,7 @@ from scenarioctl.errors import (
 from scenarioctl.removed import removed_path
 from scenarioctl.server.access import address_of
 from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.handlers import CLIENT, Handler, ServerContext
+from scenarioctl.server.handlers import Handler, ServerContext
 from scenarioctl.server.metrics import NOWHERE
 from scenarioctl.server.responses import error_response
 
@@ -221,7 +221,6 @@ class RequestPipeline:
             limits.admit(address_of(request))
             raise
         limits.admit(client)
-        request[CLIENT] = client
 
     async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add the headers of every response; a handler of aiohttp's `on_response_prepare`

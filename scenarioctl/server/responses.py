@@ -1,7 +1,7 @@
 """Results and errors as JSON responses."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -26,34 +26,15 @@ def encode(answer: object) -> bytes:
         return json.dumps(answer, separators=(",", ":")).encode()
 
 
-def encode_large(answer: Mapping[str, object]) -> bytes:
-    """Return *answer* as compact JSON, encoded item by item, because msgspec holds the GIL while it
-    encodes."""
-    parts: list[bytes] = []
-    for name, value in answer.items():
-        parts += (b"," if parts else b"{", encode(name), b":")
-        parts += (b"[", encode_items(value), b"]") if isinstance(value, list) else (encode(value),)
-    return b"".join((*parts, b"}")) if parts else b"{}"
-
-
-def encode_items(items: Sequence[object]) -> bytes:
-    """Return the items of a list as compact JSON, without its brackets."""
-    return b",".join(map(encode, items))
-
-
-async def encode_portions(
-    result: Result[Any], aside: Callable[..., Awaitable[bytes]]
-) -> AsyncIterator[bytes]:
-    """Yield the answer of *result* as compact JSON, encoded *aside*: its list, then everything
-    else."""
-    first: dict[str, Any] = dict(result.answer)
-    name = next(name for name, value in first.items() if isinstance(value, list))
-    yield b"{" + encode(name) + b":[" + await aside(encode_items, first.pop(name))
-    others = first
+async def encode_portions(result: Result[Any]) -> AsyncIterator[bytes]:
+    """Yield the answer of *result* as compact JSON: its list, then everything else."""
+    others: dict[str, Any] = dict(result.answer)
+    name = next(name for name, value in others.items() if isinstance(value, list))
+    yield b"{" + encode(name) + b":[" + encode(others.pop(name))[1:-1]
     assert result.rest is not None  # noqa: S101 - whose answer is in portions
     async for portion in result.rest:
         values = dict(portion)
-        yield b"," + await aside(encode_items, values.pop(name))
+        yield b"," + encode(values.pop(name))[1:-1]
         others = join(others, values)
     yield b"]," + encode(others)[1:] if others else b"]}"
 

@@ -19,7 +19,7 @@ from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.handlers import OperationHandler, Route, ServerContext
 from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import BACKLOG, ListeningSocket
-from scenarioctl.server.metrics import Metrics, StoreMetrics, figures_of
+from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.pages import page_file_routes, page_routes
 from scenarioctl.server.pipeline import COMMON_HEADERS, Paths, RequestPipeline
 from scenarioctl.server.responses import error_response
@@ -179,15 +179,12 @@ def build_servers(
     """Return the servers of *role* (`all`, `api` or `worker`) for *app*. The event loop must be
     running."""
     metrics = Metrics(__version__)
-    follower, store = Follower(app, metrics), StoreMetrics(app)
-    follower.on_close.append(store.close)
-    metrics.sources += [store.read, figures_of(app, worker)]
     context = ServerContext(
         app=app,
         access=access,
         limits=limits,
         metrics=metrics,
-        follower=follower,
+        follower=Follower(app, metrics),
         role=role,
         endpoints=tuple(endpoints),
         worker=worker,

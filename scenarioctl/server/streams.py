@@ -4,18 +4,21 @@ way (`/api/tx/events`).
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakSet
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, RateLimited, ScenarioctlError
 from scenarioctl.model.amounts import read_digits, read_number
+from scenarioctl.model.json_types import timestamp
 from scenarioctl.model.request_fields import OwnJobName, naming_fields
+from scenarioctl.operations.job_runs import check_cursor, refuse_lost
+from scenarioctl.operations.jobs import describe_entry
+from scenarioctl.operations.sent_records import read_marks
 from scenarioctl.operations.stored_names import find_scenario
 from scenarioctl.operations.transaction_status import (
     TransactionStatus,
@@ -30,11 +33,6 @@ from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.responses import encode
 
-if TYPE_CHECKING:
-    from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.jobs import SentTransaction
-
-
 log = logging.getLogger("scenarioctl.http")
 
 #: Limit of open streams.
@@ -43,8 +41,6 @@ STREAMS = 100
 _PAUSE = 0.2
 #: Seconds of silence after which a stream sends a comment as keep-alive.
 _HEARTBEAT = 15.0
-#: Seconds after which a client that doesn't read is disconnected.
-PATIENCE = 60.0
 #: Largest value of `tail`.
 TAIL_MAX = 10_000
 #: Lines and drafts read and sent at a time, which bounds the memory that a slow client takes.
@@ -54,6 +50,8 @@ _HEADERS = {
     # Turns off buffering in nginx.
     "X-Accel-Buffering": "no",
 }
+#: What one client of a stream gets, in portions: an empty one if there is no news.
+News = AsyncGenerator[bytes, None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,26 +73,18 @@ class Follower:
     def __init__(self, app: Application, metrics: Metrics) -> None:
         self.app = app
         self._metrics = metrics
-        self._looking: asyncio.Task[None] | None = None
-        self._token: str | None = None
-        self._changed = asyncio.Event()
+        self._polling: asyncio.Task[None] | None = None
+        #: Set when the store changes, and replaced then.
+        self.changed = asyncio.Event()
         self.closed = False
-        #: What the streams wait for.
-        self.awaited: WeakSet[asyncio.Event] = WeakSet()
-        #: Called when all streams end.
-        self.on_close: list[Callable[[], None]] = []
 
     def close(self) -> None:
         """End all streams and refuse new ones."""
         self.closed = True
-        for event in tuple(self.awaited):
-            event.set()
-        for tell in self.on_close:
-            tell()
-        if self._looking is not None:
-            self._looking.cancel()
+        self._wake()
 
-    def enter(self) -> None:
+    @contextmanager
+    def stream(self) -> Iterator[None]:
         """Count a stream; raise RateLimited if there are too many."""
         if self.closed or self._metrics.streams >= STREAMS:
             reason = (
@@ -104,55 +94,35 @@ class Follower:
             )
             raise RateLimited(f"{reason}; try again in 5 seconds", details={"retry_after": 5})
         self._metrics.streams += 1
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._keep_looking())
+        if self._polling is None:
+            self._polling = asyncio.create_task(self._poll())
+        try:
+            yield
+        finally:
+            self._metrics.streams -= 1
+            if not self._metrics.streams:
+                self._polling.cancel()
+                self._polling = None
 
-    def leave(self) -> None:
-        self._metrics.streams -= 1
-        if not self._metrics.streams and self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
-
-    def mark(self) -> asyncio.Event:
-        """Return an event that is set when the store changes after this call."""
-        return self._changed
-
-    async def _keep_looking(self) -> None:
-        reason = ""
+    async def _poll(self) -> None:
+        reason, token = "", None
         while True:
             try:
-                await self._look()
+                found = await self.app.store.change_token()
                 reason = ""
             except ScenarioctlError as error:
+                # Streams stay open while the store is locked; /readyz reports a lasting problem.
+                found = None
                 if reason != (reason := str(error)):
                     log.warning("event streams cannot read changes of the store: %s", error)
-            except Exception:
-                log.exception("bug while polling the store for changes")
+            if found is None or found != token:
+                token = found
+                self._wake()
             await asyncio.sleep(_PAUSE)
 
-    async def _look(self) -> None:
-        token = None
-        try:
-            token = await self.app.store.change_token()
-        finally:
-            # Streams stay open while the store is locked; /readyz reports a lasting problem.
-            if token != self._token or token is None:
-                self._token = token
-                changed, self._changed = self._changed, asyncio.Event()
-                changed.set()
-
-
-class Topic(Protocol):
-    """What one client of a stream has received, and what it gets next."""
-
-    #: There won't be any more news.
-    ended: bool
-
-    def mark(self) -> asyncio.Event:
-        """Return an event that is set when there may be news after this call."""
-
-    async def read(self) -> bytes:
-        """Return a portion of the news, which counts as received; empty if there are none."""
+    def _wake(self) -> None:
+        changed, self.changed = self.changed, asyncio.Event()
+        changed.set()
 
 
 class EventStream:
@@ -167,126 +137,94 @@ class EventStream:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         fields = self._decoder.read_query(read_pairs(request.rel_url.raw_query_string))
-        with naming_fields(self._decoder.request_type, fields, in_sentence=True):
-            asked = self._decoder.decode(fields, {})
-            # What can't be answered is reported before the stream begins.
-            topic = await self._begin(self._follower, asked, request.headers)
         response = web.StreamResponse(headers=_HEADERS)
-        self._follower.enter()
-        try:
-            async with sending(request, response):
+        with self._follower.stream():
+            changed = self._follower.changed
+            with naming_fields(self._decoder.request_type, fields, in_sentence=True):
+                asked = self._decoder.decode(fields, {})
+                news = self._begin(self._follower.app, asked, request.headers)
+                # What can't be answered is reported before the stream begins.
+                first = await anext(news)
+            async with aclosing(news), sending(request, response):
                 if request.method != "HEAD":
-                    await self._follow(request, response, topic)
+                    await self._follow(request, response, news, first, changed)
                 response.force_close()
-        finally:
-            self._follower.leave()
         return response
 
     async def _follow(
-        self, request: web.Request, response: web.StreamResponse, topic: Topic
+        self,
+        request: web.Request,
+        response: web.StreamResponse,
+        news: News,
+        said: bytes | None,
+        changed: asyncio.Event,
     ) -> None:
         follower, tokens = self._follower, self._access.tokens
         clock = asyncio.get_running_loop().time
-        await send(response, b"retry: 2000\n\n")
+        await response.write(b"retry: 2000\n\n")
         spoke = clock()
-        while not (follower.closed or topic.ended):
+        while said is not None and not follower.closed:
+            if not said and clock() >= spoke + _HEARTBEAT:
+                # Changes of which this client hears nothing are silence, too.
+                said = b": alive\n\n"
+            if said:
+                await response.write(said)
+                spoke = clock()
+            else:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(min(spoke + _HEARTBEAT, clock() + _BLOCK_TIME)):
+                        await changed.wait()
             if tokens is not self._access.tokens:
                 # A reload changed the tokens; this client's may have been revoked.
                 self._access.admit(request, self._row)
                 tokens = self._access.tokens
             # Take the event before reading, so that no change in between is missed.
-            changed = topic.mark()
-            follower.awaited.add(changed)
-            said = await topic.read()
-            if not said:
-                try:
-                    # Changes of which this client hears nothing are silence, too.
-                    async with asyncio.timeout_at(spoke + _HEARTBEAT):
-                        await changed.wait()
-                    continue
-                except TimeoutError:
-                    said = b": alive\n\n"
-            await send(response, said)
-            spoke = clock()
+            changed = follower.changed
+            said = await anext(news, None)
 
 
-async def follow_jobs(follower: Follower, asked: FollowJobs, headers: Mapping[str, str]) -> Topic:
+async def follow_jobs(app: Application, asked: FollowJobs, headers: Mapping[str, str]) -> News:
     """Begin where *asked* says; NotFound for an unknown job, InvalidRequest or StaleCursor for an
     event id."""
-    from scenarioctl.operations.job_runs import refuse_lost
-
-    given = headers.get("Last-Event-ID", "") or asked.after
-    tail = _read_tail(asked.tail)
-    app, store = follower.app, follower.app.store
+    store, given = app.store, headers.get("Last-Event-ID", "") or asked.after
+    tail = 0 if given == "now" else _read_tail(asked.tail)
     job = asked.id and await find_scenario(app, asked.id, field="id")
-    newest = 0 if given == "now" else None if given else tail
-    if newest is not None:
-        line, entry = await store.find_tail(job, lines=newest, entries=newest)
-        return _FollowedJobs(follower, job, Position(log=line, mempool=entry))
-    position = read_position(given)
-    await store.read_log(job, after=position.log, limit=1)
-    await refuse_lost(app, "log_lines", position.log, given=position)
-    await refuse_lost(app, "mempool", position.mempool, given=position)
-    return _FollowedJobs(follower, job, position)
-
-
-class _FollowedJobs:
-    ended = False
-
-    def __init__(self, follower: Follower, job: str | None, position: "Position") -> None:
-        self.mark = follower.mark
-        self._app = follower.app
-        self._job = job
-        self._position = position
-
-    async def read(self) -> bytes:
-        from scenarioctl.model.json_types import timestamp
-        from scenarioctl.operations.job_runs import check_cursor
-        from scenarioctl.operations.jobs import describe_entry
-        from scenarioctl.operations.sent_records import read_marks
-
-        app, job, position = self._app, self._job, self._position
+    told, drafted = 0, 0
+    if given not in ("", "now"):
+        told, drafted = read_position(given)
+        await refuse_lost(app, "log_lines", told, given=given)
+        await refuse_lost(app, "mempool", drafted, given=given)
+    elif tail is not None:
+        told, drafted = await store.find_tail(job, lines=tail, entries=tail)
+    while True:
         parts: list[bytes] = []
-        lines = await app.store.read_log(job, after=position.log, limit=PORTION)
+        lines = await store.read_log(job, after=told, limit=PORTION)
         if lines:
             # A failover ends the stream: the client comes again, and gets the error.
-            await check_cursor(app, "log_lines", position.log, lines)
+            await check_cursor(app, "log_lines", told, lines)
         for line in lines:
-            position = replace(position, log=line.seq)
+            told = line.seq
             said = {"id": line.job, "date": timestamp(line.written), "text": line.text}
-            parts.append(write_event("log", said, id=position))
-        now = app.clock()
-        entries = await app.store.read_mempool(job, after=position.mempool, limit=PORTION)
+            parts.append(_write_event("log", said, id=f"{told}.{drafted}"))
+        entries = await store.read_mempool(job, after=drafted, limit=PORTION)
         if entries:
-            await check_cursor(app, "mempool", position.mempool, entries)
-        marks = await read_marks(app, entries)
+            await check_cursor(app, "mempool", drafted, entries)
+        marks, now = await read_marks(app, entries), app.clock()
         for entry in entries:
-            position = replace(position, mempool=entry.seq)
-            draft = describe_entry(entry, now=now, sent=marks.get(entry.seq))
-            parts.append(write_event("mempool", {"id": entry.job, **draft}, id=position))
-        self._position = position
-        return b"".join(parts)
+            drafted = entry.seq
+            draft = describe_entry(entry, now=now, sent=marks.get(drafted))
+            parts.append(
+                _write_event("mempool", {"id": entry.job, **draft}, id=f"{told}.{drafted}")
+            )
+        yield b"".join(parts)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Position:
-    """The last log line and draft that a client has received; `LOG.MEMPOOL` in an event's id."""
-
-    log: int = 0
-    mempool: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.log}.{self.mempool}"
-
-
-def read_position(text: str) -> Position:
-    """Return the position in an event's id; the beginning for an empty text."""
-    if not text:
-        return Position()
+def read_position(text: str) -> tuple[int, int]:
+    """Return the last log line and draft that a client has received, from the id of an event."""
     parts = text.split(".")
     numbers = [number for part in parts if (number := read_digits(part, longest=18)) is not None]
     if len(parts) == len(numbers) == 2:
-        return Position(log=numbers[0], mempool=numbers[1])
+        return numbers[0], numbers[1]
     raise InvalidRequest(
         field="after", value=text, problem="is not an event id", expected="one like 17.4, or now"
     )
@@ -301,10 +239,10 @@ def _read_tail(value: str | int) -> int | None:
     )
 
 
-def write_event(kind: str, said: Mapping[str, Any], *, id: object = "") -> bytes:
+def _write_event(kind: str, said: Mapping[str, Any], *, id: str = "") -> bytes:
     # Compact JSON has no line breaks, so one data line is enough.
-    number = b"id: %s\n" % str(id).encode() if id != "" else b""
-    return b"event: %s\n%sdata: %s\n\n" % (kind.encode(), number, encode(said))
+    head = f"event: {kind}\n" + (f"id: {id}\n" if id else "")
+    return head.encode() + b"data: " + encode(said) + b"\n\n"
 
 
 @asynccontextmanager
@@ -316,8 +254,8 @@ async def sending(request: web.Request, response: web.StreamResponse) -> AsyncIt
         yield
         await response.write_eof()
         return
-    except (ConnectionError, TimeoutError):
-        # The client has disconnected or doesn't read.
+    except ConnectionError:
+        # The client has disconnected.
         pass
     except ScenarioctlError as error:
         # It asks again, and gets the error as a response.
@@ -328,12 +266,6 @@ async def sending(request: web.Request, response: web.StreamResponse) -> AsyncIt
         request.transport.abort()
 
 
-async def send(response: web.StreamResponse, data: bytes) -> None:
-    """Send *data*; TimeoutError if the client doesn't read."""
-    async with asyncio.timeout(PATIENCE):
-        await response.write(data)
-
-
 #: Seconds between two questions to the chain: the time of a block on most chains.
 _BLOCK_TIME = 6.0
 #: The same for a transaction that neither the store nor the chain knows: it is searched for anew
@@ -342,58 +274,27 @@ _UNKNOWN_PAUSE = 60.0
 
 
 async def follow_transaction(
-    follower: Follower,
+    app: Application,
     asked: TransactionStatus,
     headers: Mapping[str, str],  # noqa: ARG001 - as the topics are called
-) -> Topic:
-    """Begin with what the store and the chain say now."""
-    chain, hash = follower.app.registry.find(asked.chain), read_hash(asked.hash)
-    topic = _FollowedTransaction(follower.app, chain, hash)
-    await topic.look()
-    return topic
+) -> News:
+    """Tell what the store and the chain say of a transaction, until that can't change any more."""
+    chain, hash = app.registry.find(asked.chain), read_hash(asked.hash)
+    clock, found, told = asyncio.get_running_loop().time, None, b""
+    while found is None or not is_settled(found):
+        async with app.session() as session:
+            found, warnings = await examine(session, chain, hash, found)
+        due = clock() + (_UNKNOWN_PAUSE if found is None else _BLOCK_TIME)
+        said: dict[str, Any] = describe_status(chain, hash, found) | {"warnings": list(warnings)}
+        event = _write_event("status", said)
+        yield b"" if event == told else event
+        told = event
+        while clock() < due and not (found is not None and is_settled(found)):
+            yield b""
 
 
-class _FollowedTransaction:
-    ended = False
-
-    def __init__(self, app: Application, chain: "Chain", hash: str) -> None:
-        self._app = app
-        self._chain = chain
-        self._hash = hash
-        self._found: SentTransaction | None = None
-        self._event = self._told = b""
-        #: When the chain is asked next, on the event loop's clock.
-        self._due = 0.0
-
-    def mark(self) -> asyncio.Event:
-        changed = asyncio.Event()
-        asyncio.get_running_loop().call_at(self._due, changed.set)
-        return changed
-
-    async def look(self) -> None:
-        """Ask the store and the chains."""
-        async with self._app.session() as app:
-            found, warnings = await examine(app, self._chain, self._hash, self._found)
-        self._found = found
-        said: dict[str, Any] = describe_status(self._chain, self._hash, found) | {
-            "warnings": list(warnings)
-        }
-        self._event = write_event("status", said)
-        pause = _UNKNOWN_PAUSE if found is None else _BLOCK_TIME
-        self._due = asyncio.get_running_loop().time() + pause
-
-    async def read(self) -> bytes:
-        if self._told and asyncio.get_running_loop().time() >= self._due:
-            await self.look()
-        told, self._told = self._told, self._event
-        self.ended = self._found is not None and is_settled(self._found)
-        return b"" if told == self._event else self._event
-
-
-#: Operation of a page -> its request, and what begins its topic.
-TOPICS: Mapping[
-    str, tuple[type, Callable[[Follower, Any, Mapping[str, str]], Awaitable[Topic]]]
-] = {
+#: Operation of a page -> its request, and its topic.
+TOPICS: Mapping[str, tuple[type, Callable[[Application, Any, Mapping[str, str]], News]]] = {
     "events": (FollowJobs, follow_jobs),
     "transaction_events": (TransactionStatus, follow_transaction),
 }
