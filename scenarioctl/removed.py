@@ -17,6 +17,7 @@ _COMPLETIONS = (
     "Write what `completion show SHELL` prints into a file that the shell reads; docs/install.md "
     "shows where"
 )
+_SCHEDULE = "`job start` (POST /job/start) changes the schedule of a running job"
 _STDOUT = "Redirect stdout: scenarioctl … > FILE"
 _CODES = "Write the codes to files with --qr-file FILE.png; the daemon's page shows them, too"
 _COPY = (
@@ -32,8 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "create payout --reread": "Create a payout of the file for each month",
     "create payout --replace": "Create another payout, of the lines that are left to pay",
     "dca": _CALLS,
-    "job reschedule --max-amount": _BOUNDS,
-    "job reschedule --max-per-day": _BOUNDS,
+    "job reschedule": _SCHEDULE,
     "job start --max-amount": _BOUNDS,
     "job start --max-per-day": _BOUNDS,
     "flow preview --draw": _PICTURES,
@@ -63,6 +63,7 @@ PATHS: Mapping[str, str] = {
     "/api/status/events": "Ask GET /api/status again and again",
     "/api/xcm/quote": _QUOTE,
     "/api/xcm/trapped": _TRAPPED,
+    "/job/reschedule": _SCHEDULE,
 }
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_choice, read_digits, read_number
 from scenarioctl.model.jobs import SECOND, Overlap, Schedule
-from scenarioctl.model.json_types import timestamp
 
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
@@ -360,7 +359,7 @@ def _read_cron(value: object) -> str:
             problem=f"has a wrong {name} {shorten(given)}",
             expected=_CRON_FORMS[name],
         ) from None
-    for step, _, (values, whole, unit) in _cron_steps(text):
+    for step, (values, whole, unit) in _cron_steps(text):
         if step >= values:
             length = "longer than" if step > values else "as long as"
             advice = f"use --every {step}{unit}" if unit else "name the months"
@@ -372,14 +371,13 @@ def _read_cron(value: object) -> str:
     return text
 
 
-def _cron_steps(line: str) -> Iterator[tuple[int, str, tuple[int, str, str]]]:
-    """Give the steps in the fields of a cron line: each with what it goes through, and its row of
-    _CRON_FIELDS."""
+def _cron_steps(line: str) -> Iterator[tuple[int, tuple[int, str, str]]]:
+    """Give the steps in the fields of a cron line, each with its row of _CRON_FIELDS."""
     for text, row in zip(line.split(" "), _CRON_FIELDS, strict=True):
         for part in text.split(","):
-            base, _, step = part.partition("/")
+            step = part.partition("/")[2]
             if step:
-                yield int(step), base, row
+                yield int(step), row
 
 
 def planned_times(schedule: Schedule, planned: int | None, now: int) -> list[int]:
@@ -390,18 +388,16 @@ def planned_times(schedule: Schedule, planned: int | None, now: int) -> list[int
     return times[2:]
 
 
-def note_on_steps(schedule: Schedule, now: int) -> tuple[str, ...]:
-    """Return a note with the next times if a step of the cron line starts anew before a full one
-    has passed."""
-    uneven = [
-        f"a step of {step} doesn't divide {whole}"
-        for step, base, (values, whole, _) in (_cron_steps(schedule.cron) if schedule.cron else ())
-        if base == "*" and values % step
-    ]
-    if not uneven:
-        return ()
-    times = ", ".join(f"{timestamp(each)[:19]}Z" for each in planned_times(schedule, None, now))
-    return (f"The next runs are at {times}: {' and '.join(uneven)}.",)
+def note_on_times(schedule: Schedule, first: int) -> str:
+    """Return a note with three times of a schedule, from the *first* on, in its time zone."""
+    from datetime import datetime
+
+    zone = schedule.timezone if schedule.cron else "UTC"
+    times = ", ".join(
+        f"{datetime.fromtimestamp(each // SECOND, _zone(zone)):%Y-%m-%d %H:%M:%S}"
+        for each in planned_times(schedule, first, first - 1)
+    )
+    return f"The next runs are at {times} ({zone})."
 
 
 def _read_zone(value: object) -> str:

@@ -24,10 +24,8 @@ from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Retention
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.job_changes import (
     PauseJob,
-    RescheduleJob,
     ResumeJob,
     pause_job,
-    reschedule_job,
     resume_job,
 )
 from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
@@ -500,13 +498,13 @@ async def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Plac
         job = await stage.job("one")
         assert (job.state, job.due, job.runs, job.owner) == (JobState.PAUSED, None, 0, "")
 
-        await reschedule_job(app, RescheduleJob(id="one", every="2s"))
         await resume_job(app, ResumeJob(id="one"))
+        await start_job(app, StartJob(id="one", every="2s"))
         await until(lambda: stage.ran("one"))
         runs = await app.store.last_runs("one", limit=10)
         assert len({run.planned for run in runs}) == len(runs)
         assert [line.split(",")[0] for line in await stage.log("one")][:7] == [
-            *("Starting worker", "Paused on request", "Rescheduled: every 2s", "Resumed"),
+            *("Starting worker", "Paused on request", "Resumed", "Rescheduled: every 2s"),
             *("Starting worker", "drafted", "workload executed"),
         ]
 

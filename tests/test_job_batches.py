@@ -113,7 +113,7 @@ def test_the_next_start_drafts_as_the_last_one_did(scenarioctl: Run, tmp_path: P
     job(scenarioctl, "stop", scenario)
 
     job(scenarioctl, "start", scenario, "--batch")
-    job(scenarioctl, "reschedule", scenario, "--every", "3h")
+    job(scenarioctl, "start", scenario, "--every", "3h")
 
     assert job(scenarioctl, "status", scenario)["schedule"] == says("every 3h", "one transaction")
     assert scenarioctl("job", "start", scenario, "--batch").out == "Job already running\n"

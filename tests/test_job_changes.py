@@ -14,10 +14,8 @@ from scenarioctl.errors import Conflict, InvalidRequest, NotFound, ScenarioctlEr
 from scenarioctl.model.jobs import SECOND, FinishedRun, JobState, Leg, Overlap, RunWait, Schedule
 from scenarioctl.operations.job_changes import (
     PauseJob,
-    RescheduleJob,
     ResumeJob,
     pause_job,
-    reschedule_job,
     resume_job,
 )
 from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
@@ -73,7 +71,7 @@ def resume(app: Application) -> Any:
 
 
 def reschedule(app: Application, **fields: Any) -> Any:
-    return run(reschedule_job(app, RescheduleJob(id=ID, **fields))).answer
+    return run(start_job(app, StartJob(id=ID, **fields))).answer["result"]
 
 
 def refusal(kind: type[ScenarioctlError], asked: Coroutine[Any, Any, Any]) -> str:
@@ -161,9 +159,7 @@ class TestBetweenRuns:
         finish(store, ended(claim(store)[0]))
         time.wall = NOW + 25 * MINUTE
 
-        answer = reschedule(app, every="20m")
-        assert answer["result"] == "Job rescheduled: every 20m"
-        assert answer["next"] == "2025-11-20T20:09:18.123456789Z"
+        assert reschedule(app, every="20m") == "Job rescheduled: every 20m"
         job = get_job(store)
         assert (job.schedule.every, job.due, job.planned) == (
             *(20 * MINUTE, NOW + 40 * MINUTE, NOW + 40 * MINUTE),
@@ -204,26 +200,6 @@ class TestBetweenRuns:
         assert claimed.job.schedule.every == 12 * HOUR
         assert claimed.job.planned == NOW
 
-    def test_a_paused_or_stopped_job_gets_another_schedule_and_does_not_run(
-        self, app: Application, store: Store, time: Clock
-    ) -> None:
-        run(store.start_job(JOB))
-        pause(app)
-        assert reschedule(app, every="10m") == {
-            "success": True,
-            "result": "Job rescheduled: every 10m",
-            "next": None,
-        }
-        assert claim(store, now=NOW + 5 * HOUR) == []
-        time.wall = NOW
-        resume(app)
-        assert get_job(store).due == NOW + 10 * MINUTE
-        run(stop_job(app, StopJob(id=ID)))
-        reschedule(app, every="20m")
-
-        assert get_job(store).state is JobState.STOPPED
-        assert claim(store, now=NOW + 5 * HOUR) == []
-
     def test_a_start_without_a_schedule_takes_the_last_one(
         self, app: Application, store: Store
     ) -> None:
@@ -248,17 +224,13 @@ class TestBetweenRuns:
         never = [
             refusal(Conflict, pause_job(app, PauseJob(id=ID))),
             refusal(Conflict, resume_job(app, ResumeJob(id=ID))),
-            refusal(Conflict, reschedule_job(app, RescheduleJob(id=ID, every="5m"))),
         ]
-        assert never == [says(ID, "never")] * 3
+        assert never == [says(ID, "never")] * 2
         run(store.start_job(JOB))
-        assert refusal(InvalidRequest, reschedule_job(app, RescheduleJob(id=ID))) == says(
-            "every", "cron"
-        )
-        wrong = RescheduleJob(id=ID, timezone="Europe/Berlin")
-        assert refusal(InvalidRequest, reschedule_job(app, wrong)) == says("timezone", "cron")
-        wrong = RescheduleJob(id=ID, jitter="2h")
-        assert refusal(InvalidRequest, reschedule_job(app, wrong)) == says("jitter", "2h")
+        wrong = StartJob(id=ID, timezone="Europe/Berlin")
+        assert refusal(InvalidRequest, start_job(app, wrong)) == says("timezone", "cron")
+        wrong = StartJob(id=ID, jitter="2h")
+        assert refusal(InvalidRequest, start_job(app, wrong)) == says("jitter", "2h")
         run(stop_job(app, StopJob(id=ID)))
         assert refusal(Conflict, pause_job(app, PauseJob(id=ID))) == says(ID, "stopped")
         assert refusal(Conflict, resume_job(app, ResumeJob(id=ID))) == says(ID, "stopped")
@@ -339,7 +311,7 @@ class TestDuringARun:
         run(store.start_job(JOB))
         (leg,) = claim(store)
         assert finish(store, waiting(leg)) is True
-        assert reschedule(app, **fields)["next"] is None
+        reschedule(app, **fields)
         (again,) = claim(store, now=NOW + MINUTE)
 
         assert again.saved == "anything"
@@ -349,7 +321,7 @@ class TestDuringARun:
     ) -> None:
         run(store.start_job(JOB))
         (claimed,) = claim(store)
-        assert reschedule(app, every="10m")["next"] is None
+        assert reschedule(app, every="10m") == "Job rescheduled: every 10m"
         assert claim(store, "you", now=NOW + 5 * HOUR) == []
         after = ended(claimed, schedule=claimed.job.schedule, finished=NOW + 25 * MINUTE)
         assert finish(store, after) is True
@@ -382,8 +354,8 @@ class TestChangeJob:
         asked: list[Callable[[], Coroutine[Any, Any, Any]]] = [
             lambda: pause_job(app, PauseJob(id=ID)),
             lambda: resume_job(app, ResumeJob(id=ID)),
-            lambda: reschedule_job(app, RescheduleJob(id=ID, every="30m")),
-            lambda: reschedule_job(app, RescheduleJob(id=ID, every="15m")),
+            lambda: start_job(app, StartJob(id=ID, every="30m")),
+            lambda: start_job(app, StartJob(id=ID, every="15m")),
         ]
 
         async def all_at_once() -> None:

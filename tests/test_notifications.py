@@ -29,7 +29,6 @@ from scenarioctl.model.notifications import (
 )
 from scenarioctl.operations import notifications
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
-from scenarioctl.operations.job_changes import RescheduleJob, reschedule_job
 from scenarioctl.operations.jobs import (
     JobStatus,
     StartJob,
@@ -417,12 +416,10 @@ class TestJobs:
             assert await shown(app, id) == []
             await started(app, "http://x.org/secret", HOOK, id=id, every="99h")
             assert await shown(app, id) == ["http://x.org/…", "https://hooks.example.org/…"]
-            again = await start_job(app, StartJob(id=id, notify=HOOK))
-            assert again.notes[0] == says("job reschedule --notify")
             # A change of the schedule leaves them, and so does the next start.
-            await reschedule_job(app, RescheduleJob(id=id, every="98h"))
+            await start_job(app, StartJob(id=id, every="98h"))
             assert await shown(app, id) == ["http://x.org/…", "https://hooks.example.org/…"]
-            changed = await reschedule_job(app, RescheduleJob(id=id, notify=HOOK))
+            changed = await start_job(app, StartJob(id=id, notify=HOOK))
             assert changed.answer["result"] == says("4d2h")
             assert await shown(app, id) == ["https://hooks.example.org/…"]
             assert (await app.store.read_log(id))[-1].text == says("otifications")

@@ -97,7 +97,6 @@ def test_an_example_works_as_copied(stored: Serving, method: str, path: str, bod
         ("/job/steps", 404),
         ("/job/pause", 409),
         ("/job/resume", 409),
-        ("/job/reschedule", 409),
     )
 
 

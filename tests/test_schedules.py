@@ -20,7 +20,7 @@ from scenarioctl.schedules import (
     describe_schedule,
     first_times,
     next_times,
-    note_on_steps,
+    note_on_times,
     read_duration,
     read_schedule,
 )
@@ -154,19 +154,23 @@ def test_what_cannot_be_a_schedule_is_refused(fields: dict[str, Any], sentence: 
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("fields", "times"),
     [
-        ({"cron": "*/59 * * * *"}, ("59", "an hour", "T00:59:00Z", "T01:00:00Z", "T01:59:00Z")),
-        ({"cron": "0 */5 * * *"}, ("5", "a day", "T05:00:00Z", "T10:00:00Z", "T15:00:00Z")),
-        ({"cron": "*/30 */2 * */3 *"}, ()),
-        ({"cron": "5-50/45 * * * *"}, ()),
-        ({"every": "59m"}, ()),
+        (
+            {"cron": "*/59 * * * *"},
+            "2026-11-21 12:00:00, 2026-11-21 12:59:00, 2026-11-21 13:00:00 (UTC)",
+        ),
+        (
+            {"cron": "0 */5 * * *", "timezone": "Asia/Tokyo"},
+            "2026-11-22 00:00:00, 2026-11-22 05:00:00, 2026-11-22 10:00:00 (Asia/Tokyo)",
+        ),
+        ({"every": "90m"}, "2026-11-21 12:00:00, 2026-11-21 13:30:00, 2026-11-21 15:00:00 (UTC)"),
     ],
 )
-def test_a_step_that_does_not_divide_its_field_is_told_with_the_next_times(
-    fields: dict[str, Any], words: tuple[str, ...]
-) -> None:
-    assert note_on_steps(read_schedule(**fields), 0) == ((says(*words),) if words else ())
+def test_the_next_times_are_told_in_their_time_zone(fields: dict[str, Any], times: str) -> None:
+    schedule = read_schedule(**fields)
+
+    assert note_on_times(schedule, NOON) == f"The next runs are at {times}."
 
 
 @pytest.mark.parametrize("line", ["0 9 * * 5L", "0 9 LW * *", "0 9 L,15 * *", "0 9 * * mon#1"])

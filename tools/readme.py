@@ -23,7 +23,7 @@ VOLATILE = (
         re.compile(r"\b(action|chain|chainQuery|chainTx|http|webhook|delay|payout)_[0-9a-f]{6}\b"),
         r"\1_<id>",
     ),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<date>"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d((\.\d+)?Z)?"), "<date>"),
 )
 END = "__end of example__"
 

@@ -24,7 +24,7 @@ SYNONYMS = {
     "new": ("transfer", "swap"),
     "remove": ("delete",),
     "rm": ("delete", "remove"),
-    "schedule": ("start", "reschedule"),
+    "schedule": ("start",),
     "sell": ("swap",),
     "serve": ("daemon",),
     "server": ("daemon",),

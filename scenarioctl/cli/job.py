@@ -60,7 +60,8 @@ job.add_command(
         "jobs.start_job",
         prints="result",
         arguments=("id",),
-        example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5",
+        example="scenarioctl job start 3kf9Qz7aB --every 10m --pause-after 5\n"
+        "  scenarioctl job start 3kf9Qz7aB --cron '0 9 * * 1-5' --timezone Europe/Berlin",
     )
 )
 job.add_command(plain_command("stop", "jobs.stop_job", prints="result", arguments=("id",)))
@@ -70,20 +71,7 @@ job.add_command(plain_command("pause", "job_changes.pause_job", prints="result",
 @job.command(operation="job_changes.resume_job", arguments=("id",))
 def resume(**fields: Any) -> None:
     """Resume a paused job. Runs that were due in the meantime are skipped."""
-    _print_planned(perform(**fields))
-
-
-@job.command(
-    operation="job_changes.reschedule_job",
-    arguments=("id",),
-    example="scenarioctl job reschedule 3kf9Qz7aB --every 30m",
-)
-def reschedule(**fields: Any) -> None:
-    """Change the schedule of a job. Options that you omit keep their values."""
-    _print_planned(perform(**fields))
-
-
-def _print_planned(result: Any) -> None:
+    result = perform(**fields)
     print_answer(result, plain="result")
     if result.answer["next"] and not asked_for_data():
         tell(f"Next run: {short_time(result.answer['next'])}")

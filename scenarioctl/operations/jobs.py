@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import InvalidRequest, ScenarioctlError
+from scenarioctl.errors import ScenarioctlError
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
@@ -20,6 +20,7 @@ from scenarioctl.model.jobs import (
     Overlap,
     Schedule,
     stopping,
+    while_waiting,
 )
 from scenarioctl.model.json_types import Digits, Timestamp, timestamp
 from scenarioctl.model.request_fields import (
@@ -64,11 +65,20 @@ __all__ = ["job_log", "job_mempool", "job_status", "list_jobs", "run_job", "star
 _LAST_RUNS = 5
 #: Drafts in a page, if the client does not say how many.
 MEMPOOL_PAGE = 1000
+#: The beginnings of the lines in the log of a job that is rescheduled.
+RESCHEDULED = "Rescheduled"
+NOTIFICATIONS_CHANGED = "Notifications changed"
+#: What decides when a job runs.  The other fields say what becomes of a run.
+_TIMING = ("every", "cron", "timezone", "jitter")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScheduledJob:
-    """A job, and fields of a schedule."""
+class StartJob:
+    """Run a scenario on a schedule: first at once, or at the next time of `cron`.
+
+    Without a schedule, a job that was started before keeps its last one; a new one runs every 12
+    hours. If the job is running, its schedule changes: fields that are left out keep their values.
+    """
 
     id: ScenarioName
     #: Time between two runs, like 90s, 10m, 12h or 1h30m, or a number of seconds (12h in a new
@@ -92,6 +102,9 @@ class ScheduledJob:
     timeout: Duration = ""
     #: Also send notifications of this job to URL; may be repeated. `none` removes those of the job.
     notify: Annotated[str | list[Any], Value("URL", repeats=True)] = ""
+    #: Draft all steps as one transaction (Utility.batch_all), as `scenario build --batch` does:
+    #: they must be on one chain.
+    batch: bool = False
 
     def given(self) -> dict[str, object]:
         """Return the fields of the schedule that are given."""
@@ -107,40 +120,25 @@ class ScheduledJob:
         return read_targets(self.notify)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StartJob(ScheduledJob):
-    """Run a scenario on a schedule: first at once, or at the next time of `cron`.
-
-    Without a schedule, a job that was started before keeps its last one; a new one runs every 12
-    hours. A running job is not started again, and another schedule for it is refused.
-    """
-
-    #: Draft all steps as one transaction (Utility.batch_all), as `scenario build --batch` does:
-    #: they must be on one chain.
-    batch: bool = False
-
-
 async def start_job(app: Application, request: StartJob) -> Result[Done]:
     from scenarioctl.schedules import (
         changed_schedule,
         describe_schedule,
         first_times,
-        note_on_steps,
+        note_on_times,
         read_schedule,
     )
 
-    given = request.given()
-    schedule = read_schedule(**given)
-    notes: list[str] = []
-    targets = request.targets()
+    given, wanted = request.given(), request.targets()
+    notes: tuple[str, ...] = ()
     former = await app.store.get_job(request.id)
-    if targets is None:
-        targets = former.notify if former is not None else ()
     is_running = former is not None and former.state is JobState.RUNNING
     # Also of one that is running: another client may stop it before it is started here.
-    if former is not None and not given.keys() - {"batch"}:
+    if former is not None and (is_running or not given.keys() - {"batch"}):
         schedule = changed_schedule(former.schedule, given)
-        notes.append(f"Using the schedule of the last start: {describe_schedule(schedule)}.")
+        notes = (f"Using the schedule of the last start: {describe_schedule(schedule)}.",)
+    else:
+        schedule = read_schedule(**given)
     if schedule.batch and (not is_running or "batch" in given):
         await _check_batch(app, request.id)
     now = await app.store.now()
@@ -152,24 +150,64 @@ async def start_job(app: Application, request: StartJob) -> Result[Done]:
         changed=now,
         due=times.due,
         planned=times.planned,
-        notify=targets,
+        notify=wanted if wanted is not None else former.notify if former is not None else (),
     )
-    if await app.store.start_job(job):
-        result = "Job started"
-        notes += note_on_steps(schedule, now)
-    else:
-        result = "Job already running"
-        # They are of a start that didn't happen.
-        notes = []
-        running = await app.store.get_job(request.id)
-        if running is not None:
-            _refuse_another_schedule(running, given)
-        if running is not None and running.notify != targets:
-            notes.append(
-                "The notifications are unchanged. Use `job reschedule --notify` to change them."
-            )
+    result = "Job started"
+    if not await app.store.start_job(job):
+        changed = await _reschedule(app, request.id, given, wanted, now)
+        if changed is None:
+            answer: Done = {"success": True, "result": "Job already running"}
+            return Result(answer=answer, notes=await notes_on_worker(app))
+        job, notes = changed, ()
+        result = f"Job rescheduled: {describe_schedule(job.schedule)}"
+    if job.planned is not None and not job.in_progress:
+        notes += (note_on_times(job.schedule, job.planned),)
     notes += await notes_on_worker(app)
-    return Result(answer={"success": True, "result": result}, notes=tuple(notes))
+    return Result(answer={"success": True, "result": result}, notes=notes)
+
+
+async def _reschedule(
+    app: Application,
+    id: str,
+    given: Mapping[str, object],
+    targets: tuple[str, ...] | None,
+    now: int,
+) -> Job | None:
+    """Change the schedule of a running job, and where its notifications are sent; return it, or
+    None if nothing is different.
+
+    Planned times lie on the grid of the former ones. Another time ends a run that waits for a
+    webhook or a delay. Any other run in progress, and one that is due already, are not affected.
+    """
+    from scenarioctl.schedules import changed_schedule, describe_schedule, following_times
+
+    changed: Job | None = None
+
+    def reschedule(job: Job) -> JobChange | None:
+        nonlocal changed
+        schedule = changed_schedule(job.schedule, given)
+        changed = replace(job, schedule=schedule, notify=job.notify if targets is None else targets)
+        if changed == job:
+            changed = None
+            return None
+        lines = (NOTIFICATIONS_CHANGED,) if changed.notify != job.notify else ()
+        moves = job.state is JobState.RUNNING and any(
+            getattr(schedule, name) != getattr(job.schedule, name) for name in _TIMING
+        )
+        ends_wait = moves and bool(job.waiting)
+        if schedule != job.schedule:
+            while_ = while_waiting(job) if ends_wait else ""
+            line = f"{RESCHEDULED}{while_}: {describe_schedule(schedule)}"
+            is_planned = not job.in_progress and job.due is not None and job.due > now
+            if ends_wait or (moves and is_planned):
+                times = following_times(schedule, job.planned, now)
+                changed = replace(changed, due=times.due, planned=times.planned)
+                line += f", the next run is at {timestamp(times.due)[:19]}Z"
+            lines = (line, *lines)
+        return JobChange(job=changed, lines=lines, written=now, ends_run=ends_wait)
+
+    await app.store.change_job(id, reschedule)
+    return changed
 
 
 async def _check_batch(app: Application, id: str) -> None:
@@ -177,23 +215,6 @@ async def _check_batch(app: Application, id: str) -> None:
 
     stored = await app.store.get_scenario(id)
     check_together(app, await open_blob(app, stored.blob, id))
-
-
-def _refuse_another_schedule(running: Job, given: Mapping[str, object]) -> None:
-    """Raise InvalidRequest if the *given* fields are not those of the schedule by which the job is
-    *running*."""
-    from scenarioctl.schedules import changed_schedule, describe_schedule
-
-    wanted = changed_schedule(running.schedule, given)
-    for name, value in given.items():
-        if getattr(wanted, name) != getattr(running.schedule, name):
-            raise InvalidRequest(
-                field=name,
-                value=value,
-                problem="differs from the schedule of the running job "
-                f"({describe_schedule(running.schedule)}). "
-                "Change the schedule with `job reschedule`.",
-            )
 
 
 async def notes_on_worker(app: Application) -> tuple[str, ...]:

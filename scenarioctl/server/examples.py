@@ -280,7 +280,6 @@ EXAMPLES: Mapping[str, Example] = {
         {"scenario": "Xq3b9LmZt"}, {"success": True, "result": "Job paused"}
     ),
     "job_changes.resume_job": Example({"scenario": "Xq3b9LmZt"}),
-    "job_changes.reschedule_job": Example({"scenario": "Xq3b9LmZt", "every": "30m"}),
     "jobs.run_job": Example({"scenario": "Xq3b9LmZt"}),
     "jobs.list_jobs": Example({"state": "running"}),
     "jobs.job_status": Example({"scenario": "Xq3b9LmZt"}),

@@ -22,7 +22,7 @@ export function jobPart(scenario, signal, told) {
       fill(trouble);
       told(status, again);
       start.hidden = status.state !== "stopped";
-      change.hidden = status.state === "stopped";
+      change.hidden = status.state !== "running";
       pause.hidden = status.state !== "running";
       resume.hidden = status.state !== "paused";
       stop.hidden = status.state === "stopped";
@@ -47,7 +47,7 @@ export function jobPart(scenario, signal, told) {
   }, times());
   const change = h("details", { hidden: true }, h("summary", {}, "Change schedule"),
     form("Change", async (given) => {
-      say((await post("/job/reschedule", { id, ...given })).result);
+      say((await post("/job/start", { id, ...given })).result);
       change.open = false;
       await refresh();
     }, times()));
