@@ -65,11 +65,11 @@ BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
             "max_impact": "x",
             "route": "[",
         },
-        ["assetout", "amount", "min_received", "slippage", "max_impact", "route"],
+        ["amount", "slippage", "route", "min_received", "max_impact", "assetout"],
     ),
     "Remark": (
         REMARK | {"chain": "nosuchchain", "text": "", "plain": 1},
-        ["chain", "plain"],
+        ["chain", "text", "plain"],
     ),
     "payout": (
         {
@@ -83,11 +83,11 @@ BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "chainQuery": (
         QUERY | {"params": 3, "block": "x", "pallet_name": "", "method_name": ""},
-        ["params", "block", "pallet_name", "method_name"],
+        ["pallet_name", "method_name", "params", "block"],
     ),
     "chainTx": (
         CALL | {"params": 3, "pallet_name": "", "method_name": ""},
-        ["params", "pallet_name", "method_name"],
+        ["pallet_name", "method_name", "params"],
     ),
     "http": (
         HTTP
@@ -98,7 +98,7 @@ BROKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
             "timeout": "x",
             "retries": 99,
         },
-        ["url", "headers", "method", "timeout", "retries"],
+        ["url", "method", "headers", "timeout", "retries"],
     ),
     "webhook": (WEBHOOK | {"name": "", "uuid": "x", "timeout": "x"}, ["name", "uuid", "timeout"]),
     "delay": ({"type": "delay", "seconds": "soon"}, ["seconds"]),

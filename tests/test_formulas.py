@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.fields import read_form_amount
 from scenarioctl.actions.flow_files import draw_flow, read_flow, write_flow
 from scenarioctl.actions.running import Run
 from scenarioctl.application import Application
@@ -37,7 +37,7 @@ MOST = 40 * DOT
 
 
 def amount(text: object, maximum: int | None = MOST) -> int:
-    return Fields({"amount": text}, final=True).amount("amount", ASSET, maximum=maximum)[1]
+    return read_form_amount(text, ASSET, "amount", maximum)[1]
 
 
 @pytest.mark.parametrize(

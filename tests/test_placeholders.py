@@ -24,10 +24,11 @@ from scenarioctl.actions.placeholders import (
     is_placeholder,
     require_filled,
 )
+from scenarioctl.actions.vocabulary import Reading
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.diagram import Node, read_diagram
+from scenarioctl.model.diagram import read_diagram
 from scenarioctl.outgoing import WebRequest
 from tests.messages import Says, raises, says
 from tests.test_actions import PILL
@@ -48,7 +49,9 @@ def request(form: Mapping[str, Any], content: Any) -> WebRequest:
     """Return what an http step with *form* sends."""
     whole = {"url": "https://example.org/", **form}
     filled = http.fill(whole, data(content))
-    return read_request(Node(id="a", type="http", form=filled, position=0, raw={}))
+    return read_request(
+        Reading(Application(load_settings({"offline": True})), http.STEP, filled, "form")
+    )
 
 
 def refusal(form: Mapping[str, Any], content: Any) -> str:

@@ -374,7 +374,7 @@ class TestDrafts:
         def broken(*_: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr("scenarioctl.actions.delay.read_delay", broken)
+        monkeypatch.setattr("scenarioctl.actions.delay.read_node", broken)
         running = Run(
             stage.app, "scenario1", diagram(remark("x"), ("delay", {"seconds": 1}), edges="ab")
         )

@@ -16,6 +16,7 @@ from scenarioctl.actions.drafting import (
     draft_each,
     require_check,
 )
+from scenarioctl.actions.sides import outline
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import UnsignedTransaction
 from scenarioctl.model.checks import Check
@@ -96,9 +97,7 @@ def check_together(app: "Application", diagram: "Diagram") -> None:
     """
     _check_steps(diagram)
     steps = [(node, step) for node in diagram.in_order() if (step := find_step(node)) is not None]
-    outlines = [
-        step.outline(app, diagram, node) for node, step in steps if step.draft and step.outline
-    ]
+    outlines = [outline(app, step, diagram, node) for node, step in steps if step.draft]
     if not outlines:
         raise InvalidRequest(
             "a batch needs a step that drafts a transaction, and this scenario has none"

@@ -1,6 +1,5 @@
 """The node `chain`: where a step starts or ends."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.placeholders import require_value
@@ -20,6 +19,7 @@ from scenarioctl.formats.diagram_builder import ACTION_BOX, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
+    from scenarioctl.actions.vocabulary import Reading
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
@@ -101,36 +101,28 @@ def draw_chain(
 
 def draw_action(
     builder: "DiagramBuilder",
+    step: "Reading",
     name: str,
     source: "tuple[Chain, Asset | str]",
     target: "tuple[Chain, Asset | str | None]",
-    options: Mapping[str, Any],
-    *,
-    amount: str,
-    address: str | None = None,
-    start: str = "",
+    start: str,
 ) -> tuple[str, str]:
-    """Draw an action between two chains, and return the ids of the first and the last box;
-    *options* is what it keeps besides."""
-    (chain, asset), (destination, arriving) = source, target
-    data = {
-        "actionType": name,
-        "source": {
+    """Draw an action between two chains, and return the ids of the first and the last box."""
+    form = step.form()
+    sides = {
+        side: {
+            "address": None,
+            **form.get(side, {}),
             "chain": chain.name,
             **asset_fields(chain, asset),
-            "address": None,
-            "amount": amount,
-        },
-        "target": {
-            "chain": destination.name,
-            **asset_fields(destination, arriving),
-            "address": address,
-        },
-        **options,
+        }
+        for side, (chain, asset) in (("source", source), ("target", target))
     }
-    first = draw_chain(builder, chain, asset, amount=amount, start=start)
+    amount, address = sides["source"].get("amount"), sides["target"]["address"]
+    first = draw_chain(builder, *source, amount=amount, start=start)
+    data = {**form, "actionType": name, **sides}
     action = builder.add(ACTION_BOX, {"action": name, "actionData": data})
-    last = draw_chain(builder, destination, arriving, address=address)
+    last = draw_chain(builder, *target, address=address)
     builder.connect(first, action)
     builder.connect(action, last)
     return first, last

@@ -4,9 +4,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import (
     Data,
     Filled,
@@ -14,15 +13,14 @@ from scenarioctl.actions.placeholders import (
     find_placeholders,
     has_placeholder,
     is_json_text,
-    require_filled,
-    require_value,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import outline_chain
-from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.sides import read_node
+from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.actions.story import Look, Row, Story, name_chain, one_line, shorten_middle
+from scenarioctl.actions.vocabulary import CHAIN, FILLED, Kind, Part, Reading, parsing, parts_of
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, fold, name_of
-from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import read_digits, read_number
 from scenarioctl.model.diagram import Diagram, Node
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.runtime_query import QueryAnswer, QueryItem, RuntimeQuery
 
@@ -139,7 +136,7 @@ def tell_item(
 
 
 def check(app: "Application", diagram: Diagram, node: Node) -> None:
-    query = read_query(app, node)
+    query = read_query(app, diagram, node)
     table = app.known_runtime(query.chain)
     if table is not None:
         resolve_query(table, query, pallet_field="selectedPallet", method_field="selectedMethod")
@@ -153,7 +150,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
         await running.announce(
             f"Querying {pallet}.{method} on {name_chain(running.app, chain).title}"
         )
-    query = read_query(running.app, node)
+    query = read_query(running.app, diagram, node)
     text = (await ask(running.app, query)).text
     human = whole_tokens(running.app, query, text)
     running.add_entry(STEP.tx_type, node.id, chain=query.chain.name, tx=text, human=human)
@@ -239,38 +236,10 @@ def resolve_query(
     return parse_query(table, item, query.params)
 
 
-def read_query(app: "Application", node: Node) -> Query:
+def read_query(app: "Application", diagram: Diagram, node: Node) -> Query:
     """Return the query of *node*; InvalidRequest names the missing field, WaitsForData the one with
     a placeholder."""
-    form = node.form
-    if not form:
-        raise InvalidRequest("the query has no form, expected a chain, a pallet and a method")
-    name = require_value(
-        form.get("selectedChain"), field="selectedChain", expected="the name of a chain"
-    )
-    return Query(
-        chain=app.registry.find(name, field="selectedChain"),
-        pallet_name=require_text(
-            form.get("selectedPallet"), "selectedPallet", "the name of a pallet"
-        ),
-        method_name=require_text(
-            method_name(form),
-            "selectedMethod.name",
-            "the name of a storage entry, constant or call",
-        ),
-        params=parse_params(require_filled(form.get("methodInput"), field="methodInput")),
-        block=parse_block(
-            require_filled(form.get("blockHash"), field="blockHash"), field="blockHash"
-        ),
-    )
-
-
-def require_text(value: object, field: str, expected: str) -> str:
-    """Return a text that must not be empty and must have no placeholder left."""
-    text = require_value(value, field=field, expected=expected)
-    if not isinstance(text, str):
-        raise InvalidRequest(field=field, problem=f"is {name_of(text)}", expected=expected)
-    return text
+    return Query(**read_node(app, STEP, diagram, node))
 
 
 def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
@@ -280,7 +249,7 @@ def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
         key: form.get(key)
         for key in ("selectedChain", "selectedPallet", "blockHash", "methodInput")
     }
-    return read | {"selectedMethod": method_name(form)}
+    return read | {"selectedMethod": {"name": method_name(form)}}
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
@@ -294,66 +263,39 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return {**fill_any(read, data), "methodInput": params}
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    params = fields.get("params", ())
-    if not isinstance(params, (list, tuple)):
-        with fields.checking():
-            raise InvalidRequest(
-                field=fields.name("params"), problem=f"is {name_of(params)}", expected="a list"
-            )
-        params = ()
-    block = fields.text("block")
-    if not has_placeholder(block):
-        with fields.checking():
-            parse_block(block, field=fields.name("block"))
-    chain = fields.chain(app, "chain")
-    pallet, method = fields.filled("pallet_name"), fields.filled("method_name")
-    if pallet.strip() and method.strip():
-        with fields.checking():
-            pallet, method = _spelled(app, fields, chain, params)
-    node = builder.add(
-        BOX,
-        {
-            "selectedChain": chain.name,
-            "selectedPallet": pallet,
-            "selectedMethod": {"name": method},
-            "methodInput": write_params(params),
-            "blockHash": block,
-        },
-    )
-    return node, node
+def _params(reading: Reading, value: Any, name: str, _of: object) -> tuple[Any, ...]:
+    if reading.way == "form":
+        return parse_params(value)
+    if value is not None and not isinstance(value, (list, tuple)):
+        raise InvalidRequest(field=name, problem=f"is {name_of(value)}", expected="a list")
+    return tuple(value or ())
 
 
-def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    return {"method_name": method_name(form), "params": list(parse_params(form.get("methodInput")))}
-
-
-def _spelled(
-    app: "Application", fields: Fields, chain: "Chain", params: "list[Any] | tuple[Any, ...]"
-) -> tuple[str, str]:
-    """Return pallet and method as the runtime spells them; as typed if no runtime table is known.
+def _spell(step: Reading) -> None:
+    """Let a scenario have pallet and method as the runtime spells them; as typed if no runtime
+    table is known.
 
     No node is asked: a scenario can be created without a network.
     """
     from scenarioctl.runtime.table_entries import ApiMethod
     from scenarioctl.transactions.runtime_query import find_query_item, parse_query
 
-    pallet, method = fields.filled("pallet_name"), fields.filled("method_name")
-    table = app.known_runtime(chain)
-    if table is None or has_placeholder(pallet) or has_placeholder(method):
-        return pallet, method
-    item = find_query_item(
-        table,
-        pallet,
-        method,
-        pallet_field=fields.name("pallet_name"),
-        method_field=fields.name("method_name"),
-    )
-    if not find_placeholders(list(params)):
-        parse_query(table, item, params)
-    return (item.api if isinstance(item, ApiMethod) else item.pallet), item.name
+    pallet, method, params = step["pallet_name"], step["method_name"], step["params"]
+    table = None if "chain" in step.unread else step.app.known_runtime(step["chain"])
+    if step.way == "form" or table is None or has_placeholder(pallet) or has_placeholder(method):
+        return
+    with step.checking("pallet_name", "method_name", "params"):
+        item = find_query_item(
+            table,
+            pallet,
+            method,
+            pallet_field=step.name("pallet_name"),
+            method_field=step.name("method_name"),
+        )
+        if not find_placeholders(list(params)):
+            parse_query(table, item, params)
+        step.put("pallet_name", item.api if isinstance(item, ApiMethod) else item.pallet)
+        step.put("method_name", item.name)
 
 
 def method_name(form: Mapping[str, Any]) -> Any:
@@ -413,28 +355,63 @@ def parse_block(value: object, *, field: str) -> str:
     )
 
 
+PALLET_PART = Part("PALLET", kind=FILLED, at="selectedPallet", expected="the name of a pallet")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryStep:
+    #: Chain to read.
+    chain: Annotated[str, Part("CHAIN", kind=CHAIN, at="selectedChain")]
+    pallet_name: Annotated[str, PALLET_PART]
+    method_name: Annotated[
+        str,
+        Part(
+            "METHOD",
+            kind=FILLED,
+            at="selectedMethod.name",
+            called=("selectedMethod",),
+            expected="the name of a storage entry, constant or call",
+        ),
+    ]
+    params: Annotated[
+        tuple[Any, ...],
+        Part(
+            "PARAM",
+            kind=Kind(
+                read=_params,
+                write=lambda params, _: write_params(params),
+                back=lambda _app, params, _form: list(parse_params(params)),
+            ),
+            at="methodInput",
+        ),
+    ] = ()
+    #: Hash of the block to read at. Default: the newest block.
+    block: Annotated[
+        str,
+        Part(
+            "0xHASH",
+            kind=parsing(parse_block, open=True),
+            at="blockHash",
+        ),
+    ] = ""
+
+
+def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
+    node = builder.add(BOX, {"methodInput": "", "blockHash": "", **step.form()})
+    return node, node
+
+
 STEP = StepKind(
     name="chainQuery",
     box=BOX,
     look=Look(name="query", color="teal", icon="M10.5 4.5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l5 5"),
     route="query",
     tell=tell,
-    flow=FlowKeys(
-        required=("chain", "pallet_name", "method_name"),
-        optional=("params", "block"),
-        fields={
-            "selectedChain": "chain",
-            "selectedPallet": "pallet_name",
-            "selectedMethod.name": "method_name",
-            "selectedMethod": "method_name",
-            "methodInput": "params",
-            "blockHash": "block",
-        },
-        draw=draw,
-        read=read_keys,
-    ),
+    parts=parts_of(QueryStep),
+    rules=_spell,
+    draw=draw,
+    formless="the query has no form, expected a chain, a pallet and a method",
     tx_type="ChainQuery",
-    outline=outline_chain,
     check=check,
     run=run,
     data=DATA,

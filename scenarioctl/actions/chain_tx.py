@@ -3,23 +3,23 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.chain_query import method_name, require_text, tell_item
+from scenarioctl.actions.chain_query import PALLET_PART, method_name, tell_item
 from scenarioctl.actions.drafting import Drafted, draft_call
-from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.placeholders import Data, fill_argument, require_filled
+from scenarioctl.actions.placeholders import Data, fill_argument
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import outline_chain
-from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.sides import read_node
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Row, Story, one_line, shorten_middle
+from scenarioctl.actions.vocabulary import CHAIN, FILLED, Part, Reading, parsing
 from scenarioctl.errors import InvalidRequest, name_of
-from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 #: As the mempool calls it.
 TX_TYPE = "ChainTx"
@@ -49,17 +49,15 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
 async def draft(
     app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
 ) -> Drafted:
-    form = node.form
-    if not form:
-        raise InvalidRequest(
-            "the call has no form, expected a chain, a pallet, a method and its params"
-        )
-    name = require_text(form.get("selectedChain"), "selectedChain", "the name of a chain")
-    chain = app.registry.find(name, field="selectedChain")
-    pallet = require_text(form.get("selectedPallet"), "selectedPallet", "the name of a pallet")
-    method = require_text(method_name(form), "selectedMethod.name", "the name of a call")
-    params = _params(require_filled(own_params(form), field="params"))
-    transaction = await draft_call(app, chain=chain, pallet=pallet, method=method, params=params)
+    step = read_node(app, STEP, diagram, node)
+    chain = step["chain"]
+    transaction = await draft_call(
+        app,
+        chain=chain,
+        pallet=step["pallet_name"],
+        method=step["method_name"],
+        params=step["params"],
+    )
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
@@ -73,7 +71,7 @@ def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of *form* that are read; the editor also keeps the pallet's whole
     description in it."""
     read = {key: form.get(key) for key in ("selectedChain", "selectedPallet")}
-    return read | {"selectedMethod": method_name(form), "params": own_params(form)}
+    return read | {"selectedMethod": {"name": method_name(form)}, "params": own_params(form)}
 
 
 def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
@@ -83,36 +81,11 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return {**fill_any(read, data), "params": params}
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    params = fields.get("params", {})
-    if not isinstance(params, dict):
-        with fields.checking():
-            raise InvalidRequest(
-                field=fields.name("params"),
-                problem=f"is {name_of(params)}",
-                expected="a table of name and value",
-            )
-        params = {}
-    node = builder.add(
-        BOX,
-        {
-            "selectedChain": fields.chain(app, "chain").name,
-            "selectedPallet": fields.filled("pallet_name"),
-            "selectedMethod": {
-                "name": fields.filled("method_name"),
-                "fields": [{"name": name} for name in params],
-            },
-            "params": _params(params),
-            "selectedAddress": None,
-        },
-    )
+def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
+    form = {"params": {}, "selectedAddress": None, **step.form()}
+    form["selectedMethod"] |= {"fields": [{"name": name} for name in form["params"]]}
+    node = builder.add(BOX, form)
     return node, node
-
-
-def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    return {"method_name": method_name(form), "params": own_params(form)}
 
 
 def own_params(form: Mapping[str, Any]) -> Any:
@@ -128,17 +101,15 @@ def own_params(form: Mapping[str, Any]) -> Any:
     return params.get("_".join(f"{{{name}}}" for name in call), {})
 
 
-def _params(value: object) -> dict[str, str]:
+def _params(value: object, *, field: str) -> dict[str, str]:
     """Return the arguments as text, as the editor keeps them; other JSON is written as text."""
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
+    if value is not None and not isinstance(value, dict):
         raise InvalidRequest(
-            field="params", problem=f"is {name_of(value)}", expected="an object of name and text"
+            field=field, problem=f"is {name_of(value)}", expected="a table of name and value"
         )
     return {
         name: text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
-        for name, text in value.items()
+        for name, text in (value or {}).items()
     }
 
 
@@ -148,24 +119,22 @@ STEP = StepKind(
     look=Look(name="call", color="blue", icon="M9 6l-5 6l5 6M15 6l5 6l-5 6"),
     route="tx",
     tell=tell,
-    flow=FlowKeys(
-        required=("chain", "pallet_name", "method_name"),
-        optional=("params",),
-        fields={
-            "selectedChain": "chain",
-            "selectedPallet": "pallet_name",
-            "selectedMethod.name": "method_name",
-            "selectedMethod": "method_name",
-            "params": "params",
-            # Parts of the call, as the encoder names them.
-            "pallet": "pallet_name",
-            "method": "method_name",
-        },
-        draw=draw,
-        read=read_keys,
-    ),
+    parts={
+        "chain": Part(kind=CHAIN, at="selectedChain", needed=True),
+        # Parts of the call, as the encoder names them.
+        "pallet_name": replace(PALLET_PART, called=("pallet",), needed=True),
+        "method_name": Part(
+            kind=FILLED,
+            at="selectedMethod.name",
+            called=("method", "selectedMethod"),
+            expected="the name of a call",
+            needed=True,
+        ),
+        "params": Part(kind=parsing(_params, write=lambda params, _: params), at="params"),
+    },
+    draw=draw,
+    formless="the call has no form, expected a chain, a pallet, a method and its params",
     tx_type=TX_TYPE,
-    outline=outline_chain,
     draft=draft,
     read_form=read_form,
     fill=fill,

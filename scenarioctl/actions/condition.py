@@ -3,17 +3,19 @@ behind it."""
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.fields import Fields, read_tokens, units_of
+from scenarioctl.actions.fields import read_tokens, units_of
 from scenarioctl.actions.placeholders import Data, Encoder, Filled, JsonEncoder, replace_each
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import asset_key
-from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.sides import read_node
+from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.actions.story import Look, Row, Story, one_line
+from scenarioctl.actions.vocabulary import ASSET, CHAIN, FILLED, Kind, Part, Reading, parsing
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import RAW, read_choice
 from scenarioctl.model.conditions import ConditionReader, names_quote
 from scenarioctl.model.diagram import Diagram, Node
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain
-    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 BOX = EditorBox(type="condition", label="Condition")
 
@@ -37,18 +37,6 @@ DATA = StepData(
 SKIP, END = "skip", "end"
 _SAID = {SKIP: "the steps behind it are skipped", END: "the run ends"}
 _TOLD = {SKIP: "skip what follows", END: "end the run"}
-
-
-class _Condition(NamedTuple):
-    """What the form of a condition says."""
-
-    when: str
-    otherwise: str
-    #: Of the amounts in it; None: it has none, or only raw ones.
-    asset: "Asset | None"
-    chain: "Chain | None"
-    #: What is sold for the quote, and how much of it, raw.
-    sold: "tuple[Asset, int] | None"
 
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
@@ -67,43 +55,43 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
 
 
 def check(app: "Application", diagram: Diagram, node: Node) -> None:
-    found = _read(app, node)
-    _judge(found, now="2000-01-01T00:00", quote=1)
+    _judge(read_node(app, STEP, diagram, node), now="2000-01-01T00:00", quote=1)
 
 
 async def run(running: "Run", diagram: Diagram, node: Node) -> None:
-    found = _read(running.app, node)
-    quote = await _quote(running.app, found) if names_quote(found.when) else None
+    step = read_node(running.app, STEP, diagram, node)
+    quote = await _quote(running.app, step) if names_quote(step["when"]) else None
     now = (
         datetime.fromtimestamp(running.now // SECOND, UTC)
         .replace(tzinfo=None)
         .isoformat(timespec="minutes")
     )
-    is_met = _judge(found, now=now, quote=quote)
-    if quote is not None and found.asset is not None:
-        running.say(f"The quote is {found.asset.amount(quote)}")
-    outcome = "is met" if is_met else f"isn't met: {_SAID[found.otherwise]}"
-    running.say(f"{found.when} {outcome}")
+    is_met = _judge(step, now=now, quote=quote)
+    if quote is not None:
+        running.say(f"The quote is {step['asset'].amount(quote)}")
+    outcome = "is met" if is_met else f"isn't met: {_SAID[step['else']]}"
+    running.say(f"{step['when']} {outcome}")
     running.data.add(DATA, {"met": is_met}, node=node.id)
     if not is_met:
-        running.leave_behind(node, everything=found.otherwise == END)
+        running.leave_behind(node, everything=step["else"] == END)
 
 
-def _judge(found: _Condition, *, now: str, quote: int | None) -> bool:
-    unit = _units(found.asset, "when", found.when)
-    return ConditionReader(found.when, field="when", unit=unit, now=now, quote=quote).judge()
+def _judge(step: Reading, *, now: str, quote: int | None) -> bool:
+    when = step["when"]
+    unit = _units(step["asset"], "when", when)
+    return ConditionReader(when, field="when", unit=unit, now=now, quote=quote).judge()
 
 
-async def _quote(app: "Application", found: _Condition) -> int:
+async def _quote(app: "Application", step: Reading) -> int:
     """Return what the swap would bring now, raw."""
     from scenarioctl.chains.confirmation import confirm
     from scenarioctl.transactions.swap.route_quote import fetch_quote
 
-    if found.sold is None or found.chain is None or found.asset is None:
+    if None in (step["sell"], step["chain"], step["asset"]):
         raise InvalidRequest(
             field="sell", problem="is missing", expected="what is sold for the quote, like 2 DOT"
         )
-    (sold, amount), chain, bought = found.sold, found.chain, found.asset
+    (sold, amount), chain, bought = step["sell"], step["chain"], step["asset"]
 
     async def ask(clients: Any) -> Any:
         return await fetch_quote(
@@ -114,28 +102,14 @@ async def _quote(app: "Application", found: _Condition) -> int:
     return int(quote.amount_out)
 
 
-def _read(app: "Application", node: Node) -> _Condition:
-    if not node.form:
-        raise InvalidRequest("the condition has no form, expected `when` to go on")
-    fields = Fields(node.form, final=True)
-    when = fields.get("when")
-    if not isinstance(when, str) or not when.strip():
-        raise InvalidRequest(field="when", problem="is missing", expected=ConditionReader.expected)
-    otherwise = read_choice(fields.get("otherwise") or SKIP, field="otherwise", choices=(SKIP, END))
-    chain = fields.chain(app, "chain") if fields.get("chain") else None
-    asset = sold = None
-    if chain is not None:
-        asset = (
-            fields.asset(app, chain, "assetId") if fields.get("assetId") not in (None, "") else None
-        )
-        sold = _parse_sold(app, chain, fields.get("sell"), "sell") if fields.get("sell") else None
-    return _Condition(when, otherwise, asset, chain, sold)
+def _chain(reading: Reading, value: Any, name: str, of: Any) -> Any:
+    return CHAIN.read(reading, value, name, of) if value else None
 
 
-def _parse_sold(
-    app: "Application", chain: "Chain", value: object, field: str
-) -> "tuple[Asset, int]":
+def _sold(reading: Reading, value: Any, field: str, chain: Any) -> "tuple[Asset, int] | None":
     """Return the asset that is sold for the quote, and how much of it, raw."""
+    if chain is None or value is None:
+        return None
     _, unit = (split_amount(value) if isinstance(value, str) else None) or ("", "")
     if not unit or unit.lower() == RAW:
         raise InvalidRequest(
@@ -144,7 +118,7 @@ def _parse_sold(
             problem="doesn't say of which asset",
             expected="an amount like 2 DOT",
         )
-    asset = app.assets.find(chain, unit, field=field)
+    asset = reading.app.assets.find(chain, unit, field=field)
     return asset, read_tokens(value, asset, field)[1]
 
 
@@ -193,63 +167,35 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     }
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    when = fields.filled("when")
-    otherwise = SKIP
-    with fields.checking():
-        otherwise = read_choice(
-            fields.text("else", SKIP), field=fields.name("else"), choices=(SKIP, END)
-        )
-    form: dict[str, Any] = {"when": when, "otherwise": otherwise}
-    asset = None
-    if fields.get("chain"):
-        chain = fields.chain(app, "chain")
-        form["chain"] = chain.name
-        if fields.get("asset") not in (None, ""):
-            asset = fields.open_asset(app, chain, "asset")
-            form |= (
-                {"assetId": asset}
-                if isinstance(asset, str)
-                else {"assetId": asset.id, "symbol": asset.symbol}
-            )
-        if (sold := fields.get("sell")) is not None:
-            with fields.checking():
-                _parse_sold(app, chain, sold, fields.name("sell"))
-            form["sell"] = sold
-    elif fields.get("asset") or fields.get("sell"):
-        with fields.checking():
-            raise InvalidRequest(
-                field=fields.name("chain"), problem="is missing", expected="the chain of the asset"
-            )
-    with fields.checking():
-        _check(fields, when, None if isinstance(asset, str) else asset, sold="sell" in form)
+def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
+    form = {"otherwise": SKIP, **step.form()}
+    if step["asset"] is not None and not isinstance(step["asset"], str):
+        form["symbol"] = step["asset"].symbol
     node = builder.add(BOX, form)
     return node, node
 
 
-def _check(fields: Fields, when: str, asset: "Asset | None", *, sold: bool) -> None:
+def _check(step: Reading) -> None:
     """Refuse a condition that no run could judge."""
-    field, template = fields.name("when"), replace_each(when, OPEN)
-    if names_quote(template) and not (sold and asset is not None):
-        raise InvalidRequest(
-            field=field,
-            value=when,
-            problem="names a quote",
-            expected="`chain`, `asset` (received) and `sell`, like 2 DOT, beside it",
-        )
-    ConditionReader(
-        template, field=field, unit=_units(asset, field, when), is_template=True
-    ).judge()
-
-
-def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    asset = asset_key(app, form) if form.get("assetId") not in (None, "") else None
-    return {
-        "asset": asset,
-        "else": None if form.get("otherwise") == SKIP else form.get("otherwise"),
-    }
+    if step.way == "form":
+        return
+    field, when, asset = step.name("when"), step["when"], step["asset"]
+    if step["chain"] is None and (step.given("asset") or step.given("sell")):
+        with step.checking("chain"):
+            raise InvalidRequest(
+                field=step.name("chain"), problem="is missing", expected="the chain of the asset"
+            )
+    with step.checking("when", "asset", "sell"):
+        template = replace_each(when, OPEN)
+        if names_quote(template) and None in (step["sell"], asset):
+            raise InvalidRequest(
+                field=field,
+                value=when,
+                problem="names a quote",
+                expected="`chain`, `asset` (received) and `sell`, like 2 DOT, beside it",
+            )
+        unit = _units(None if isinstance(asset, str) else asset, field, when)
+        ConditionReader(template, field=field, unit=unit, is_template=True).judge()
 
 
 STEP = StepKind(
@@ -257,19 +203,23 @@ STEP = StepKind(
     box=BOX,
     look=Look(name="condition", color="amber", icon="M12 3l9 9l-9 9l-9-9zM12 8v5M12 16v.01"),
     tell=tell,
-    flow=FlowKeys(
-        required=("when",),
-        optional=("else", "chain", "asset", "sell"),
-        fields={
-            "when": "when",
-            "otherwise": "else",
-            "chain": "chain",
-            "assetId": "asset",
-            "sell": "sell",
-        },
-        draw=draw,
-        read=read_keys,
-    ),
+    parts={
+        "when": Part(kind=FILLED, at="when", expected=ConditionReader.expected, needed=True),
+        "else": Part(
+            kind=parsing(
+                lambda value, field: read_choice(value or SKIP, field=field, choices=(SKIP, END)),
+                write=lambda otherwise, _: otherwise,
+            ),
+            at="otherwise",
+            default=SKIP,
+        ),
+        "chain": Part(kind=replace(CHAIN, read=_chain, expected=""), at="chain"),
+        "asset": Part(kind=replace(ASSET, expected=""), at="assetId", of="chain"),
+        "sell": Part(kind=Kind(read=_sold), at="sell", of="chain"),
+    },
+    rules=_check,
+    draw=draw,
+    formless="the condition has no form, expected `when` to go on",
     check=check,
     run=run,
     fill=fill,

@@ -3,10 +3,10 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.placeholders import require_value
-from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.sides import check_form, read_node
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Story, one_line
+from scenarioctl.actions.vocabulary import Part, parsing
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import parse_number, read_digits, to_text
@@ -15,7 +15,6 @@ from scenarioctl.model.diagram import Diagram, Node
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run, Wait
     from scenarioctl.application import Application
-    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 #: A day in seconds; use a job with an interval for longer pauses.
 LONGEST = 86_400
@@ -41,53 +40,17 @@ def _duration(seconds: Any) -> str:
     return f"{seconds} s"
 
 
-def check(app: "Application", diagram: Diagram, node: Node) -> None:
-    read_delay(node)
-
-
 async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
     from scenarioctl.actions.running import Wait
 
-    seconds = read_delay(node)
+    seconds = read_node(running.app, STEP, diagram, node)["seconds"]
     if running.wait is not None:
         return running.wait if running.wait.seconds else None
     running.say(f"Waiting {to_text(seconds)} s")
     return Wait(step=f"delay {to_text(seconds)} s", seconds=float(seconds))
 
 
-def read_delay(node: Node) -> Decimal:
-    """Return the length of the pause in seconds."""
-    if not node.form:
-        raise InvalidRequest("the delay has no form, expected its seconds")
-    seconds = require_value(
-        node.form.get("seconds"), field="seconds", expected="how long the run pauses"
-    )
-    return parse_seconds(seconds, field="seconds")
-
-
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    node = builder.add(BOX, {"seconds": fields.open("seconds", _write_seconds)})
-    return node, node
-
-
-def _write_seconds(value: object, field: str) -> int | str:
-    text = to_text(parse_seconds(value, field=field))
-    return int(text) if text.isdigit() else text
-
-
-def parse_seconds(value: object, *, field: str) -> Decimal:
-    """Return *value* in seconds, at most a day."""
-    seconds = parse_number(value, field=field)
-    if seconds > LONGEST:
-        raise InvalidRequest(
-            field=field, value=value, problem="is longer than a day", expected=f"at most {LONGEST}"
-        )
-    return seconds
-
-
-def parse_timeout(value: object, *, field: str, longest: int = LONGEST) -> Decimal:
+def parse_seconds(value: object, *, field: str, longest: int = LONGEST) -> Decimal:
     """Return *value* in seconds, at most *longest*."""
     seconds = parse_number(value, field=field)
     if seconds > longest:
@@ -97,8 +60,19 @@ def parse_timeout(value: object, *, field: str, longest: int = LONGEST) -> Decim
     return seconds
 
 
-def write_timeout(value: object, field: str, longest: int = LONGEST) -> str:
-    return to_text(parse_timeout(value, field=field, longest=longest))
+def timeout_part(default: Decimal, longest: int = LONGEST) -> Part:
+    """Return the field `timeout` of a step: so many seconds, *default* where nothing is said."""
+
+    def parse(value: object, *, field: str) -> Decimal:
+        return default if value is None else parse_seconds(value, field=field, longest=longest)
+
+    write = parsing(parse, write=lambda seconds, _: to_text(seconds), open=True)
+    return Part(kind=write, at="timeout")
+
+
+def _write_seconds(seconds: Decimal, _: object) -> int | str:
+    text = to_text(seconds)
+    return int(text) if text.isdigit() else text
 
 
 STEP = StepKind(
@@ -106,7 +80,15 @@ STEP = StepKind(
     box=BOX,
     look=Look(name="delay", color="slate", icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 8v4.5l3 2"),
     tell=tell,
-    flow=FlowKeys(required=("seconds",), fields={"seconds": "seconds"}, draw=draw),
-    check=check,
+    parts={
+        "seconds": Part(
+            kind=parsing(parse_seconds, write=_write_seconds, open=True),
+            at="seconds",
+            expected="how long the run pauses",
+            needed=True,
+        )
+    },
+    formless="the delay has no form, expected its seconds",
+    check=check_form,
     run=run,
 )

@@ -1,9 +1,9 @@
-"""The fields of a request, of a flow file's step, or of a form: one parser for chains, assets,
-amounts and accounts."""
+"""Assets and amounts as people write them, in requests, flow files and forms."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from scenarioctl.actions.placeholders import (
     Filled,
@@ -12,7 +12,7 @@ from scenarioctl.actions.placeholders import (
     replace_each,
     require_filled,
 )
-from scenarioctl.errors import BadJson, InvalidRequest, name_of, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.amounts import (
     RAW,
     TypedAmount,
@@ -33,7 +33,6 @@ from scenarioctl.model.formulas import (
     split_amount,
     work_out,
 )
-from scenarioctl.transactions.keyless_accounts import parse_receiver
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -41,172 +40,6 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
-
-T = TypeVar("T")
-
-
-class Checking:
-    """A block that checks something: a mistake is raised, or given to *collect* and the block is
-    left."""
-
-    def __init__(self, collect: Callable[[InvalidRequest | BadJson], None] | None = None) -> None:
-        self._collect = collect
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        if self._collect is None or not isinstance(error, (InvalidRequest, BadJson)):
-            return False
-        self._collect(error)
-        return True
-
-
-class Fields:
-    """Values by their keys; errors name `steps[0].amount`, `source.amount`, or `amount` alone.
-
-    Of a request and of a flow file's step, a value may be a placeholder that a run fills in.  With
-    *final* they are one side of a form that is drafted now: a placeholder is refused, and so is a
-    chain, an asset or an amount that is missing.
-    """
-
-    def __init__(self, values: Mapping[str, Any], place: str = "", *, final: bool = False) -> None:
-        self.values = values
-        self._place = place
-        self._final = final
-
-    def name(self, key: str) -> str:
-        return f"{self._place}.{key}" if self._place else key
-
-    def checking(self) -> Checking:
-        """Check in here values that were read."""
-        return Checking()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        value = self.values.get(key, default)
-        return require_filled(value, field=self.name(key)) if self._final else value
-
-    def text(self, key: str, default: str = "") -> str:
-        """Return a text; a number is taken as its digits."""
-        value = self.values.get(key, default)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if not isinstance(value, str):
-            raise InvalidRequest(
-                field=self.name(key), problem=f"is {name_of(value)}", expected="text"
-            )
-        return value
-
-    def filled(self, key: str) -> str:
-        """Return a text that may not be empty."""
-        value = self.text(key)
-        if not value.strip():
-            raise InvalidRequest(field=self.name(key), problem="is empty", expected="text")
-        return value
-
-    def flag(self, key: str) -> bool:
-        value = self.values.get(key, False)
-        if not isinstance(value, bool):
-            raise InvalidRequest(
-                field=self.name(key), problem=f"is {name_of(value)}", expected="true or false"
-            )
-        return value
-
-    def chain(self, app: "Application", key: str, default: str = "") -> "Chain":
-        return app.registry.find(
-            self._given(key, "the name of a chain", default), field=self.name(key)
-        )
-
-    def asset(self, app: "Application", chain: "Chain", key: str) -> "Asset":
-        """Return the asset that is named by id, or by symbol where a form has no id."""
-        asset_id, symbol = self.get(key), self.get("symbol") if self._final else None
-        if asset_id is None or asset_id == "":
-            asset_id = symbol
-        if self._final and (asset_id is None or asset_id == ""):
-            raise InvalidRequest(
-                field=self.name(key),
-                problem="is missing",
-                expected="the id or the symbol of an asset",
-            )
-        beside = symbol if isinstance(symbol, str) else ""
-        return app.assets.find(
-            chain, asset_id, symbol=beside, field=self.name(key), diagram=self._final
-        )
-
-    def amount(self, key: str, asset: "Asset", *, maximum: int | None = None) -> tuple[str, int]:
-        """Return whole tokens as text, exact in *asset*'s decimals, and in the smallest unit.
-
-        A form may have a formula, in which *maximum* is what the sender can send, raw.
-        """
-        field, value = self.name(key), self._given(key, "whole tokens, like 1.5")
-        if not self._final:
-            return read_tokens(value, asset, field)
-        return _read_form_amount(value, asset, field, maximum)
-
-    def formula(self, key: str) -> str:
-        """Return the formula of an amount that its author wrote; empty if it is a number."""
-        value = self.get(key)
-        return value if _is_formula(value) else ""
-
-    def account(self, key: str, chain: "Chain") -> tuple[str, bytes]:
-        """Return an address as it was written, and the account on *chain* that it names."""
-        value = self._given(key, "the receiver's address")
-        return str(value), parse_receiver(value, chain, field=self.name(key))
-
-    def open(self, key: str, parse: Callable[[Any, str], T]) -> T | str | None:
-        """Return what *parse* makes of the value and its name; a placeholder as it is, None where
-        there is no value."""
-        value = self.get(key)
-        return value if value is None or has_placeholder(value) else parse(value, self.name(key))
-
-    def open_asset(self, app: "Application", chain: "Chain", key: str) -> "Asset | str":
-        """Return the asset, or the text with the placeholder that will name it."""
-        value = self.get(key)
-        if isinstance(value, str) and has_placeholder(value):
-            return value
-        return self.asset(app, chain, key)
-
-    def open_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
-        """Return whole tokens as text, and in the smallest unit; None where a placeholder has to
-        come first."""
-        value = self.get(key)
-        if isinstance(value, str) and (has_placeholder(value) or _is_formula(value)):
-            if not is_placeholder(value):
-                unit = (
-                    (lambda _: 1)
-                    if isinstance(asset, str)
-                    else units_of(asset, self.name(key), value)
-                )
-                check_template(replace_each(value, OPEN), field=self.name(key), unit=unit)
-            return value, None
-        if isinstance(asset, str):
-            field, typed = (
-                self.name(key),
-                parse_typed(value, field=self.name(key), spell=_spell_bare),
-            )
-            if typed.unit:
-                raise InvalidRequest(
-                    field=field,
-                    value=value,
-                    problem="has a unit, but a run fills in which asset it is",
-                    expected="only a number",
-                )
-            return to_text(typed.number), None
-        return self.amount(key, asset)
-
-    def open_account(self, key: str, chain: "Chain") -> tuple[str, bytes | None]:
-        """Return an address as it was written, and the account that it names; None where a
-        placeholder will name it."""
-        value = self.get(key)
-        if isinstance(value, str) and has_placeholder(value):
-            return value, None
-        return self.account(key, chain)
-
-    def _given(self, key: str, expected: str, default: Any = None) -> Any:
-        value = self.get(key, default)
-        if self._final and (value is None or value == ""):
-            raise InvalidRequest(field=self.name(key), problem="is missing", expected=expected)
-        return value
 
 
 def is_maximum(value: object) -> bool:
@@ -216,7 +49,7 @@ def is_maximum(value: object) -> bool:
 def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
     """Return an amount that a person typed as whole tokens, and in the smallest unit: `1.5`, `1.5
     DOT`, `15000000000raw`."""
-    if _is_formula(value) and not is_maximum(value):
+    if is_written_formula(value) and not is_maximum(value):
         raise InvalidRequest(
             field=field,
             value=value,
@@ -235,18 +68,41 @@ def read_tokens(value: object, asset: "Asset", field: str) -> tuple[str, int]:
     return _existing(tokens, raw, asset, field, value)
 
 
-def _is_formula(value: object) -> TypeGuard[str]:
+def read_template(value: object, asset: "Asset | str", field: str) -> tuple[str, int | None]:
+    """Return whole tokens as text, and in the smallest unit; None where a formula or a placeholder
+    is in it, or will name the *asset*."""
+    if isinstance(value, str) and (has_placeholder(value) or is_written_formula(value)):
+        if not is_placeholder(value):
+            unit = (lambda _: 1) if isinstance(asset, str) else units_of(asset, field, value)
+            check_template(replace_each(value, OPEN), field=field, unit=unit)
+        return value, None
+    if not isinstance(asset, str):
+        return read_tokens(value, asset, field)
+    typed = parse_typed(value, field=field, spell=_spell_bare)
+    if typed.unit:
+        raise InvalidRequest(
+            field=field,
+            value=value,
+            problem="has a unit, but a run fills in which asset it is",
+            expected="only a number",
+        )
+    return to_text(typed.number), None
+
+
+def is_written_formula(value: object) -> TypeGuard[str]:
     """Return whether *value* is a formula that its author wrote: data brings an amount, and no
     formula."""
     return isinstance(value, str) and not isinstance(value, Filled) and is_formula(value)
 
 
-def _read_form_amount(
-    value: object, asset: "Asset", field: str, maximum: int | None
+def read_form_amount(
+    value: object, asset: "Asset", field: str, maximum: int | None = None
 ) -> tuple[str, int]:
+    """Return the amount of a form in whole tokens, and in the smallest unit; in its formula,
+    *maximum* is what the sender can send, raw."""
     # A form is no place to guess in: what fills it may be somebody else's data.
     decimals = known_decimals(asset, field, value)
-    if _is_formula(value):
+    if is_written_formula(value):
         raw = work_out(
             value,
             field=field,
@@ -429,7 +285,7 @@ def note_native(given: object, asset: "Asset", field: str) -> tuple[str, ...]:
     return (f"{field} 0 is {asset.display_name}, the chain's native asset",)
 
 
-def read_xcm_version(value: object, field: str) -> int | None:
+def read_xcm_version(value: object, *, field: str) -> int | None:
     """Return the version of XCM that *value* names, None if it names none."""
     if value is None or value == "":
         return None
@@ -439,6 +295,41 @@ def read_xcm_version(value: object, field: str) -> int | None:
             field=field, value=value, problem="is not a version of XCM", expected="3, 4 or 5"
         )
     return int(text)
+
+
+def find_form_asset(
+    app: "Application", chain: "Chain", side: Mapping[str, Any], field: str
+) -> "Asset":
+    """Return the asset that a form names by id, or by symbol where it has no id."""
+    asset_id, symbol = (
+        require_filled(side.get(key), field=field.replace("assetId", key))
+        for key in ("assetId", "symbol")
+    )
+    return app.assets.find(
+        chain,
+        symbol if asset_id is None or asset_id == "" else asset_id,
+        symbol=symbol if isinstance(symbol, str) else "",
+        field=field,
+        diagram=True,
+    )
+
+
+def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
+    """Return how a flow file names the asset of a side: by its symbol if no other asset has that,
+    else by its id.
+
+    Which of several assets a symbol means may change, and a file is kept for longer.
+    """
+    asset_id, symbol = side.get("assetId"), side.get("symbol")
+    if has_placeholder(asset_id):
+        return asset_id
+    chain = app.registry.find(side.get("chain"))
+    asset = app.assets.find(chain, asset_id, symbol=symbol, field="assetId", diagram=True)
+    with suppress(ScenarioctlError):
+        symbol = "" if app.assets.told_apart(asset) else asset.own_symbol
+        if symbol and app.assets.find(chain, symbol) == asset:
+            return symbol
+    return asset.id
 
 
 def read_remote_fee_asset(

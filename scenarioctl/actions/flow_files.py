@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps, find_step, load_step, unknown_sentence
-from scenarioctl.actions.fields import Checking, Fields
 from scenarioctl.actions.placeholders import first_names, has_numbered, rename
 from scenarioctl.actions.redrawing import NOTHING, is_alike, keep_nodes
 from scenarioctl.actions.sides import action_data
-from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.step_kind import StepKind
+from scenarioctl.actions.vocabulary import Checking, Reading, find_side, find_value
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, name_of, shorten, suggest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.formats.documents import decode_text, parse_json
@@ -35,14 +35,7 @@ from scenarioctl.model.diagram import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scenarioctl.application import Application
-    from scenarioctl.chains.assets import Asset
-    from scenarioctl.chains.registry import Chain
-
-
-T = TypeVar("T")
 
 #: The step in the path of a field, the path within the step, and its first key:
 #: `steps[0].headers.Accept`.
@@ -64,30 +57,10 @@ class FlowMistake:
 
 
 class Mistakes:
-    """Raises the first mistake."""
-
-    def checking(self, step: int | None = None, field: str = "") -> Checking:
-        """Check in here something of *step* and *field*, where the error's sentence does not name
-        them."""
-        del step, field
-        return Checking()
-
-    def fields(self, values: dict[str, Any], place: str) -> Fields:
-        """Return the fields of the step at *place*."""
-        return Fields(values, place)
-
-
-class CollectedMistakes(Mistakes):
-    """Collects all mistakes, one for each field of a step."""
+    """All mistakes of a flow file, one for each field of a step."""
 
     def __init__(self) -> None:
         self.found: list[FlowMistake] = []
-
-    def checking(self, step: int | None = None, field: str = "") -> Checking:
-        return Checking(partial(self.add, step=step, field=field))
-
-    def fields(self, values: dict[str, Any], place: str) -> Fields:
-        return _CollectingFields(values, place, self)
 
     def has(self, step: int, field: str = "") -> bool:
         """Return whether a mistake of *step* was found, in *field* if that is given."""
@@ -115,74 +88,10 @@ class CollectedMistakes(Mistakes):
             )
 
 
-class _CollectingFields(Fields):
-    """Fields that collect a mistake and return what was typed, so that the step can be drawn.
-
-    A check of several fields is left out while one of the chains is unknown.
-    """
-
-    def __init__(self, values: dict[str, Any], place: str, mistakes: CollectedMistakes) -> None:
-        super().__init__(values, place)
-        self._mistakes = mistakes
-        self._unknown: Chain | None = None
-
-    def checking(self) -> Checking:
-        return Checking(self._add)
-
-    def _add(self, error: InvalidRequest | BadJson) -> None:
-        if self._unknown is None:
-            self._mistakes.add(error)
-
-    def text(self, key: str, default: str = "") -> str:
-        with self._mistakes.checking():
-            return super().text(key, default)
-        return default
-
-    def filled(self, key: str) -> str:
-        with self._mistakes.checking():
-            return super().filled(key)
-        return self._typed(key)
-
-    def flag(self, key: str) -> bool:
-        with self._mistakes.checking():
-            return super().flag(key)
-        return False
-
-    def chain(self, app: "Application", key: str, default: str = "") -> "Chain":
-        with self._mistakes.checking():
-            return super().chain(app, key, default)
-        if self._unknown is None:
-            # Nothing is known of it: no runtime, no relay chain to share assets with.
-            self._unknown = replace(
-                app.registry.all()[0], name="?", role="parachain", relay="", genesis=""
-            )
-        return self._unknown
-
-    def open(self, key: str, parse: "Callable[[Any, str], T]") -> "T | str | None":
-        with self._mistakes.checking():
-            return super().open(key, parse)
-        return None
-
-    def open_asset(self, app: "Application", chain: "Chain", key: str) -> "Asset | str":
-        if chain is not self._unknown:
-            with self._mistakes.checking():
-                return super().open_asset(app, chain, key)
-        return self._typed(key)
-
-    def open_amount(self, key: str, asset: "Asset | str") -> tuple[str, int | None]:
-        with self._mistakes.checking():
-            return super().open_amount(key, asset)
-        return self._typed(key), None
-
-    def open_account(self, key: str, chain: "Chain") -> tuple[str, bytes | None]:
-        if chain is not self._unknown:
-            with self._mistakes.checking():
-                return super().open_account(key, chain)
-        return self._typed(key), None
-
-    def _typed(self, key: str) -> str:
-        value = self.values.get(key, "")
-        return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
+def _checking(mistakes: Mistakes | None, step: int | None = None, field: str = "") -> Checking:
+    """Check in here something of *step* and *field*, where the error's sentence does not name
+    them."""
+    return Checking(None if mistakes is None else partial(mistakes.add, step=step, field=field))
 
 
 def write_flow(app: "Application", diagram: Diagram) -> dict[str, Any]:
@@ -235,21 +144,15 @@ def _write(app: "Application", diagram: Diagram) -> dict[str, Any]:
 
 
 def _written_values(app: "Application", node: Node, kind: StepKind) -> dict[str, Any]:
-    keys = keys_of(kind)
-    form = action_data(node) if kind.box is ACTION_BOX else node.form
-    found = {key: _value_at(form, field) for field, key in reversed([*keys.fields.items()])}
-    if keys.read is not None:
-        found.update(keys.read(app, node.form))
-    # In the order of the documentation.
-    return {
-        key: found[key] for key in (*keys.required, *keys.optional) if found.get(key) not in NOTHING
-    }
-
-
-def _value_at(form: Any, field: str) -> Any:
-    for part in field.split("."):
-        form = form.get(part) if isinstance(form, dict) else None
-    return form
+    form = action_data(node) if kind.box is ACTION_BOX else kind.read_form(node.form)
+    found = {}
+    for key in (*kind.required, *kind.optional):
+        part = kind.parts[key]
+        value = find_value(form, part)
+        if value not in NOTHING and value != part.default:
+            side = find_side(form, part.at.split(".")[:-1])
+            found[key] = part.kind.back(app, value, side)
+    return {key: value for key, value in found.items() if value not in NOTHING}
 
 
 def _orders(before: Mapping[str, tuple[str, ...]], steps: list[str]) -> dict[str, tuple[str, ...]]:
@@ -364,7 +267,6 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
     twice, an `after` that is no step, a circle.  *mistakes* may collect these, except a step whose
     kind is unknown.
     """
-    mistakes = mistakes or Mistakes()
     content = parse_flow(content, syntax=syntax)
     if not isinstance(content, dict):
         raise InvalidRequest(
@@ -379,9 +281,9 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
                 field="flow", problem=f"has an unknown key {shorten(key)}, {suggest(key, _TOP)}"
             )
     name, tags = "", []
-    with mistakes.checking(field="name"):
+    with _checking(mistakes, field="name"):
         name = read_name(content.get("name", ""), field="flow.name")
-    with mistakes.checking(field="tags"):
+    with _checking(mistakes, field="tags"):
         tags = read_tags(content.get("tags", []), field="flow.tags")
     entries = content.get("steps")
     if not isinstance(entries, list) or not entries:
@@ -391,7 +293,7 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
             expected="at least one: a [[steps]] table with its `type`",
         )
     acting = content.get("as", "")
-    with mistakes.checking(field="as"):
+    with _checking(mistakes, field="as"):
         if not isinstance(acting, str):
             read_acting(acting, field="flow.as")
     return replace(_read_steps(name, entries, mistakes), tags=tuple(tags), acting=acting)
@@ -443,7 +345,7 @@ def _read_number(text: str) -> int | Decimal:
     return Decimal(shortest) if whole is None else whole
 
 
-def _read_steps(name: str, entries: list[Any], mistakes: Mistakes) -> Flow:
+def _read_steps(name: str, entries: list[Any], mistakes: Mistakes | None) -> Flow:
     numbers: dict[str, int] = {}
     kinds = []
     for number, entry in enumerate(entries):
@@ -453,14 +355,14 @@ def _read_steps(name: str, entries: list[Any], mistakes: Mistakes) -> Flow:
                 field=place, problem=f"is {name_of(entry)}", expected="a step with its `type`"
             )
         kinds.append(_kind_of(entry, place))
-        with mistakes.checking():
+        with _checking(mistakes):
             _read_id(entry, number, numbers)
     steps = []
     pairs = []
     for number, (entry, kind) in enumerate(zip(entries, kinds, strict=True)):
         place = f"steps[{number}]"
         after: tuple[int, ...] = ()
-        with mistakes.checking():
+        with _checking(mistakes):
             after = _after(entry, number, numbers, place)
         pairs += [(source, number) for source in after]
         values = _values(entry, kind, place, mistakes)
@@ -470,7 +372,7 @@ def _read_steps(name: str, entries: list[Any], mistakes: Mistakes) -> Flow:
     cycle = find_cycle(len(steps), pairs)
     if cycle:
         names = [steps[number].id or f"steps[{number}]" for number in [*cycle, cycle[0]]]
-        with mistakes.checking(cycle[0], "after"):
+        with _checking(mistakes, cycle[0], "after"):
             raise InvalidRequest(
                 f"the steps wait for each other in a cycle: {shorten(' > '.join(names), 200)}"
             )
@@ -500,7 +402,7 @@ def _read_id(entry: dict[str, Any], number: int, numbers: dict[str, int]) -> Non
 
 def _kind_of(entry: dict[str, Any], place: str) -> StepKind:
     value = entry.get("type")
-    known = {step.name.lower(): step for step in all_steps() if step.flow is not None}
+    known = {step.name.lower(): step for step in all_steps() if step.parts}
     kind = known.get(value.lower()) if isinstance(value, str) else None
     if kind is None:
         given = "is missing" if value is None else f"{shorten(value)} is not a step type"
@@ -534,28 +436,27 @@ def _after(
 
 
 def _values(
-    entry: dict[str, Any], kind: StepKind, place: str, mistakes: Mistakes
+    entry: dict[str, Any], kind: StepKind, place: str, mistakes: Mistakes | None
 ) -> dict[str, Any]:
-    keys = keys_of(kind)
     values = {key: value for key, value in entry.items() if key not in _ALWAYS}
     for key in values:
-        if key not in (*keys.required, *keys.optional):
-            known = (*_ALWAYS, *keys.required, *keys.optional)
+        if key not in kind.parts:
+            known = (*_ALWAYS, *kind.required, *kind.optional)
             meant = suggest(key, known, otherwise=f"a {kind.name} step takes: {', '.join(known)}")
-            with mistakes.checking(field=key):
+            with _checking(mistakes, field=key):
                 raise InvalidRequest(
                     field=place, problem=f"has an unknown key {shorten(key)}, {meant}"
                 )
-    for key in keys.required:
+    for key in kind.required:
         if values.get(key) is None:
-            with mistakes.checking():
+            with _checking(mistakes):
                 raise InvalidRequest(
                     field=f"{place}.{key}",
-                    problem=f"is missing, a {kind.name} step needs: {', '.join(keys.required)}",
+                    problem=f"is missing, a {kind.name} step needs: {', '.join(kind.required)}",
                 )
     plain = {}
     for key, value in values.items():
-        with mistakes.checking():
+        with _checking(mistakes):
             plain[key] = _plain(value, f"{place}.{key}")
     return plain
 
@@ -587,7 +488,6 @@ def draw_flow(
     If *mistakes* collects them, an invalid step is drawn as far as it can be read.
     """
     builder = builder or DiagramBuilder()
-    mistakes = mistakes or Mistakes()
     followers = [0] * len(flow.steps)
     for step in flow.steps:
         for number in step.after:
@@ -625,14 +525,16 @@ def _draw_step(
     step: FlowStep,
     names: Mapping[str, str],
     start: str,
-    mistakes: Mistakes,
+    mistakes: Mistakes | None,
 ) -> tuple[str, str]:
     """Draw the boxes of *step*, and return the ids of the first and the last one."""
     values = {
         name: rename(value, names) for name, value in step.values.items() if value is not None
     }
-    with mistakes.checking(step.number):
-        return keys_of(step.kind).draw(builder, app, mistakes.fields(values, step.place), start)
+    with _checking(mistakes, step.number):
+        collect = None if mistakes is None else mistakes.add
+        read = Reading(app, step.kind, values, place=step.place, collect=collect)
+        return _draw(builder, step.kind, read, start)
     box = step.kind.box
     node = builder.add(box, {"action": step.kind.name} if box is ACTION_BOX else {})
     return node, node
@@ -643,19 +545,16 @@ def draw_single(
 ) -> dict[str, Any]:
     """Return the diagram of one step of the type *name*, from those of *values* that are its keys
     in a flow file."""
-    builder = builder or DiagramBuilder()
-    keys = keys_of(load_step(name))
-    given = {
-        key: values[key] for key in (*keys.required, *keys.optional) if values.get(key) is not None
-    }
-    keys.draw(builder, app, Fields(given), "")
+    builder, kind = builder or DiagramBuilder(), load_step(name)
+    _draw(builder, kind, Reading(app, kind, values), "")
     return builder.document()
 
 
-def keys_of(kind: StepKind) -> FlowKeys:
-    if kind.flow is None:
-        raise TypeError(f"a flow file has no {kind.name} steps")
-    return kind.flow
+def _draw(builder: DiagramBuilder, kind: StepKind, step: Reading, start: str) -> tuple[str, str]:
+    if kind.draw is not None:
+        return kind.draw(builder, step, start)
+    node = builder.add(kind.box, step.form())
+    return node, node
 
 
 def in_keys(kind: StepKind, error: ScenarioctlError) -> ScenarioctlError:
@@ -667,8 +566,9 @@ def in_keys(kind: StepKind, error: ScenarioctlError) -> ScenarioctlError:
 def _key_of(kind: StepKind, field: str) -> tuple[str, str]:
     """Return the key that is a *field* of the form, or holds it, and the path behind it; two empty
     texts if none is."""
-    for name, key in keys_of(kind).fields.items():
-        rest = field.removeprefix(name)
-        if rest != field and rest[:1] in ("", ".", "["):
-            return key, rest
+    for key, part in kind.parts.items():
+        for name in (part.at or key, key, *part.called):
+            rest = field.removeprefix(name)
+            if rest != field and rest[:1] in ("", ".", "["):
+                return key, rest
     return "", ""

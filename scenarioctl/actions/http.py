@@ -2,29 +2,33 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from decimal import Decimal
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.delay import parse_timeout, write_timeout
-from scenarioctl.actions.fields import Fields
+from scenarioctl.actions.delay import timeout_part
 from scenarioctl.actions.placeholders import (
     Data,
     Encoder,
     Filled,
+    JsonEncoder,
+    Placeholder,
     Unfillable,
     find_placeholders,
     has_placeholder,
+    is_json_text,
     is_placeholder,
     unfilled,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.sides import check_form, read_node
+from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.actions.story import Look, Story, one_line
+from scenarioctl.actions.vocabulary import Kind, Part, Reading, parsing
 from scenarioctl.errors import InvalidRequest, RequestFailed, name_of
-from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest, place_of
@@ -32,16 +36,6 @@ from scenarioctl.outgoing import DEFAULT_RETRIES, DEFAULT_TIMEOUT, WebRequest, p
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
-    from scenarioctl.formats.diagram_builder import DiagramBuilder
-
-
-from collections.abc import Callable
-
-from scenarioctl.actions.placeholders import (
-    JsonEncoder,
-    Placeholder,
-    is_json_text,
-)
 
 #: Methods that change nothing on the server.
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -105,12 +99,9 @@ def _host(url: str) -> str:
     return rest[:end].rpartition("@")[2] or "?"
 
 
-def check(app: "Application", diagram: Diagram, node: Node) -> None:
-    read_request(node)
-
-
 async def run(running: "Run", diagram: Diagram, node: Node) -> None:
-    request = _once(read_request(node), f"{running.key} {node.id}")
+    step = read_node(running.app, STEP, diagram, node)
+    request = _once(read_request(step), f"{running.key} {node.id}")
     what = f"{request.method} {place_of(request.url)}"
     await running.announce(f"Requesting {what}")
     try:
@@ -196,78 +187,23 @@ def _steps_up(url: str) -> bool:
     return any(unquote(part) in (".", "..") for part in path.split("/")[1:])
 
 
-def read_request(node: Node) -> WebRequest:
-    """Return the request that *node*'s form describes; InvalidRequest names the invalid field."""
-    if not node.form:
-        raise InvalidRequest("the http step has no form, expected a url and a method")
-    form = Fields(node.form, final=True)
-    content_type, body = form.get("contentType") or "", form.get("requestContent")
-    return WebRequest(
-        method=parse_method(form.get("method"), field="method"),
-        url=parse_url(form.get("url"), field="url"),
-        headers=_headers(form.get("headers")),
-        body=_body(body),
-        content_type=_header_value(content_type, "contentType"),
-        timeout=_timeout(form.get("timeout"), "timeout"),
-        retries=_retries(form.get("retries"), "retries"),
-    )
+def read_request(step: Reading) -> WebRequest:
+    return WebRequest(**{**step, "timeout": float(step["timeout"])})
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    url, headers = fields.filled("url"), fields.get("headers", {})
-    if not has_placeholder(url):
-        with fields.checking():
-            parse_url(url, field=fields.name("url"))
-    if not isinstance(headers, dict):
-        with fields.checking():
-            raise InvalidRequest(
-                field=fields.name("headers"),
-                problem=f"is {name_of(headers)}",
-                expected="a table of name and value",
-            )
-        headers = {}
-    with fields.checking():
-        for name, value in headers.items():
-            _header_name(name, fields.name("headers"))
-            if not has_placeholder(value):
-                _header_value(value, f"{fields.name('headers')}.{name}")
-    method = "get"
-    with fields.checking():
-        method = parse_method(fields.text("method", "get"), field=fields.name("method")).lower()
-    body = _template(fields.get("body"))
-    form: dict[str, Any] = {
-        "url": url,
-        "method": method,
+def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
+    kind = step.given("content_type")
+    form = {
+        "method": "get",
+        "headers": [],
+        "requestContent": "",
+        **step.form(),
+        "contentType": (_JSON if step["body"] else "") if kind is None else step["content_type"],
         "connectionType": "httpRequest",
-        "headers": [{"key": name, "value": value} for name, value in headers.items()],
-        "requestContent": body,
-        "contentType": fields.text("content_type", _JSON if body else ""),
         "parseResponse": "yes",
     }
-    limits = {
-        "timeout": fields.open("timeout", partial(write_timeout, longest=_LONGEST_TIMEOUT)),
-        "retries": fields.open("retries", _retries),
-    }
-    node = builder.add(
-        BOX, form | {name: value for name, value in limits.items() if value is not None}
-    )
+    node = builder.add(BOX, form)
     return node, node
-
-
-def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    method, content_type, headers = (form.get(key) for key in ("method", "contentType", "headers"))
-    entries = (
-        [entry for entry in headers if isinstance(entry, dict)] if isinstance(headers, list) else []
-    )
-    return {
-        "method": None if method == "get" else str(method).upper(),
-        "headers": {str(entry.get("key")): entry.get("value") for entry in entries},
-        "content_type": None
-        if form.get("requestContent") and content_type == _JSON
-        else content_type,
-    }
 
 
 def parse_url(value: object, *, field: str) -> str:
@@ -309,17 +245,30 @@ def parse_method(value: object, *, field: str) -> str:
     return read_choice(value, field=field, choices=METHODS, fold=str.upper)
 
 
-def _headers(value: object) -> tuple[tuple[str, str], ...]:
-    if value is None or value == "":
+def _headers(reading: Reading, value: Any, name: str, _of: object) -> tuple[tuple[str, Any], ...]:
+    """Return names and values: of a table in a flow file, of a list in a form."""
+    if value is None:
         return ()
+    if reading.way != "form":
+        if not isinstance(value, dict):
+            raise InvalidRequest(
+                field=name, problem=f"is {name_of(value)}", expected="a table of name and value"
+            )
+        return tuple(
+            (
+                _header_name(key, name),
+                each if has_placeholder(each) else _header_value(each, field=f"{name}.{key}"),
+            )
+            for key, each in value.items()
+        )
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise InvalidRequest(
-            field="headers", problem=f"is {name_of(value)}", expected="a list of key and value"
+            field=name, problem=f"is {name_of(value)}", expected="a list of key and value"
         )
     return tuple(
         (
-            _header_name(entry.get("key"), f"headers[{number}].key"),
-            _header_value(entry.get("value"), f"headers[{number}].value"),
+            _header_name(entry.get("key"), f"{name}[{number}].key"),
+            _header_value(entry.get("value"), field=f"{name}[{number}].value"),
         )
         for number, entry in enumerate(value)
         # The editor leaves an empty row at the end.
@@ -342,7 +291,8 @@ def _header_name(value: object, field: str) -> str:
     return value
 
 
-def _header_value(value: object, field: str) -> str:
+def _header_value(value: object, *, field: str) -> str:
+    value = "" if value is None else value
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     # A line break would start another header.  The message leaves out the value, which may be
@@ -352,6 +302,12 @@ def _header_value(value: object, field: str) -> str:
             field=field, problem="is not the value of a header", expected="one line of text"
         )
     return value
+
+
+def _headers_back(_app: object, headers: Any, _form: object) -> dict[str, Any]:
+    """Return the headers of a form as a flow file has them."""
+    entries = headers if isinstance(headers, list) else []
+    return {str(each.get("key")): each.get("value") for each in entries if isinstance(each, dict)}
 
 
 def _body(value: object) -> str:
@@ -388,14 +344,8 @@ def _write(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _timeout(value: object, field: str) -> float:
-    if value is None or value == "":
-        return DEFAULT_TIMEOUT
-    return float(parse_timeout(value, field=field, longest=_LONGEST_TIMEOUT))
-
-
-def _retries(value: object, field: str) -> int:
-    if value is None or value == "":
+def _retries(value: object, *, field: str) -> int:
+    if value is None:
         return DEFAULT_RETRIES
     return read_number(
         value,
@@ -404,37 +354,6 @@ def _retries(value: object, field: str) -> int:
         expected=f"0 to {_MOST_RETRIES}",
         most=_MOST_RETRIES,
     )
-
-
-STEP = StepKind(
-    name="http",
-    box=BOX,
-    look=Look(
-        name="http",
-        color="teal",
-        icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16",
-    ),
-    tell=tell,
-    flow=FlowKeys(
-        required=("url",),
-        optional=("method", "headers", "body", "content_type", "timeout", "retries"),
-        fields={
-            "url": "url",
-            "method": "method",
-            "headers": "headers",
-            "requestContent": "body",
-            "contentType": "content_type",
-            "timeout": "timeout",
-            "retries": "retries",
-        },
-        draw=draw,
-        read=read_keys,
-    ),
-    check=check,
-    run=run,
-    data=DATA,
-    fill=fill,
-)
 
 
 #: Ends of kinds of bodies whose fields end at characters that a value may hold.
@@ -544,3 +463,64 @@ class _Refusing(_PlainEncoder):
             f"is in a body of the type {self._kind}, where a value could end its field: send JSON, "
             "a form or XML"
         )
+
+
+STEP = StepKind(
+    name="http",
+    box=BOX,
+    look=Look(
+        name="http",
+        color="teal",
+        icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16",
+    ),
+    tell=tell,
+    parts={
+        "url": Part(
+            kind=parsing(parse_url, open=True, unread=lambda _, typed: typed), at="url", needed=True
+        ),
+        "method": Part(
+            kind=parsing(
+                parse_method,
+                write=lambda method, _: method.lower(),
+                back=lambda _app, method, _form: None if method == "get" else str(method).upper(),
+            ),
+            at="method",
+        ),
+        "headers": Part(
+            kind=Kind(
+                read=_headers,
+                write=lambda headers, _: [{"key": key, "value": value} for key, value in headers],
+                back=_headers_back,
+            ),
+            at="headers",
+        ),
+        "body": Part(
+            kind=Kind(
+                read=lambda reading, value, _name, _of: (
+                    _body(value) if reading.way == "form" else _template(value)
+                ),
+                write=lambda body, _: body,
+            ),
+            at="requestContent",
+        ),
+        "content_type": Part(
+            kind=parsing(
+                _header_value,
+                back=lambda _app, kind, form: (
+                    None if form.get("requestContent") and kind == _JSON else kind
+                ),
+            ),
+            at="contentType",
+        ),
+        "timeout": timeout_part(Decimal(DEFAULT_TIMEOUT), _LONGEST_TIMEOUT),
+        "retries": Part(
+            kind=parsing(_retries, write=lambda retries, _: retries, open=True), at="retries"
+        ),
+    },
+    draw=draw,
+    formless="the http step has no form, expected a url and a method",
+    check=check_form,
+    run=run,
+    data=DATA,
+    fill=fill,
+)

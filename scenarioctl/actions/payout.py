@@ -1,19 +1,18 @@
 """The node `payout`: many payments on one chain in one transaction, a batch of transfers with their
 memos as remarks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.drafting import PAYOUT, SENT, Drafted, draft_calls, was_sent
-from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.payout_lines import PayoutLine, read_lines, sum_lines, write_lines
-from scenarioctl.actions.placeholders import require_value
-from scenarioctl.actions.sides import outline_chain
-from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.sides import read_node
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Row, Story, group_digits, name_chain, one_line
-from scenarioctl.errors import Conflict, InvalidRequest, name_of
+from scenarioctl.actions.vocabulary import CHAIN, FLAG, Kind, Part, Reading
+from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.formats.documents import read_csv
 from scenarioctl.model.acting import MultisigLayer
@@ -110,21 +109,14 @@ async def draft(
             "everybody once more, copy the scenario"
         )
     sent = form.get(SENT) or {}
-    name = require_value(
-        form.get("selectedChain"), field="selectedChain", expected="the name of a chain"
-    )
-    chain = app.registry.find(name, field="selectedChain")
-    text, memos, kind = (
-        form.get("lines"),
-        _flag(form, "memos"),
-        batch_kind(_flag(form, "forceBatch")),
-    )
+    step = read_node(app, STEP, diagram, node)
+    chain, text, kind = step["chain"], step["lines"], batch_kind(step["force_batch"])
     table = await app.runtime(chain)
 
     def build() -> tuple[list[PayoutLine], list[Call]]:
         lines = read_lines(app, text, chain=chain)
         lines = [lines[place] for place in sent.get("left", range(len(lines)))]
-        return lines, build_calls(lines, table, memos=memos)
+        return lines, build_calls(lines, table, memos=step["memos"])
 
     few = isinstance(text, str) and text.count("\n") <= _AT_ONCE
     lines, calls = build() if few else await app.aside(build)
@@ -201,23 +193,13 @@ def warn_of_deposits(
     )
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    chain, text = fields.chain(app, "chain"), fields.text("lines")
-    with fields.checking():
-        try:
-            text = write_lines(read_lines(app, text, chain=chain))
-        except InvalidRequest as error:
-            raise error.named(fields.name("lines")) from None
-    node = draw_payout(
-        builder,
-        chain,
-        text,
-        memos=fields.flag("memos"),
-        force=fields.flag("force_batch"),
-    )
-    return node, node
+def _lines(reading: Reading, value: Any, name: str, chain: Any) -> Any:
+    if reading.way == "form":
+        return value
+    try:
+        return write_lines(read_lines(reading.app, value, chain=chain))
+    except InvalidRequest as error:
+        raise error.named(name) from None
 
 
 def draw_payout(
@@ -234,31 +216,23 @@ def draw_payout(
     return builder.add(BOX, form | {key: value for key, value in given.items() if value})
 
 
-def _flag(form: Mapping[str, Any], key: str) -> bool:
-    given = form.get(key)
-    if given is not None and not isinstance(given, bool):
-        raise InvalidRequest(field=key, problem=f"is {name_of(given)}", expected="true or false")
-    return bool(given)
-
-
 STEP = StepKind(
     name="payout",
     box=BOX,
     look=Look(name="payout", color="blue", icon="M4 7h9M4 12h9M4 17h9M17 5v12M14 14l3 3l3-3"),
     route="payout",
     tell=tell,
-    flow=FlowKeys(
-        required=("chain", "lines"),
-        optional=("memos", "force_batch"),
-        fields={
-            "selectedChain": "chain",
-            "lines": "lines",
-            "memos": "memos",
-            "forceBatch": "force_batch",
-        },
-        draw=draw,
-    ),
+    parts={
+        "chain": Part(kind=CHAIN, at="selectedChain", needed=True),
+        "lines": Part(
+            kind=Kind(read=_lines, write=lambda text, _: text),
+            at="lines",
+            of="chain",
+            needed=True,
+        ),
+        "memos": Part(kind=FLAG, at="memos"),
+        "force_batch": Part(kind=FLAG, at="forceBatch"),
+    },
     tx_type=TX_TYPE,
-    outline=outline_chain,
     draft=draft,
 )

@@ -83,7 +83,7 @@ async def _try(
 
 
 #: Parts of a form whose fields are named separately.
-_PARTS = ("source", "target")
+_PARTS = ("source", "target", "selectedMethod")
 
 
 class Providers:
@@ -176,8 +176,7 @@ def lacking_fields(form: Mapping[str, Any]) -> Iterator[InvalidRequest]:
         field = ".".join(parts[: 2 if parts[0] in _PARTS else 1])
         if (field, reason) not in found:
             found.add((field, reason))
-            name = "selectedMethod.name" if field == "selectedMethod" else field
-            yield InvalidRequest(field=name, problem=reason)
+            yield InvalidRequest(field=field, problem=reason)
 
 
 def unfillable_fields(diagram: Diagram) -> Iterator[tuple[StepKind | None, InvalidRequest]]:

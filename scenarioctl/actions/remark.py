@@ -2,26 +2,36 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
-from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import Data, Filled
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import action_data, outline_source, read_side
-from scenarioctl.actions.step_kind import FlowKeys, StepKind
+from scenarioctl.actions.sides import action_data, read_node
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Story, name_chain, one_line, side_texts
-from scenarioctl.errors import InvalidRequest, name_of
-from scenarioctl.formats.diagram_builder import ACTION_BOX
+from scenarioctl.actions.vocabulary import CHAIN, FLAG, LINE, Part, Reading, parts_of
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 #: As the mempool calls it.
 TX_TYPE = "Remark"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemarkStep:
+    #: Chain to write to.
+    chain: Annotated[str, Part("CHAIN", kind=CHAIN, at="source.chain")]
+    #: What to write.
+    text: Annotated[str, Part(kind=LINE, at="source.target")]
+    #: Use `System.remark`, which leaves no event, in place of `System.remark_with_event`.
+    plain: Annotated[bool, Part(kind=FLAG, at="plain")] = False
 
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
@@ -40,33 +50,19 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     )
 
 
-def outline(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    return outline_source(app, diagram, node)[0], "0"
-
-
 async def draft(
     app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
 ) -> Drafted:
-    source = read_side(diagram, node, "source")
-    chain = source.chain(app, "chain")
-    text = source.get("target")
-    if text is None or text == "":
+    step = read_node(app, STEP, diagram, node)
+    chain = step["chain"]
+    if not step["text"]:
         raise InvalidRequest("the Remark has no text, expected it in actionData.source.target")
-    if not isinstance(text, str):
-        raise InvalidRequest(
-            field="source.target", problem=f"is {name_of(text)}", expected="the text of the Remark"
-        )
-    plain = action_data(node).get("plain")
-    if plain is not None and not isinstance(plain, bool):
-        raise InvalidRequest(
-            field="plain", problem=f"is {name_of(plain)}", expected="true or false"
-        )
     return Drafted(
         node=node.id,
         txtype=TX_TYPE,
         source_chain=chain.name,
         dest_chain=chain.name,
-        transaction=await draft_remark(app, chain=chain, text=text, plain=bool(plain)),
+        transaction=await draft_remark(app, chain=chain, text=step["text"], plain=step["plain"]),
     )
 
 
@@ -82,31 +78,11 @@ def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
     return filled
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    chain = fields.chain(app, "chain")
-    text = fields.text("text")
-    if not text:
-        with fields.checking():
-            raise InvalidRequest(
-                field=fields.name("text"), problem="is empty", expected="the text of the remark"
-            )
-    data: dict[str, Any] = {
-        "actionType": "remark",
-        "source": {
-            "chain": chain.name,
-            "assetId": None,
-            "address": None,
-            "amount": None,
-            "symbol": None,
-            "target": text,
-        },
-        "target": None,
-    }
-    if fields.flag("plain"):
-        data["plain"] = True
-    first = draw_chain(builder, chain, None, start=start)
+def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
+    form = step.form()
+    nothing = dict.fromkeys(("assetId", "address", "amount", "symbol"))
+    data = {**form, "actionType": "remark", "source": form["source"] | nothing, "target": None}
+    first = draw_chain(builder, step["chain"], None, start=start)
     action = builder.add(ACTION_BOX, {"action": "Remark", "actionData": data})
     builder.connect(first, action)
     return first, action
@@ -117,18 +93,9 @@ STEP = StepKind(
     box=ACTION_BOX,
     look=Look(name="remark", color="rose", icon="M5 5h14v10h-8l-4 4v-4h-2zM9 9h6M9 12h3"),
     tell=tell,
-    flow=FlowKeys(
-        required=("chain", "text"),
-        optional=("plain",),
-        fields={
-            "source.chain": "chain",
-            "source.target": "text",
-            "plain": "plain",
-        },
-        draw=draw,
-    ),
+    parts=parts_of(RemarkStep),
+    draw=draw,
     tx_type=TX_TYPE,
-    outline=outline,
     draft=draft,
     fill=fill,
 )

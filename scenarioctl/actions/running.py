@@ -9,6 +9,7 @@ from uuid import uuid4
 from scenarioctl.actions import find_step, number_steps, unknown_sentence
 from scenarioctl.actions.carried_data import CarriedData
 from scenarioctl.actions.placeholders import Data, WaitsForData, first_names
+from scenarioctl.actions.sides import outline
 from scenarioctl.actions.story import tell_step
 from scenarioctl.errors import (
     InvalidRequest,
@@ -373,11 +374,6 @@ class Run:
         for _, node in drafting:
             self._end(self._diagram, node, outcome, said)
 
-    def _outline(self, diagram: Diagram, step: "StepKind", node: Node) -> tuple[str, str]:
-        """Return the chain and the raw amount of a step that can't be drafted, as far as they are
-        known."""
-        return step.outline(self.app, diagram, node) if step.outline is not None else ("", "0")
-
     def _end(self, diagram: Diagram, node: Node, outcome: StepOutcome, output: str) -> None:
         """Keep what became of a step that ends now."""
         self.steps[node.id] = StepResult(
@@ -513,7 +509,7 @@ class Run:
 
     def _add_missing(self, step: "StepKind", diagram: Diagram, node: Node) -> None:
         """Add the entry of a draft that there isn't."""
-        chain, amount = self._outline(diagram, step, node)
+        chain, amount = outline(self.app, step, diagram, node)
         if self._joined:
             self.add_entry(self._joined, "", chain=chain, tx=NO_TRANSACTION)
         else:

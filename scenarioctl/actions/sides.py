@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions import all_steps
-from scenarioctl.actions.fields import Fields
+from scenarioctl.actions import all_steps, find_step
+from scenarioctl.actions.fields import read_form_amount
 from scenarioctl.actions.placeholders import (
     Data,
     Encoder,
@@ -13,26 +13,70 @@ from scenarioctl.actions.placeholders import (
     Unfillable,
     has_placeholder,
     is_placeholder,
-    require_filled,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
+from scenarioctl.actions.vocabulary import Collect, Reading
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, name_of, shorten
+from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.formulas import split_amount
 
 if TYPE_CHECKING:
+    from scenarioctl.actions.step_kind import StepKind
     from scenarioctl.application import Application
 
 _CHAIN = frozenset({"chain"})
+_PLACES = frozenset({"source", "target"})
 
 
-def read_sides(diagram: Diagram, node: Node) -> tuple[Fields, Fields]:
+def read_node(
+    app: "Application",
+    kind: "StepKind",
+    diagram: Diagram,
+    node: Node,
+    collect: Collect | None = None,
+) -> Reading:
+    """Return what the form of *node* says; of an action, or the chains beside it.
+
+    InvalidRequest names the field at fault, WaitsForData one with a placeholder.
+    """
+    if kind.box is ACTION_BOX:
+        places = {part.at.partition(".")[0] for part in kind.parts.values()} & _PLACES
+        sides = {place: _read_side(diagram, node, place) for place in sorted(places)}
+        form: Mapping[str, Any] = {**action_data(node), **sides}
+    elif node.form or not kind.formless:
+        form = kind.read_form(node.form)
+    else:
+        raise InvalidRequest(kind.formless)
+    return Reading(app, kind, form, "form", collect=collect)
+
+
+def check_form(app: "Application", diagram: Diagram, node: Node) -> None:
+    """Refuse a form that can't be read."""
+    if (kind := find_step(node)) is not None:
+        read_node(app, kind, diagram, node)
+
+
+def outline(app: "Application", kind: "StepKind", diagram: Diagram, node: Node) -> tuple[str, str]:
+    """Return the chain that a step starts on and the raw amount that leaves, as far as its form
+    tells."""
+    name, amount = "", "0"
+    with suppress(ScenarioctlError):
+        step = read_node(app, kind, diagram, node, lambda _: None)
+        key = "source_chain" if "source_chain" in step else "chain"
+        name = "" if key in step.unread else step[key].name
+        if "amount" in step and "amount" not in step.unread:
+            (text, raw), asset = step["amount"], step[step.parts["amount"].of]
+            amount = str(read_form_amount(text, asset, "amount")[1] if raw is None else raw)
+    return name, amount
+
+
+def read_sides(diagram: Diagram, node: Node) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the source and the target of an action, from its own form or from its neighbours."""
-    return read_side(diagram, node, "source"), read_side(diagram, node, "target")
+    return _read_side(diagram, node, "source"), _read_side(diagram, node, "target")
 
 
-def read_side(diagram: Diagram, node: Node, place: str) -> Fields:
-    """Return one side of an action: `source` or `target`."""
+def _read_side(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
     data = node.form.get("actionData")
     if data is None:
         data = {}
@@ -51,7 +95,7 @@ def read_side(diagram: Diagram, node: Node, place: str) -> Fields:
             problem=f"is {name_of(values)}",
             expected="an object with chain and assetId",
         )
-    return Fields(values, place, final=True)
+    return values
 
 
 def form_sides(form: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
@@ -63,24 +107,6 @@ def form_sides(form: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def asset_key(app: "Application", side: Mapping[str, Any]) -> Any:
-    """Return how a flow file names the asset of a side: by its symbol if no other asset has that,
-    else by its id.
-
-    Which of several assets a symbol means may change, and a file is kept for longer.
-    """
-    asset_id, symbol = side.get("assetId"), side.get("symbol")
-    if has_placeholder(asset_id):
-        return asset_id
-    chain = app.registry.find(side.get("chain"))
-    asset = app.assets.find(chain, asset_id, symbol=symbol, field="assetId", diagram=True)
-    with suppress(ScenarioctlError):
-        symbol = "" if app.assets.told_apart(asset) else asset.own_symbol
-        if symbol and app.assets.find(chain, symbol) == asset:
-            return symbol
-    return asset.id
 
 
 class _AmountEncoder(Encoder):
@@ -136,29 +162,3 @@ def _neighbour(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
     if isinstance(asset, dict):
         values |= {"assetId": asset.get("assetId"), "symbol": asset.get("symbol")}
     return values
-
-
-def outline_source(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    """Return the chain that an action starts on and the raw amount that leaves, as far as its form
-    tells."""
-    name, amount = "", "0"
-    try:
-        source = read_side(diagram, node, "source")
-        chain = source.chain(app, "chain")
-        name = chain.name
-        _, raw = source.amount("amount", source.asset(app, chain, "assetId"))
-        amount = str(raw)
-    except ScenarioctlError:
-        pass
-    return name, amount
-
-
-def outline_chain(app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
-    """Return the chain that a query or a call is for, empty if its form names none, and that
-    nothing moves."""
-    try:
-        return app.registry.find(
-            require_filled(node.form.get("selectedChain"), field="chain")
-        ).name, "0"
-    except ScenarioctlError:
-        return "", "0"

@@ -2,13 +2,13 @@
 the type."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.fields import Fields
 from scenarioctl.actions.placeholders import Data
 from scenarioctl.actions.placeholders import fill as fill_form
 from scenarioctl.actions.story import Look, Story, chain_text
+from scenarioctl.actions.vocabulary import Part, Reading
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
 Form = Mapping[str, Any]
 #: (app, diagram, node, sender) -> what is drafted.
 DraftStep = Callable[["Application", Diagram, Node, bytes | None], Awaitable["Drafted"]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FlowKeys:
-    """How a step is written in a flow file."""
-
-    required: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    #: Field of the form, or of an action's `actionData` -> the key that sets it, the main field of
-    #: a key first: its value is that of the key, and messages about any of them name the key.
-    fields: Mapping[str, str]
-    #: (builder, app, fields, start) -> ids of the first and the last box drawn.  *start* is the box
-    #: of the step before, which serves as the first box if it shows the same chain and asset.
-    draw: Callable[[DiagramBuilder, "Application", Fields, str], tuple[str, str]]
-    #: (app, form) -> the values of those keys that aren't their main fields, so that `draw` makes
-    #: this form; of other forms, anything.
-    read: Callable[["Application", Form], Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,14 +68,21 @@ class StepKind:
     route: str | None = None
     #: What the step does, finished or not.
     tell: Callable[["Application", Diagram, Node], Story]
-    #: None if a flow file cannot have such a step.
-    flow: FlowKeys | None = None
+    #: Its fields, in the order in which they are read; none if a flow file cannot have such a step.
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    #: Keys in the order in which flow files are written, if that is another.
+    order: tuple[str, ...] = ()
+    #: What several fields have to be together.
+    rules: Callable[[Reading], None] | None = None
+    #: (builder, step, start) -> ids of the first and the last box drawn; None: one box. *start* is
+    #: the box of the step before, which serves as the first box if it shows the same chain and
+    #: asset.
+    draw: Callable[[DiagramBuilder, Reading, str], tuple[str, str]] | None = None
+    #: What is wrong with a node that has no form.
+    formless: str = ""
 
     #: `txType` of the entry that each run leaves in the mempool; empty: none.
     tx_type: str = ""
-    #: Chain and raw amount of an entry without a transaction, as far as the form tells; never
-    #: raises.
-    outline: Callable[["Application", Diagram, Node], tuple[str, str]] | None = None
     #: Return the transaction, for the account that will sign if one is given, or raise what is
     #: wrong.
     draft: DraftStep | None = None
@@ -110,6 +100,15 @@ class StepKind:
     fill: Callable[[Form, Data], Form] = fill_form
     #: The form belongs to the actions beside the step, and is judged with them.
     is_shared: bool = False
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The keys that a flow file must have."""
+        return tuple(key for key in self.order or self.parts if self.parts[key].needed)
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        return tuple(key for key in self.order or self.parts if not self.parts[key].needed)
 
     def word(self, node: Node, registry: "Registry") -> str:
         """Return what the step is called in a route; empty to leave it out."""

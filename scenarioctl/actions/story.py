@@ -103,7 +103,7 @@ def side_texts(app: "Application", diagram: Diagram, node: Node) -> tuple[SideTe
         source, target = read_sides(diagram, node)
     except InvalidRequest:
         return SideText(), SideText()
-    return _side_text(app, source.values), _side_text(app, target.values)
+    return _side_text(app, source), _side_text(app, target)
 
 
 def _side_text(app: "Application", values: Mapping[str, Any]) -> SideText:

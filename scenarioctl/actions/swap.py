@@ -2,30 +2,29 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scenarioctl.actions.chain import draw_action
 from scenarioctl.actions.drafting import Drafted, draft_swap
-from scenarioctl.actions.fields import Fields, note_worked_out, read_raw, read_tokens
+from scenarioctl.actions.fields import (
+    find_form_asset,
+    note_worked_out,
+    read_form_amount,
+    read_raw,
+    read_tokens,
+)
 from scenarioctl.actions.placeholders import (
     Data,
     Encoder,
     Unfillable,
     has_placeholder,
-    require_filled,
+    require_value,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import (
-    action_data,
-    asset_key,
-    fill_action,
-    form_sides,
-    outline_source,
-    read_sides,
-)
-from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.sides import action_data, fill_action, read_node, read_sides
+from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.actions.story import (
     AssetText,
     Look,
@@ -37,8 +36,19 @@ from scenarioctl.actions.story import (
     one_line,
     side_texts,
 )
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, name_of, shorten
-from scenarioctl.formats.diagram_builder import ACTION_BOX
+from scenarioctl.actions.vocabulary import (
+    ASSET,
+    CHAIN,
+    FLAG,
+    TOKENS,
+    Kind,
+    Part,
+    Reading,
+    parsing,
+    parts_of,
+)
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import parse_number, parse_raw, to_text, to_whole
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.formulas import needs_maximum
@@ -47,9 +57,7 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.model.calls import Call
-    from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
 #: As the mempool calls it.
 TX_TYPE = "swap"
@@ -61,8 +69,6 @@ DATA = StepData(
     fields=("min_received",),
     editor_paths={("min_received",): ("min_received",)},
 )
-#: The chain of a swap that names none.
-_DEFAULT_CHAIN = "hydraDx"
 
 
 def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
@@ -102,7 +108,8 @@ def _minimum_text(app: "Application", diagram: Diagram, node: Node) -> str:
     try:
         raw = parse_raw(given, field="minAmountOut")
         _, target = read_sides(diagram, node)
-        asset = target.asset(app, target.chain(app, "chain"), "assetId")
+        chain = app.registry.find(target.get("chain"))
+        asset = find_form_asset(app, chain, target, "target.assetId")
     except ScenarioctlError:
         return one_line(given)
     return asset.amount(raw)
@@ -112,31 +119,29 @@ async def draft(
     app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
 ) -> Drafted:
     """Return the transaction; with a *sender* its quote is held against a dry run of theirs."""
-    source, target = read_sides(diagram, node)
-    chain, destination = source.chain(app, "chain"), target.chain(app, "chain")
-    check_exchange(app, chain, "source.chain")
-    if destination.name != chain.name:
-        raise InvalidRequest(
-            field="target.chain",
-            value=destination.name,
-            problem="is not the chain of the swap",
-            expected=f"{chain.title!r}",
-        )
-    asset_in, asset_out = source.asset(app, chain, "assetId"), target.asset(app, chain, "assetId")
-    amount, raw = source.amount("amount", asset_in)
-    check_pair(asset_in, asset_out, "target.assetId")
-    options = action_data(node)
+    from scenarioctl.transactions.swap.swap_limits import SwapLimits
+
+    step = read_node(app, STEP, diagram, node)
+    chain, asset_in, asset_out = (step[key] for key in ("chain", "assetin", "assetout"))
+    (amount, raw), formula = step["amount"], ""
+    if raw is None:
+        formula, (amount, raw) = amount, read_form_amount(amount, asset_in, step.name("amount"))
     transaction = await draft_swap(
         app,
         chain=chain,
         asset_in=asset_in,
         asset_out=asset_out,
         amount=raw,
-        bounds=_read_bounds(options),
-        route=read_route(require_filled(options.get("route"), field="route"), "route"),
+        bounds=SwapLimits(
+            minimum=step["min_amount_out"],
+            exact=step["exact_minimum"],
+            slippage=step["slippage"],
+            max_impact=step["max_impact"],
+        ),
+        route=step["route"][1],
         sender=sender,
     )
-    if formula := source.formula("amount"):
+    if formula:
         note = note_worked_out(formula, raw, asset_in, None)
         transaction = replace(transaction, notes=(note, *transaction.notes))
     return Drafted(
@@ -187,117 +192,105 @@ class _RouteEncoder(Encoder):
         return text
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    chain = fields.chain(app, "chain", default=_DEFAULT_CHAIN)
-    with fields.checking():
-        check_exchange(app, chain, fields.name("chain"))
-    asset_in, asset_out = (
-        fields.open_asset(app, chain, "assetin"),
-        fields.open_asset(app, chain, "assetout"),
-    )
-    if not isinstance(asset_in, str) and not isinstance(asset_out, str):
-        with fields.checking():
-            check_pair(asset_in, asset_out, fields.name("assetout"))
-    amount = fields.open_amount("amount", asset_in)[0]
-    if needs_maximum(amount):
-        with fields.checking():
+def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
+    source, target = ((step["chain"], step[key]) for key in ("assetin", "assetout"))
+    return draw_action(builder, step, "swap", source, target, start)
+
+
+def _check(step: Reading) -> None:
+    chain, asset_in, asset_out = (step[key] for key in ("chain", "assetin", "assetout"))
+    if step.way == "form":
+        there = require_value(
+            step.written["target"].get("chain"), field="target.chain", expected=CHAIN.expected
+        )
+        destination = step.app.registry.find(there, field="target.chain")
+        if destination.name != chain.name:
             raise InvalidRequest(
-                field=fields.name("amount"),
+                field="target.chain",
+                value=destination.name,
+                problem="is not the chain of the swap",
+                expected=f"{chain.title!r}",
+            )
+    if not isinstance(asset_in, str) and not isinstance(asset_out, str):
+        with step.checking("assetin", "assetout"):
+            check_pair(asset_in, asset_out, step.name("assetout"))
+    amount, raw = step["amount"]
+    if raw is None and needs_maximum(amount):
+        with step.checking("amount"):
+            raise InvalidRequest(
+                field=step.name("amount"),
                 value=amount,
                 problem="is of what the sender can send, which only a transfer asks for",
                 expected="an amount, or data of an earlier step like {{ query.data.free }}raw",
             )
-    source, target, options = (chain, asset_in), (chain, asset_out), _options(fields, asset_out)
-    return draw_action(builder, "swap", source, target, options, amount=amount, start=start)
+    with step.checking("min_received", "min_amount_out", "exact_minimum", "slippage"):
+        _check_minimum(step)
 
 
-def read_keys(app: "Application", form: Mapping[str, Any]) -> dict[str, Any]:
-    _, source, target = form_sides(form)
-    chain = source.get("chain")
-    return {
-        "chain": None if chain == _DEFAULT_CHAIN else chain,
-        "assetin": asset_key(app, source),
-        "assetout": asset_key(app, target),
-    }
-
-
-def _options(fields: Fields, asset_out: "Asset | str") -> dict[str, Any]:
-    """Return what bounds and routes the swap, as `actionData` keeps it; nothing where nothing is
-    given."""
-    minimum = None
-    with fields.checking():
-        minimum = read_minimum(fields, asset_out)
-    kept: dict[str, Any] = {
-        "minAmountOut": minimum,
-        "slippage": fields.open(
-            "slippage", lambda value, field: to_text(read_slippage(value, field))
-        ),
-        "maxImpact": fields.open(
-            "max_impact", lambda value, field: to_text(read_max_impact(value, field))
-        ),
-    }
-    if fields.flag("exact_minimum"):
-        given = "min_amount_out" if fields.get("min_received") is None else "min_received"
-        names = {
-            "minimum": fields.name(given),
-            "slippage": fields.name("slippage"),
-            "exact_minimum": fields.name("exact_minimum"),
-        }
-        with fields.checking():
-            _check_exact(minimum, fields.get("slippage"), names=names)
-        kept["exactMinimum"] = True
-    with fields.checking():
-        kept["route"] = _open_route(fields.get("route"), fields.name("route"))
-    return {name: value for name, value in kept.items() if value is not None}
-
-
-def _open_route(route: Any, field: str) -> Any:
-    """Return *route* as `actionData` keeps it: text or a list, of which a run may fill in a
-    part."""
-    if isinstance(route, str) and route.lstrip().startswith("["):
-        from scenarioctl.formats.documents import parse_json
-
-        route = parse_json(route, field=field)
-    if route is not None and not has_placeholder(route):
-        read_route(route, field)
-    return route
-
-
-def read_minimum(fields: Fields, asset_out: "Asset | str") -> str | None:
-    """Return the minimum in the smallest unit, or the text with the placeholder that will be it;
-    None if there is none."""
-    raw, tokens = fields.name("min_amount_out"), fields.name("min_received")
-    received = fields.get("min_received")
-    if received is None:
-        return fields.open(
-            "min_amount_out",
-            lambda value, field: str(
-                parse_raw(value, field=field)
-                if isinstance(asset_out, str)
-                else read_raw(value, asset_out, field)
-            ),
-        )
-    if fields.get("min_amount_out") is not None:
+def _check_minimum(step: Reading) -> None:
+    received, named = step["min_received"], "min_amount_out"
+    if received is not None:
+        if step.given(named) is not None:
+            raise InvalidRequest(
+                field=step.name(named),
+                problem=f"and {step.name('min_received')} are both given",
+                expected="one of them",
+            )
+        step.put(named, received)
+        named = "min_received"
+    if not step["exact_minimum"]:
+        return
+    is_missing = step["min_amount_out"] is None
+    if is_missing or step.given("slippage") is not None:
         raise InvalidRequest(
-            field=raw, problem=f"and {tokens} are both given", expected="one of them"
+            field=step.name("exact_minimum"),
+            problem=f"takes {step.name(named)} as it stands",
+            expected="both together" if is_missing else f"no {step.name('slippage')} beside it",
         )
-    if has_placeholder(received) or isinstance(asset_out, str):
+
+
+def _raw(reading: Reading, value: Any, name: str, asset: Any) -> int | None:
+    if value is None:
+        return None
+    if reading.way == "form" or isinstance(asset, str):
+        return parse_raw(value, field=name)
+    return read_raw(value, asset, name)
+
+
+def _received(_reading: Reading, value: Any, name: str, asset: Any) -> int | None:
+    """Return a minimum that is written in whole tokens in the smallest unit."""
+    if value is None:
+        return None
+    if has_placeholder(value) or isinstance(asset, str):
         raise InvalidRequest(
-            f"{tokens} {shorten(received)} can't be counted in the smallest unit before a "
-            f"run: expected {raw} instead"
+            f"{name} {shorten(value)} can't be counted in the smallest unit before a "
+            f"run: expected {name.replace('min_received', 'min_amount_out')} instead"
         )
-    return str(read_tokens(received, asset_out, tokens)[1])
+    return read_tokens(value, asset, name)[1]
 
 
-def check_exchange(app: "Application", chain: "Chain", field: str) -> None:
-    """Refuse a chain that has no exchange."""
+def _route(reading: Reading, value: Any, name: str, _of: object) -> tuple[Any, Any]:
+    """Return a route as a form keeps it, text or a list, and its hops: None where a run may fill in
+    a part, or where there are none."""
+    from scenarioctl.formats.documents import parse_json
+    from scenarioctl.transactions.swap.swap_call import parse_route
+
+    if reading.way == "kept" and isinstance(value, str) and value.lstrip().startswith("["):
+        value = parse_json(value, field=name)
+    if value in (None, "") or (reading.way == "kept" and has_placeholder(value)):
+        return value, None
+    return value, parse_route(value, field=name)
+
+
+def _exchange(reading: Reading, value: Any, name: str, of: Any) -> "Chain":
+    """Return a chain that has an exchange."""
+    chain: Chain = CHAIN.read(reading, value, name, of)
     if chain.role != "dex":
-        known = ", ".join(other.name for other in app.registry.all() if other.role == "dex")
+        known = ", ".join(each.name for each in reading.app.registry.all() if each.role == "dex")
         raise InvalidRequest(
-            field=field, value=chain.name, problem="has no exchange", expected=f"one of: {known}"
+            field=name, value=chain.name, problem="has no exchange", expected=f"one of: {known}"
         )
+    return chain
 
 
 def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
@@ -312,56 +305,17 @@ def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
         )
 
 
-def _read_bounds(options: Mapping[str, Any]) -> "SwapLimits":
-    """Return what `actionData` sets for the swap."""
-    from scenarioctl.transactions.swap.swap_limits import SwapLimits
-
-    given = Fields(options, final=True)
-    minimum, slippage, impact, exact = map(
-        given.get, ("minAmountOut", "slippage", "maxImpact", "exactMinimum")
-    )
-    if exact is None:
-        exact = False
-    if not isinstance(exact, bool):
-        raise InvalidRequest(
-            field="exactMinimum", problem=f"is {name_of(exact)}", expected="true or false"
-        )
-    if exact:
-        names = {"minimum": "minAmountOut", "slippage": "slippage", "exact_minimum": "exactMinimum"}
-        _check_exact(minimum, slippage, names=names)
-    return SwapLimits(
-        minimum=None
-        if minimum is None or minimum == ""
-        else parse_raw(minimum, field="minAmountOut"),
-        exact=exact,
-        slippage=read_slippage(slippage, "slippage"),
-        max_impact=read_max_impact(impact, "maxImpact"),
-    )
-
-
-def _check_exact(minimum: object, slippage: object, *, names: Mapping[str, str]) -> None:
-    """Refuse an exact minimum that is missing, or that a slippage contradicts."""
-    if minimum is None or minimum == "":
-        raise InvalidRequest(
-            field=names["exact_minimum"],
-            problem=f"takes {names['minimum']} as it stands",
-            expected="both together",
-        )
-    if slippage is not None and slippage != "":
-        raise InvalidRequest(
-            field=names["exact_minimum"],
-            problem=f"takes {names['minimum']} as it stands",
-            expected=f"no {names['slippage']} beside it",
-        )
-
-
 #: Per cent below the quote that a swap may still bring, where nothing else is said.
 _DEFAULT_SLIPPAGE = Decimal(1)
 #: Per cent that a swap's size may worsen its own price, where nothing else is said.
 _DEFAULT_MAX_IMPACT = Decimal(5)
 
 
-def read_slippage(value: object, field: str) -> Decimal:
+def _to_text(number: Decimal, _: object) -> str:
+    return to_text(number)
+
+
+def _slippage(value: object, *, field: str) -> Decimal:
     """Return a slippage in per cent, the default where *value* is none."""
     if value is None or value == "":
         return _DEFAULT_SLIPPAGE
@@ -376,7 +330,7 @@ def read_slippage(value: object, field: str) -> Decimal:
     return slippage
 
 
-def read_max_impact(value: object, field: str) -> Decimal:
+def _max_impact(value: object, *, field: str) -> Decimal:
     if value is None or value == "":
         return _DEFAULT_MAX_IMPACT
     impact = parse_number(value, field=field, zero=True)
@@ -390,13 +344,86 @@ def read_max_impact(value: object, field: str) -> Decimal:
     return impact
 
 
-def read_route(value: object, field: str) -> Any:
-    """Return the hops that *value* lists, None if it is empty."""
-    if value is None or value == "":
-        return None
-    from scenarioctl.transactions.swap.swap_call import parse_route
+@dataclass(frozen=True, kw_only=True)
+class SwapStep:
+    """What is sold, what for, how much and by which way."""
 
-    return parse_route(value, field=field)
+    #: Id, symbol or location of the asset sold.
+    assetin: Annotated[
+        str | int,
+        Part(
+            "ASSET",
+            option="--sell",
+            spellings=("--assetin",),
+            kind=ASSET,
+            at="source.assetId",
+            of="chain",
+        ),
+    ]
+    #: Id, symbol or location of the asset received.
+    assetout: Annotated[
+        str | int,
+        Part(
+            "ASSET",
+            option="--buy",
+            spellings=("--assetout",),
+            kind=ASSET,
+            at="target.assetId",
+            of="chain",
+        ),
+    ]
+    #: Whole tokens sold, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit.
+    amount: Annotated[
+        str | int | float, Part("TOKENS", kind=TOKENS, at="source.amount", of="assetin")
+    ]
+    #: How far below the quote the minimum lies, in per cent (default 1).
+    slippage: Annotated[
+        str | int | float | None,
+        Part("PERCENT", kind=parsing(_slippage, write=_to_text, open=True), at="slippage"),
+    ] = None
+    #: Pools to go through: `5>omnipool>102>stableswap:102>10`, or a JSON list.
+    route: Annotated[
+        Any, Part("HOPS", kind=Kind(read=_route, write=lambda route, _: route[0]), at="route")
+    ] = None
+    #: The exchange parachain (default hydraDx).
+    chain: Annotated[
+        str, Part("CHAIN", rare=True, kind=replace(CHAIN, read=_exchange), at="source.chain")
+    ] = "hydraDx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundedSwapStep(SwapStep):
+    #: The least to receive, in whole tokens, like 900. If the quote less the slippage is more, that
+    #: counts.
+    min_received: Annotated[
+        str | int | float | None, Part("TOKENS", kind=Kind(read=_received), of="assetout")
+    ] = None
+    #: The same in the smallest unit (raw): 900000000000000 is 900 HDX.
+    min_amount_out: Annotated[
+        str | int | None,
+        Part(
+            "RAW",
+            rare=True,
+            kind=Kind(read=_raw, write=lambda raw, _: str(raw), open=True),
+            at="minAmountOut",
+            of="assetout",
+        ),
+    ] = None
+    #: Take the minimum as it stands, even below the quote less the slippage.
+    exact_minimum: Annotated[bool, Part(rare=True, kind=FLAG, at="exactMinimum")] = False
+    #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of
+    #: it.
+    yes: bool | None = None
+    #: How far the size of the swap may worsen its own price, in per cent (default 5).
+    max_impact: Annotated[
+        str | int | float | None,
+        Part(
+            "PERCENT",
+            rare=True,
+            kind=parsing(_max_impact, write=_to_text, open=True),
+            at="maxImpact",
+        ),
+    ] = None
 
 
 STEP = StepKind(
@@ -404,34 +431,22 @@ STEP = StepKind(
     box=ACTION_BOX,
     look=Look(name="swap", color="violet", icon="M5 8h13M14 4l4 4l-4 4M19 16H6M10 12l-4 4l4 4"),
     tell=tell,
-    flow=FlowKeys(
-        required=("assetin", "assetout", "amount"),
-        optional=(
-            "chain",
-            "min_received",
-            "min_amount_out",
-            "exact_minimum",
-            "slippage",
-            "max_impact",
-            "route",
-        ),
-        fields={
-            "source.chain": "chain",
-            "source.assetId": "assetin",
-            "source.amount": "amount",
-            "target.assetId": "assetout",
-            "minAmountOut": "min_amount_out",
-            "exactMinimum": "exact_minimum",
-            "slippage": "slippage",
-            "maxImpact": "max_impact",
-            "route": "route",
-            "amount": "amount",
-        },
-        draw=draw,
-        read=read_keys,
+    parts=parts_of(BoundedSwapStep),
+    order=(
+        "assetin",
+        "assetout",
+        "amount",
+        "chain",
+        "min_received",
+        "min_amount_out",
+        "exact_minimum",
+        "slippage",
+        "max_impact",
+        "route",
     ),
+    rules=_check,
+    draw=draw,
     tx_type=TX_TYPE,
-    outline=outline_source,
     draft=draft,
     data=DATA,
     fill=fill,

@@ -1,22 +1,22 @@
 """The node `webhook`: the run waits for an event that is posted to the daemon."""
 
+from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scenarioctl.actions.delay import parse_timeout, write_timeout
-from scenarioctl.actions.fields import Fields
-from scenarioctl.actions.placeholders import require_filled, require_value
-from scenarioctl.actions.step_kind import FlowKeys, StepData, StepKind
+from scenarioctl.actions.delay import timeout_part
+from scenarioctl.actions.sides import check_form, read_node
+from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.actions.story import Look, Row, Story, one_line
+from scenarioctl.actions.vocabulary import FILLED, Kind, Part, Reading
 from scenarioctl.errors import InvalidRequest, TimedOut
-from scenarioctl.formats.diagram_builder import EditorBox
+from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.actions.running import Run, Wait
     from scenarioctl.application import Application
-    from scenarioctl.formats.diagram_builder import DiagramBuilder
 
 #: Seconds that a run waits by default.
 DEFAULT_TIMEOUT = Decimal(3600)
@@ -41,15 +41,11 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     )
 
 
-def check(app: "Application", diagram: Diagram, node: Node) -> None:
-    read_webhook(node)
-    read_timeout(node)
-
-
 async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
     from scenarioctl.actions.running import Wait
 
-    uuid, timeout = read_webhook(node), read_timeout(node)
+    step = read_node(running.app, STEP, diagram, node)
+    uuid, timeout = step["uuid"], step["timeout"]
     if (former := running.events.get(uuid)) is not None:
         # A run uses one event of a webhook: a second step for the same webhook gets it too.
         running.say(f"Webhook {uuid}: using event {former.id} again")
@@ -70,47 +66,21 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
     return None
 
 
-def read_timeout(node: Node) -> Decimal:
-    """Return how long a run waits for an event, in seconds."""
-    value = require_filled(node.form.get("timeout"), field="timeout")
-    return (
-        DEFAULT_TIMEOUT if value is None or value == "" else parse_timeout(value, field="timeout")
-    )
-
-
-def read_webhook(node: Node) -> str:
-    """Return the UUID of *node*'s webhook."""
-    if not node.form:
-        raise InvalidRequest("the webhook has no form, expected a webhookName and a uuid")
-    uuid = require_value(node.form.get("uuid"), field="uuid", expected="that of the webhook")
-    return parse_uuid(uuid, field="uuid")
-
-
 def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
     """Return the UUIDs of the webhooks that *diagram* waits for, each once; without those that a
     placeholder names."""
     found = {}
     for node in diagram.nodes:
         if node.type == BOX.type:
-            try:
-                found[read_webhook(node)] = True
-            except InvalidRequest:
-                continue
+            with suppress(InvalidRequest):
+                found[parse_uuid(node.form.get("uuid"), field="uuid")] = True
     return tuple(found)
 
 
-def draw(
-    builder: "DiagramBuilder", app: "Application", fields: Fields, start: str
-) -> tuple[str, str]:
-    name = fields.filled("name")
-    uuid = fields.text("uuid")
-    with fields.checking():
-        uuid = parse_uuid(uuid, field=fields.name("uuid")) if uuid else builder.new_uuid()
-    form: dict[str, Any] = {"webhookName": name, "uuid": uuid}
-    timeout = fields.open("timeout", write_timeout)
-    if timeout is not None:
-        form["timeout"] = timeout
-    node = builder.add(BOX, form, extra={"selectedWebhook": name, "uuid": uuid})
+def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
+    uuid = step["uuid"] or builder.new_uuid()
+    extra = {"selectedWebhook": step["name"], "uuid": uuid}
+    node = builder.add(BOX, step.form() | {"uuid": uuid}, extra=extra)
     return node, node
 
 
@@ -133,13 +103,21 @@ STEP = StepKind(
     box=BOX,
     look=Look(name="webhook", color="amber", icon="M13 3l-7 10h5l-1 8l8-11h-6z"),
     tell=tell,
-    flow=FlowKeys(
-        required=("name",),
-        optional=("uuid", "timeout"),
-        fields={"webhookName": "name", "uuid": "uuid", "timeout": "timeout"},
-        draw=draw,
-    ),
-    check=check,
+    parts={
+        "name": Part(kind=FILLED, at="webhookName", needed=True),
+        "uuid": Part(
+            kind=Kind(
+                read=lambda _reading, value, name, _of: value and parse_uuid(value, field=name),
+                write=lambda uuid, _: uuid,
+            ),
+            at="uuid",
+            expected="that of the webhook",
+        ),
+        "timeout": timeout_part(DEFAULT_TIMEOUT),
+    },
+    draw=draw,
+    formless="the webhook has no form, expected a webhookName and a uuid",
+    check=check_form,
     run=run,
     data=DATA,
 )

@@ -434,41 +434,6 @@ class CreationFields(LabelFields):
     strict: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class TransferFields:
-    """What a transfer may do, and how."""
-
-    #: Confirm a receiver without a private key, like the account of a pallet.
-    yes: bool = False
-    #: Let the transfer close the sender's account, or keep it alive (default). Only within a chain,
-    #: or with `amount` max.
-    allow_death: Annotated[bool | None, Value(off="--keep-alive")] = None
-    #: Version of XCM to write: 3, 4 or 5; the highest that both runtimes know if left out.
-    xcm_version: Annotated[str | int | None, Value("3|4|5", offers=("3", "4", "5"), rare=True)] = (
-        None
-    )
-    #: Asset of the source chain that goes along and pays for execution on the destination: its id,
-    #: symbol or location. The chain is asked how much; what is left is the receiver's.
-    remote_fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnstoredTransferFields(TransferFields):
-    """Fields of a transfer that is drafted and not stored."""
-
-    #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
-    accept_locked: Annotated[bool, Value(rare=True)] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class LossFields:
-    """Fields of a transfer that is built without a check."""
-
-    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what
-    #: arrives.
-    accept_loss: bool = False
-
-
 class RuntimeUsed(TypedDict):
     """The runtime that a transaction is built for."""
 

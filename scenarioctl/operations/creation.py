@@ -1,28 +1,19 @@
 """Create scenarios: a transfer, a swap, a remark, a query, or a flow of several steps."""
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
+from scenarioctl.actions.chain_query import QueryStep
+from scenarioctl.actions.remark import RemarkStep
+from scenarioctl.actions.swap import BoundedSwapStep
+from scenarioctl.actions.transfer_fields import LossFields, TransferFields, TransferStep
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import values_of
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import CheckAnswer, Hex, ScenarioId
 from scenarioctl.model.request_fields import (
-    CallParameters,
-    ChainName,
-    DestinationChain,
-    Hash,
-    ItemName,
-    PalletName,
-    Percent,
-    Raw,
-    Receiver,
-    SentAsset,
-    SourceChain,
     Syntax,
-    Tokens,
-    Value,
 )
 from scenarioctl.operations.built_transactions import (
     CHECKED_ALONE,
@@ -30,9 +21,7 @@ from scenarioctl.operations.built_transactions import (
     Checked,
     CreationFields,
     LabelFields,
-    LossFields,
     RuntimeUsed,
-    TransferFields,
     check_sender,
     hex_of,
     parse_sender,
@@ -48,35 +37,20 @@ from scenarioctl.operations.stored_diagrams import (
     open_flow,
     store_document,
 )
-from scenarioctl.operations.swap_quotes import SwapFields
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from scenarioctl.actions.flow_files import DrawnFlow
-    from scenarioctl.actions.transfer import ParsedTransfer
+    from scenarioctl.actions.vocabulary import Reading
     from scenarioctl.model.calls import UnsignedTransaction
 
 __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "create_swap"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateScenario(TransferFields, LossFields, CreationFields):
+class CreateScenario(TransferStep, TransferFields, LossFields, CreationFields):
     """Create a transfer scenario between two chains, or within one."""
-
-    #: Chain it leaves.
-    source_chain: SourceChain
-    #: Chain it reaches.
-    dest_chain: DestinationChain
-    #: Id, symbol or location of the asset on the source chain, like 1/Here.
-    assetid: SentAsset
-    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all
-    #: that `sender` can send now: the scenario keeps this number, and each run of a job drafts it
-    #: again.
-    amount: Tokens
-    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
-    #: public key; on Mythos 0x and 40 hex digits.
-    destination_address: Receiver
 
 
 class CreatedScenario(Checked):
@@ -87,52 +61,44 @@ class CreatedScenario(Checked):
 
 async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
     from scenarioctl.actions.drafting import check_death
-    from scenarioctl.actions.fields import Fields, is_maximum
-    from scenarioctl.actions.transfer import draft_parsed, draw_alone, maximize, parse_transfer
+    from scenarioctl.actions.fields import is_maximum
+    from scenarioctl.actions.transfer import STEP, draft_step, draw, is_open, maximize
+    from scenarioctl.actions.vocabulary import Reading
+    from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.model.formulas import needs_maximum
 
     is_max = is_maximum(request.amount)
+    asked: Literal[0, 1, 2] = 0
     closing = bool(request.allow_death)
     fields = {**values_of(request), "allow_death": closing}
     if is_max:
         # Any amount will do until the largest is known.
         fields |= {"amount": 1, "allow_death": False}
-    transfer = parse_transfer(app, Fields(fields))
+    transfer = Reading(app, STEP, fields)
     is_read = bool(request.acting) or needs_maximum(str(request.amount))
-    sender = check_sender(request.check, request.sender, transfer.source, is_read=is_read)
+    sender = check_sender(request.check, request.sender, transfer["source_chain"], is_read=is_read)
     refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
     if is_max:
-        signer = parse_sender(request.sender, transfer.source, expected=WHOSE_BALANCE)
-        transfer = await maximize(app, transfer, signer, allow_death=closing)
+        signer = parse_sender(request.sender, transfer["source_chain"], expected=WHOSE_BALANCE)
+        asked = (await maximize(app, transfer, signer, allow_death=closing)).asked
     else:
-        check_death(request.allow_death, transfer.source, transfer.destination)
-    diagram = add_labels(app, draw_alone(app, transfer), request)
-    if transfer.has_placeholder:
+        check_death(request.allow_death, transfer["source_chain"], transfer["dest_chain"])
+    builder = DiagramBuilder()
+    draw(builder, transfer, "")
+    diagram = add_labels(app, builder.diagram(), request)
+    if is_open(transfer):
         _read_single(diagram.document)
     created = await _store_drafted(
-        app, request, diagram, sender, lambda view: draft_parsed(view, transfer, sender), transfer
+        app, request, diagram, sender, lambda view: draft_step(view, transfer, sender), transfer
     )
-    if transfer.asked:
-        created.answer["asked"] = transfer.asked
+    if asked:
+        created.answer["asked"] = asked
     return replace(created, notes=tuple(dict.fromkeys((*created.notes, *transfer.notes))))
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateSwap(SwapFields, CreationFields):
+class CreateSwap(BoundedSwapStep, CreationFields):
     """Create a swap scenario on the exchange parachain, and draft its transaction."""
-
-    #: The least to receive, in whole tokens, like 900. If the quote less the slippage is more, that
-    #: counts.
-    min_received: Tokens | None = None
-    #: The same in the smallest unit (raw): 900000000000000 is 900 HDX.
-    min_amount_out: Annotated[Raw | None, Value("RAW", rare=True)] = None
-    #: Take the minimum as it stands, even below the quote less the slippage.
-    exact_minimum: Annotated[bool, Value(rare=True)] = False
-    #: Confirm a minimum far below the quote. In JSON, `false` refuses one, and null only warns of
-    #: it.
-    yes: bool | None = None
-    #: How far the size of the swap may worsen its own price, in per cent (default 5).
-    max_impact: Annotated[Percent | None, Value("PERCENT", rare=True)] = None
 
 
 class SwapTransaction(RuntimeUsed):
@@ -186,15 +152,8 @@ def confirm_doubts(transaction: "UnsignedTransaction", *, yes: bool | None) -> t
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateRemark(CreationFields):
+class CreateRemark(RemarkStep, CreationFields):
     """Create a scenario that writes a text to a chain's history."""
-
-    #: Chain to write to.
-    chain: ChainName
-    #: What to write.
-    text: str
-    #: Use `System.remark`, which leaves no event, in place of `System.remark_with_event`.
-    plain: bool = False
 
 
 async def create_remark(app: Application, request: CreateRemark) -> Result[CreatedScenario]:
@@ -212,16 +171,8 @@ async def create_remark(app: Application, request: CreateRemark) -> Result[Creat
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateQuery(LabelFields):
+class CreateQuery(QueryStep, LabelFields):
     """Create a scenario that reads a chain: a storage entry, a constant, or a runtime call."""
-
-    #: Chain to read.
-    chain: ChainName
-    pallet_name: PalletName
-    method_name: ItemName
-    params: CallParameters = ()
-    #: Hash of the block to read at. Default: the newest block.
-    block: Hash = ""
 
 
 async def create_query(app: Application, request: CreateQuery) -> Result[CreatedScenario]:
@@ -365,7 +316,7 @@ async def _store_drafted(
     diagram: Diagram,
     sender: bytes | None,
     draft: "Callable[[Application], Awaitable[UnsignedTransaction]]",
-    transfer: "ParsedTransfer | None" = None,
+    transfer: "Reading | None" = None,
 ) -> Result[CreatedScenario]:
     """Store a scenario if its transaction can be drafted, and with a *sender* if it passes its
     check.
@@ -392,9 +343,10 @@ async def _store_drafted(
     check = passed_check(transaction)
     _judge(request, transaction.warnings)
     account = ""
-    if sender is not None and transfer is not None and transfer.account is not None:
+    if sender is not None and transfer is not None:
+        receiver = transfer["destination_address"][1]
         # The check has just asked the receiver's chain.
-        account = await describe_account(app, transfer.destination, transfer.account)
+        account = receiver and await describe_account(app, transfer["dest_chain"], receiver)
     stored = await _store(app, diagram, account)
     opened = (
         (ONLY_CHECKED,)
@@ -409,13 +361,14 @@ async def _store_drafted(
     )
 
 
-def _opens_by_check(app: Application, transfer: "ParsedTransfer") -> bool:
+def _opens_by_check(app: Application, transfer: "Reading") -> bool:
     """Tell whether only a check opens the route of *transfer*."""
+    from scenarioctl.actions.transfer import complete
     from scenarioctl.transactions.transfer.request import OnlyChecked
     from scenarioctl.transactions.transfer.routes import check_route
 
     try:
-        check_route(transfer.complete(), app.assets)
+        check_route(complete(transfer), app.assets)
     except OnlyChecked:
         return True
     except InvalidRequest:

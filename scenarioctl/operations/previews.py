@@ -25,7 +25,7 @@ from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_diagrams import read_blob
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.flow_files import CollectedMistakes, DrawnFlow
+    from scenarioctl.actions.flow_files import DrawnFlow, Mistakes
     from scenarioctl.stores import StoredScenario
 
 __all__ = ["preview_flow", "preview_scenario"]
@@ -120,7 +120,7 @@ class FlowPreview(Preview):
 
 async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPreview]:
     from scenarioctl.actions.flow_files import (
-        CollectedMistakes,
+        Mistakes,
         as_json,
         draw_flow,
         parse_flow,
@@ -131,7 +131,7 @@ async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPre
     from scenarioctl.render.picture import first_part
 
     wanted = _read(request)
-    mistakes = CollectedMistakes()
+    mistakes = Mistakes()
 
     def draw() -> "tuple[Any, DrawnFlow, Diagram, Diagram, str]":
         content = parse_flow(request.flow, syntax=request.syntax)
@@ -157,7 +157,7 @@ async def preview_flow(app: Application, request: PreviewFlow) -> Result[FlowPre
 
 
 def _flow_problems(
-    drawn: "DrawnFlow", mistakes: "CollectedMistakes", judged: tuple[Problem, ...]
+    drawn: "DrawnFlow", mistakes: "Mistakes", judged: tuple[Problem, ...]
 ) -> tuple[list[FlowProblem], tuple[Problem, ...]]:
     """Return the problems of a flow in the order of its steps, and those that its picture shows.
 

@@ -1,12 +1,13 @@
 """What a swap would bring, from the exchange chain as it is now."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from scenarioctl.actions.swap import SwapStep
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import values_of
 from scenarioctl.model.json_types import Digits, Hex, Told
-from scenarioctl.model.request_fields import Address, Percent, Tokens, Value
+from scenarioctl.model.request_fields import Address
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
@@ -17,25 +18,7 @@ __all__ = ["quote_swap"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwapFields:
-    """What is sold, what for, how much and by which way."""
-
-    #: Id, symbol or location of the asset sold.
-    assetin: Annotated[str | int, Value("ASSET", option="--sell", spellings=("--assetin",))]
-    #: Id, symbol or location of the asset received.
-    assetout: Annotated[str | int, Value("ASSET", option="--buy", spellings=("--assetout",))]
-    #: Whole tokens sold, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit.
-    amount: Tokens
-    #: How far below the quote the minimum lies, in per cent (default 1).
-    slippage: Percent | None = None
-    #: Pools to go through: `5>omnipool>102>stableswap:102>10`, or a JSON list.
-    route: Annotated[Any, Value("HOPS")] = None
-    #: The exchange parachain (default hydraDx).
-    chain: Annotated[str, Value("CHAIN", rare=True)] = "hydraDx"
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuoteSwap(SwapFields):
+class QuoteSwap(SwapStep):
     """Ask the exchange parachain what a swap would bring now; nothing is built or stored."""
 
     #: Account that would swap. The quote is compared with its dry run.
@@ -65,8 +48,8 @@ class SwapQuote(Told):
 
 
 async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
-    from scenarioctl.actions.fields import Fields
-    from scenarioctl.actions.swap import check_exchange, check_pair, read_route, read_slippage
+    from scenarioctl.actions import load_step
+    from scenarioctl.actions.vocabulary import Reading
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.chains.confirmation import confirm, say_alone
     from scenarioctl.transactions.swap.omnipool_math import minimum_received
@@ -74,14 +57,9 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     from scenarioctl.transactions.swap.swap_call import percent
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
-    fields = Fields(values_of(request))
-    chain = fields.chain(app, "chain")
-    check_exchange(app, chain, "chain")
-    asset_in, asset_out = fields.asset(app, chain, "assetin"), fields.asset(app, chain, "assetout")
-    check_pair(asset_in, asset_out, "assetout")
-    _, amount = fields.amount("amount", asset_in)
-    slippage = read_slippage(request.slippage, "slippage")
-    route = read_route(request.route, "route")
+    step = Reading(app, load_step("swap"), values_of(request), "built")
+    chain, asset_in, asset_out = (step[key] for key in ("chain", "assetin", "assetout"))
+    (_, amount), slippage, (_, route) = step["amount"], step["slippage"], step["route"]
     sender = parse_account(request.sender, field="sender") if request.sender else None
 
     async def ask(clients: "Clients") -> "tuple[Quote, int]":

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
+from scenarioctl.actions.transfer_fields import UnstoredTransferFields
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
@@ -18,7 +19,6 @@ from scenarioctl.model.request_fields import (
     Value,
 )
 from scenarioctl.operations.built_transactions import (
-    UnstoredTransferFields,
     parse_sender,
 )
 from scenarioctl.operations.results import Result

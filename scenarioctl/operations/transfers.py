@@ -15,6 +15,7 @@ from scenarioctl.actions.fields import (
     read_tokens,
     read_xcm_version,
 )
+from scenarioctl.actions.transfer_fields import LossFields, UnstoredTransferFields
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import RAW, to_whole
 from scenarioctl.model.json_types import Hex
@@ -33,9 +34,7 @@ from scenarioctl.operations.built_transactions import (
     WHOSE_BALANCE,
     BuiltCall,
     BuiltFields,
-    LossFields,
     RuntimeUsed,
-    UnstoredTransferFields,
     answer_call,
     find_fee_asset,
     hex_of,
@@ -164,7 +163,7 @@ async def draft_requested(
             field=names.receiver,
             confirmed=request.yes,
         ),
-        xcm_version=read_xcm_version(request.xcm_version, "xcm_version"),
+        xcm_version=read_xcm_version(request.xcm_version, field="xcm_version"),
         remote_fee_asset=read_remote_fee_asset(
             app, source, request.remote_fee_asset, "remote_fee_asset"
         ),
