@@ -10,6 +10,7 @@ _BOUNDS = (
 _CALLS = "Build the call with `tx call` (POST /api/tx/call); docs/recipes.md shows how"
 _ETHEREUM = "Use app.snowbridge.network for transfers to and from Ethereum"
 _QUOTE = "`tx check` (POST /api/tx/check) says what a transfer costs and what arrives"
+_TEST = "`doctor --notify` sends a test notification to all targets of the setting notify"
 _TRAPPED = (
     "`tx status` tells the block in which a transaction left assets behind; `tx claim` claims them"
 )
@@ -18,6 +19,7 @@ _COMPLETIONS = (
     "shows where"
 )
 _SCHEDULE = "`job start` (POST /job/start) changes the schedule of a running job"
+_LABELS = "`scenario edit ID --name NAME --tag TAG` (POST /api/scenario/replace) does it"
 _STDOUT = "Redirect stdout: scenarioctl … > FILE"
 _CODES = "Write the codes to files with --qr-file FILE.png; the daemon's page shows them, too"
 _COPY = (
@@ -36,11 +38,14 @@ COMMANDS: Mapping[str, str] = {
     "job reschedule": _SCHEDULE,
     "job start --max-amount": _BOUNDS,
     "job start --max-per-day": _BOUNDS,
-    "flow preview --draw": _PICTURES,
+    "flow": "`scenario preview FILE` draws a flow file",
+    "notify": _TEST,
     "query --watch": "Use `watch scenarioctl query …` to ask again and again",
     "registry": _FACTS,
     "scenario preview --draw": _PICTURES,
     "scenario copy": _COPY,
+    "scenario rename": _LABELS,
+    "scenario tag": _LABELS,
     "staking": _CALLS,
     "store migrate": "A store keeps its schema version: create a new one with store init",
     "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
@@ -58,7 +63,10 @@ PATHS: Mapping[str, str] = {
     "/docs": "GET /openapi.json describes all paths, with examples; docs/routes.md lists them",
     "/api/dca": _CALLS,
     "/api/registry": _FACTS,
+    "/api/notify": _TEST,
     "/api/scenario/duplicate": _COPY,
+    "/api/scenario/rename": _LABELS,
+    "/api/scenario/tag": _LABELS,
     "/api/staking": _CALLS,
     "/api/status/events": "Ask GET /api/status again and again",
     "/api/xcm/quote": _QUOTE,

@@ -250,3 +250,15 @@ def test_help_for_no_command_tells_what_may_be_meant(
 
     assert (ended.out, ended.code) == ("", 2)
     assert ended.err.splitlines()[0] == says(*words).within("Error: {}")
+
+
+def test_a_test_notification_is_sent_where_that_is_asked_for(
+    scenarioctl: Run, tmp_path: Path
+) -> None:
+    line = ("--config", configure(tmp_path, 'notify = ["http://127.0.0.1:1/secret"]'), "doctor")
+
+    assert "notify" not in read(scenarioctl(*line, "--offline", "--json"))
+    found = read(scenarioctl(*line, "--notify", "--offline", "--json"))["notify"]
+    assert (found["ok"], found["text"]) == (False, says("1 of 1", "http://127.0.0.1:1/…"))
+    unset = ("--config", configure(tmp_path), "doctor", "--notify", "--offline", "--json")
+    assert read(scenarioctl(*unset))["notify"]["text"] == says("no target")

@@ -23,8 +23,8 @@ def pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 #: Field -> a command that reads a file there.
 COMMANDS = {
-    "file": "flow preview PIPE",
-    "abi": "contract info --abi PIPE 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
+    "file": "scenario preview PIPE",
+    "abi": "chain contract --abi PIPE 5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
     "source": "scenario import PIPE",
     "calls": "--offline tx batch polkadot @PIPE",
     "from": "--offline chain refresh polkadot --from PIPE",

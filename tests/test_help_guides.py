@@ -36,7 +36,7 @@ def test_the_guide_with_the_name_of_a_command_follows_its_help(scenarioctl: Run)
 
     assert shown.startswith(scenarioctl("flow", "--help").out.rstrip("\n"))
     assert "# Flow files and steps\n" in shown
-    assert scenarioctl("help", "flow", "preview") == scenarioctl("flow", "preview", "--help")
+    assert scenarioctl("help", "job", "start") == scenarioctl("job", "start", "--help")
 
 
 def test_a_misspelt_guide_leads_to_it(scenarioctl: Run) -> None:

@@ -199,7 +199,7 @@ def test_of_several_those_are_deleted_that_exist(scenarioctl: Run) -> None:
 
 def test_what_is_deleted_is_found_before_anything_is_deleted(scenarioctl: Run) -> None:
     made = [ok(scenarioctl(*CREATE_REMARK)).strip() for _ in range(4)]
-    ok(scenarioctl("scenario", "rename", made[0], "Rent"))
+    ok(scenarioctl("-q", "scenario", "edit", made[0], "--name", "Rent"))
 
     ended = scenarioctl(
         "scenario", "delete", made[3], "@last", "Rent", made[0][:5], made[0], "--yes"

@@ -50,7 +50,7 @@ ONLY_ON_THE_LINE = {
     ("creation.create_flow", "file"): "an old spelling of path",
     ("previews.preview_scenario", "output"): "where the picture is written",
     ("scenarios.delete_scenario", "yes"): "answers the question that the terminal asks",
-    ("previews.preview_flow", "output"): "where the picture is written",
+    ("previews.preview_scenario", "syntax"): "of a flow file, which another operation draws",
     ("decoded_transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",
 }
 
@@ -180,7 +180,6 @@ NO_MONEY_OF_NODES = {
         "what the store has of jobs: a draft's amount is its scenario's, and a query's is what "
         "its run was told"
     ),
-    "notifications": "whether it was sent",
     "pallets": "what the runtime's table has",
     "previews": "what the diagram says",
     "scenario_changes": "what the scenario says",

@@ -484,7 +484,7 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
     script.waits = True
 
     read = scenarioctl("info", "abc", "--url", script.url)
-    written = scenarioctl("scenario", "rename", "abc", "rent", "--url", script.url)
+    written = scenarioctl("scenario", "edit", "abc", "--name", "rent", "--url", script.url)
 
     said = f"Error: the daemon at {script.url} did not answer within 0.1 seconds"
     assert read == Ended(out="", err=f"{said}\n", code=5)

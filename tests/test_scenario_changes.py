@@ -17,9 +17,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.scenario_changes import (
-    RenameScenario,
     ReplaceScenario,
-    rename_scenario,
     replace_scenario,
     write_toml,
 )
@@ -296,26 +294,27 @@ def shown(scenarioctl: Run, id: str) -> Any:
 
 class TestLabels:
     def test_a_name_is_given_and_removed(self, scenarioctl: Run, rent: str) -> None:
-        assert ok(scenarioctl("scenario", "rename", rent, "  Office \n rent ")) == f"{rent}\n"
+        assert (
+            ok(scenarioctl("scenario", "edit", rent, "--name", "  Office \n rent ")) == f"{rent}\n"
+        )
         assert shown(scenarioctl, rent)["name"] == "Office rent"
         assert rent in ok(scenarioctl("scenario", "list", "--search", "office RENT"))
         assert (
             json.loads(ok(scenarioctl("scenario", "export", rent, "--as", "json")))["name"]
             == "Office rent"
         )
-        ok(scenarioctl("scenario", "rename", rent, ""))
+        ok(scenarioctl("scenario", "edit", rent, "--name", ""))
         assert "name" not in shown(scenarioctl, rent)
 
     def test_tags_are_added_removed_and_listed(self, scenarioctl: Run, rent: str) -> None:
-        assert (
-            ok(scenarioctl("scenario", "tag", rent, "treasury", "draft", "treasury"))
-            == "draft\ntreasury\n"
-        )
-        tagged = ok(
-            scenarioctl("scenario", "tag", rent, "monthly", "--remove", "draft", "--remove", "none")
-        )
-        assert tagged == "monthly\ntreasury\n"
-        assert ok(scenarioctl("scenario", "tag", rent)) == tagged
+        def tag(*tags: str) -> list[str]:
+            given = (word for each in tags for word in ("--tag", each))
+            assert ok(scenarioctl("scenario", "edit", rent, *given)) == f"{rent}\n"
+            found: list[str] = shown(scenarioctl, rent)["tags"]
+            return found
+
+        assert tag("treasury", "draft", "treasury") == ["draft", "treasury"]
+        assert tag("monthly", "-draft", "-none") == ["monthly", "treasury"]
 
         row = ok(scenarioctl("scenario", "list", "--tag", "monthly")).split("\t")
         assert (row[0], row[3]) == (rent, "monthly treasury")
@@ -327,10 +326,9 @@ class TestLabels:
     @pytest.mark.parametrize(
         ("line", "said"),
         [
-            (("tag", "{id}", "a b"), says("tags", "'a b'")),
-            (("tag", "{id}", ""), says("tags", "''")),
-            (("tag", "{id}", "a", "--remove", "a"), says("remove", "'a'")),
-            (("rename", "{id}", "a\ud800"), says("name")),
+            (("edit", "{id}", "--tag", "a b"), says("--tag", "'a b'")),
+            (("edit", "{id}", "--tag", ""), says("--tag", "''")),
+            (("edit", "{id}", "--name", "a\ud800"), says("name")),
         ],
         ids=lambda value: value[0] if isinstance(value, tuple) else None,
     )
@@ -341,29 +339,10 @@ class TestLabels:
 
         assert (ended.out, ended.err, ended.code) == ("", said.printed, 2)
 
-    def test_a_label_is_set_though_somebody_else_changes_the_scenario(
-        self, app: Application
-    ) -> None:
+    def test_a_version_that_is_gone_is_not_replaced(self, app: Application) -> None:
         from scenarioctl.operations.creation import CreateFlow, create_flow
 
         id = finish(create_flow(app, CreateFlow(flow=RENT))).answer["result"]
-        change = app.store.change_scenario
-        theirs = [RENT.replace("paid", "theirs")]
-
-        async def meanwhile(*arguments: Any, **more: Any) -> None:
-            if theirs:
-                await replace_scenario(app, ReplaceScenario(id=id, content=theirs.pop()))
-            await change(*arguments, **more)
-
-        app.store.change_scenario = meanwhile  # type: ignore[method-assign]
-        labeled = finish(rename_scenario(app, RenameScenario(id=id, name="Mine"))).answer
-        stored = finish(app.store.get_scenario(id))
-
-        assert (labeled["name"], stored.name, stored.revision) == (
-            "Mine",
-            "Mine",
-            labeled["revision"],
-        )
         refused = ReplaceScenario(id=id, content=RENT, revision="0123456789abcdef")
         with raises(Conflict, says("changed", id=id)):
             finish(replace_scenario(app, refused))
@@ -459,7 +438,7 @@ class TestReplacing:
             found = shown(scenarioctl, rent)
             return found.get("name", ""), found.get("tags", [])
 
-        ok(scenarioctl("scenario", "tag", rent, "treasury"))
+        ok(scenarioctl("scenario", "edit", rent, "--tag", "treasury"))
         steps = [{"type": "delay", "seconds": 60}]
         flow = json.dumps({"steps": steps})
         if form == "json":
@@ -507,8 +486,8 @@ class TestReplacing:
         self, scenarioctl: Run, rent: str, tmp_path: Path
     ) -> None:
         ok(scenarioctl("job", "start", rent, "--every", "1h"))
-        ok(scenarioctl("scenario", "rename", rent, "Lease"))
-        ok(scenarioctl("scenario", "tag", rent, "a"))
+        ok(scenarioctl("scenario", "edit", rent, "--name", "Lease"))
+        ok(scenarioctl("scenario", "edit", rent, "--tag", "a"))
         named = self.edit(scenarioctl, tmp_path, rent, RENT)
         log = ok(scenarioctl("job", "logs", rent))
         ended = self.edit(scenarioctl, tmp_path, rent, RENT.replace("1.5", "2"))
@@ -529,7 +508,7 @@ class TestReplacing:
 
 def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}"))
-    line = ("--offline", "flow", "preview", str(tmp_path / "f.toml"))
+    line = ("--offline", "scenario", "preview", str(tmp_path / "f.toml"))
     answer = json.loads(ok(scenarioctl(*line, "--json", "--format", "svg")))
 
     assert answer["info"] == "polkadot > xTransfer > assetHub > Remark"

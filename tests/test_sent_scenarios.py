@@ -201,7 +201,7 @@ def payload_of_draft(command: Command, scenario: str, seq: int) -> str:
 
 def test_a_change_since_then_is_said(command: Command, scenario: str, tmp_path: Path) -> None:
     command("broadcast", "polkadot", GOOD, "--scenario", scenario)
-    command("scenario", "rename", scenario, "other")
+    command("scenario", "edit", scenario, "--name", "other")
 
     assert marks(command, scenario)[0]["changed_since"] is True
     assert "before its last change" in shown(tmp_path, scenario)

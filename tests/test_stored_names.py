@@ -147,7 +147,7 @@ def test_over_http_no_name_is_an_id_that_is_stored_or_was(serving: Serving) -> N
     for state in ("stored", "deleted"):
         for path, body in (
             ("/api/create/remark", {**remark, "name": OTHER.id}),
-            ("/api/scenario/rename", {"scenario": made, "name": f" {OTHER.id}\n"}),
+            ("/api/scenario/replace", {"scenario": made, "name": f" {OTHER.id}\n"}),
             ("/saveUrl", {"url": share, "id": ALIKE.name}),
         ):
             reply = serving.post(path, body)
@@ -165,7 +165,7 @@ REMARK = ("--offline", "create", "remark", "--chain", "polkadot", "--text")
 def created(scenarioctl: Run, text: str, name: str = "") -> str:
     id = scenarioctl(*REMARK, text).out.strip()
     if name:
-        scenarioctl("scenario", "rename", id, name)
+        scenarioctl("scenario", "edit", id, "--name", name)
     return id
 
 

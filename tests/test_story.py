@@ -132,10 +132,10 @@ STORY = (
     step("scenario export --as flow {a}", "/api/scenario/flow", {"id": "{a}"}),
     step("scenario export --as flow {b} --syntax yaml", "/api/scenario/flow",
         {"id": "{b}", "syntax": "yaml"}, "invalid_request"),
-    step("scenario rename {a} Rent", "/api/scenario/rename", {"id": "{a}", "name": "Rent"}),
-    step("scenario tag {a} b a --remove c", "/api/scenario/tag", {"id": "{a}", "tags": ["b", "a"],
-        "remove": ["c"]}),
-    step("scenario tag {a} x,y", "/api/scenario/tag", {"id": "{a}", "tags": ["x,y"]},
+    step("scenario edit {a} --name Rent", "/api/scenario/replace", {"id": "{a}", "name": "Rent"}),
+    step("scenario edit {a} --tag b --tag a --tag -c", "/api/scenario/replace", {"id": "{a}",
+        "tags": ["b", "a", "-c"]}),
+    step("scenario edit {a} --tag x,y", "/api/scenario/replace", {"id": "{a}", "tags": ["x,y"]},
         "invalid_request"),
     step("scenario list --tag a", "/api/scenarios?tag=a", method="GET"),
     step(
@@ -157,9 +157,10 @@ STORY = (
         {"id": "{e}", "content": DELAY, "revision": "0"},
         "conflict",
     ),
-    step("flow preview delay.toml", "/api/flow/preview", {"flow": DELAY}),
-    step("flow preview waiting.toml", "/api/flow/preview", {"flow": WAITING}),
-    step("flow preview flow.toml", "/api/flow/preview", {"flow": "steps = 7"}, "invalid_request"),
+    step("scenario preview delay.toml", "/api/flow/preview", {"flow": DELAY}),
+    step("scenario preview waiting.toml", "/api/flow/preview", {"flow": WAITING}),
+    step("scenario preview flow.toml", "/api/flow/preview", {"flow": "steps = 7"},
+        "invalid_request"),
     step("scenario export {b}", "/api/template/getUrl/{b}", method="GET"),
     step("scenario export abcdefghi", "/getUrl/abcdefghi", None, "not_found", method="GET"),
     step("scenario preview {b}", "/api/info/preview?scenario_id={b}", method="GET"),
@@ -365,7 +366,7 @@ def level(value: Any, ids: dict[str, str]) -> Any:
     value = re.sub(r'"revision": "[0-9a-f]{16}"', '"revision": "<revision>"', value)
     value = re.sub(r'"seconds": [0-9.]+', '"seconds": "<seconds>"', value)
     value = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<uuid>", value)
-    value = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "<date>", value)
+    value = re.sub(r"\d{4}-\d\d-\d\d[T ][0-9:.]+Z?", "<date>", value)
     return re.sub(r"\b([a-zA-Z]+)_[0-9a-f]{6}\b", r"\1_<node>", value)
 
 

@@ -242,7 +242,7 @@ def full(camera: Camera) -> None:
             )
         ]
         flow, hook, failing, long = made
-        post(daemon, "/api/scenario/tag", {"id": flow, "tags": ["rent", "monthly"]})
+        post(daemon, "/api/scenario/replace", {"id": flow, "tags": ["rent", "monthly"]})
         post(daemon, "/api/address/add", {"name": "Landlady", "address": BOB, "watch": False})
         for id in (remark, transfer, flow):
             post(daemon, "/job/start", {"id": id, "every": "5s"})

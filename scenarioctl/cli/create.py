@@ -31,13 +31,18 @@ def syntax_of(path: str, given: str) -> str:
     return given or ("json" if path.lower().endswith(".json") else "toml")
 
 
+def is_file(word: str) -> bool:
+    """Return whether *word* names a flow file, or stdin, and no scenario."""
+    return word == "-" or "." in word or os.sep in word
+
+
 class CreateGroup(Group):
     """`create FILE` is `create flow FILE`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] == "-" or "." in args[0] or os.sep in args[0]:
+        if is_file(args[0]):
             args = ["flow", *args]
         return super().resolve_command(ctx, args)
 

@@ -38,13 +38,19 @@ class HealthCheck(NamedTuple):
 
 
 @click.command(cls=Command, example="scenarioctl doctor\n  scenarioctl doctor --offline --json")
-def doctor() -> None:
+@click.option(
+    "--notify",
+    "notifies",
+    is_flag=True,
+    help="Also send a test notification to all targets of the setting notify.",
+)
+def doctor(notifies: bool) -> None:
     """Check this installation: settings, store, worker, facts, chains and clock.
 
     ✗ is broken, ! is a warning or unknown. The exit code is 0 if nothing is broken, 5 if only a
     chain or a store's server can't be reached, else 2. With --offline, no network is used.
     """
-    checks = list(_checks())
+    checks = list(_checks(notifies))
     broken = [each for each in checks if each.ok is False]
     rows = [dict(zip(("name", "ok", "text", "advice"), each, strict=False)) for each in checks]
     emit({"ok": not broken, "checks": rows}, lambda: _draw(checks))
@@ -62,7 +68,7 @@ def _draw(checks: list[HealthCheck]) -> None:
         click.echo(f"{marks[each.ok]} {each.name:6}  {printable(each.text + advice)}")
 
 
-def _checks() -> Iterator[HealthCheck]:
+def _checks(notifies: bool) -> Iterator[HealthCheck]:
     try:
         app, broken = _open_without_errors()
     except (ScenarioctlError, OSError) as error:
@@ -75,6 +81,8 @@ def _checks() -> Iterator[HealthCheck]:
     yield from check_store(app)
     yield check_facts(app)
     yield from check_chains(app)
+    if notifies:
+        yield check_notifications(app)
 
 
 def _open_without_errors() -> "tuple[Application, HealthCheck | None]":
@@ -199,3 +207,20 @@ def check_chains(app: "Application") -> Iterator[HealthCheck]:
     else:
         text = f"the newest block of a chain is {max(age, 0):.0f} s old"
         yield HealthCheck("clock", True if age <= _OLD else None, text)
+
+
+def check_notifications(app: "Application") -> HealthCheck:
+    """Send a test notification to each target of the settings."""
+    from scenarioctl.model.notifications import describe_target
+    from scenarioctl.operations.notifications import send_test
+
+    targets = app.settings.notify
+    if not targets:
+        return HealthCheck("notify", False, "no target is set", "set notify in config.toml")
+    found = {describe_target(each): run(send_test(app, each)) for each in targets}
+    reasons = [f"{target}: {reason}" for target, reason in found.items() if reason]
+    if reasons:
+        text = f"{len(reasons)} of {len(targets)} not delivered: {'; '.join(reasons)}"
+        return HealthCheck("notify", False, text, unreachable=True)
+    signed = "" if app.settings.notify_secret else ", not signed: notify_secret is not set"
+    return HealthCheck("notify", True, f"{len(targets)} delivered{signed}")

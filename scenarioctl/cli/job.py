@@ -1,5 +1,5 @@
-"""`scenarioctl job`, which runs scenarios again and again, `webhook`, the inbox of webhook steps,
-and `notify`."""
+"""`scenarioctl job`, which runs scenarios again and again, and `webhook`, the inbox of webhook
+steps."""
 
 import sys
 import time
@@ -391,27 +391,4 @@ def list_events(**fields: Any) -> None:
             (each["id"], short_time(each["received"]), dump_json(each["content"]))
             for each in answer["events"]
         ),
-    )
-
-
-@click.group(cls=Group)
-def notify() -> None:
-    """Test the delivery of job notifications."""
-
-
-@notify.command(
-    operation="notifications.send_test_notification",
-    arguments=("target",),
-    example="scenarioctl notify test https://hooks.example.org/jobs",
-)
-def test(**fields: Any) -> None:
-    """Send a test notification now, to a URL or to all targets of the setting `notify`.
-
-    The exit code is 5 if one is not delivered.
-    """
-    answer = perform(**fields).answer
-    print_table(
-        answer,
-        ("delivered to", "milliseconds"),
-        ((each["target"], each["milliseconds"]) for each in answer["deliveries"]),
     )

@@ -46,13 +46,11 @@ COMMANDS = {
 }
 #: The same of commands that fewer people need.
 MORE = {
-    "flow": ("pictures", "flow", "Draw flow files."),
     "multisig": (
         "multisig",
         "multisig",
         "List, approve, run and cancel the operations of multisigs.",
     ),
-    "notify": ("job", "notify", "Test the delivery of job notifications."),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
     "version": ("about", "version", "Print the version."),

@@ -152,7 +152,7 @@ COMPLETIONS: Mapping[str, Complete] = {
     "CHAIN": finding("chains"),
     "RELAY": finding("relays"),
     "ID": finding("scenario_ids"),
-    "HEX|-|SCENARIO": finding("scenario_ids"),
+    **dict.fromkeys(("HEX|-|SCENARIO", "ID|FILE|-"), finding("scenario_ids")),
     "JOB": finding("job_ids"),
     "ADDRESS": finding("addresses"),
     "ASSET": finding("assets"),

@@ -1,4 +1,4 @@
-"""`scenarioctl scenario preview` and `flow preview`; QR codes for wallets."""
+"""`scenarioctl scenario preview`; QR codes for wallets."""
 
 import os
 import sys
@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from scenarioctl.cli.commands import Command, Group
-from scenarioctl.cli.create import FLOW_LIMIT, syntax_of, syntax_option
+from scenarioctl.cli.commands import Command
+from scenarioctl.cli.create import FLOW_LIMIT, is_file, syntax_of, syntax_option
 from scenarioctl.cli.execution import asked_for_data, emit, perform, read_text, tell, warn
 from scenarioctl.cli.options import argument, option
 from scenarioctl.errors import InvalidRequest, shorten
@@ -91,17 +91,29 @@ def picture_options(function: Any) -> Any:
 @click.command(
     cls=Command,
     operation="previews.preview_scenario",
+    others=("previews.preview_flow",),
     arguments=("scenario_id",),
-    example="scenarioctl scenario preview 3kf9Qz7aB -o picture.png --theme dark",
+    example="scenarioctl scenario preview 3kf9Qz7aB -o picture.png --theme dark\n"
+    "  scenarioctl scenario preview rent.toml -o rent.svg",
 )
+@argument("scenario_id", metavar="ID|FILE|-")
+@syntax_option
 @picture_options
-def preview(output: str | None, format: str | None, **fields: Any) -> None:
-    """Draw a scenario into a file, or to stdout."""
-    show_preview(output, format, fields)
+def preview(
+    scenario_id: str, syntax: str, output: str | None, format: str | None, **fields: Any
+) -> None:
+    """Draw a scenario, or a flow file that isn't stored, into a file or to stdout.
 
-
-def show_preview(output: str | None, format: str | None, fields: dict[str, Any]) -> None:
-    """Ask for the picture of a request of *fields*, and write it."""
+    Cards show the problem of their step, and stderr has all of those of a flow file in full.
+    """
+    if is_file(scenario_id):
+        text = read_text(scenario_id, field="file", limit=FLOW_LIMIT)
+        fields |= {"instead": "previews.preview_flow", "flow": text}
+        fields["syntax"] = syntax_of(scenario_id, syntax)
+    elif syntax:
+        raise InvalidRequest(field="syntax", problem="is only for a flow file")
+    else:
+        fields["scenario_id"] = scenario_id
     form = _choose_format(output, format)
     to_stdout = output in (None, "-")
     if asked_for_data() and output == "-":
@@ -158,28 +170,3 @@ def _choose_format(output: str | None, given: str | None) -> str:
             problem=f"contradicts the name of output {shorten(output, 200)}: omit one of them",
         )
     return given
-
-
-@click.group(cls=Group)
-def flow() -> None:
-    """Draw flow files."""
-
-
-@flow.command(
-    "preview",
-    operation="previews.preview_flow",
-    arguments=("flow",),
-    example="scenarioctl flow preview rent.toml -o rent.svg",
-)
-@argument("flow", metavar="FILE")
-@syntax_option
-@picture_options
-def preview_flow(
-    flow: str, syntax: str, output: str | None, format: str | None, **fields: Any
-) -> None:
-    """Draw a flow file (- for stdin) without storing it, into a file or to stdout.
-
-    Cards show the problem of their step, and stderr has all of them in full.
-    """
-    text = read_text(flow, field="file", limit=FLOW_LIMIT)
-    show_preview(output, format, {"flow": text, "syntax": syntax_of(flow, syntax), **fields})

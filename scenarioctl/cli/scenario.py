@@ -55,28 +55,11 @@ _FLOW = "scenario_changes.scenario_flow"
 
 @click.command(
     cls=Command,
-    operation="scenario_changes.tag_scenario",
-    arguments=("id", "tags"),
-    example="scenarioctl scenario tag 3kf9Qz7aB treasury monthly --remove draft",
-)
-def tag(**fields: Any) -> None:
-    """Add tags to a scenario and remove some, for scenario list --tag. Its tags are printed, one
-    per line."""
-    answer = perform(**fields).answer
-    emit(answer, partial(_print_lines, answer["tags"]))
-
-
-def _print_lines(lines: list[str]) -> None:
-    for line in lines:
-        click.echo(line)
-
-
-@click.command(
-    cls=Command,
     operation="scenario_changes.replace_scenario",
     arguments=("id",),
     without=("content",),
-    example="scenarioctl scenario edit 3kf9Qz7aB --file rent.toml",
+    example="scenarioctl scenario edit 3kf9Qz7aB --file rent.toml\n"
+    "  scenarioctl scenario edit 3kf9Qz7aB --name 'Monthly rent' --tag treasury --tag -draft",
 )
 @option(
     "--file",
@@ -84,16 +67,17 @@ def _print_lines(lines: list[str]) -> None:
     metavar="FILE",
     help="Take the new version from a flow file or a diagram, without an editor; - reads stdin.",
 )
-def edit(id: str, file: str | None, revision: str) -> None:
-    """Change a scenario in your editor ($VISUAL or $EDITOR), and print its id.
+def edit(id: str, file: str | None, **fields: Any) -> None:
+    """Change a scenario in your editor ($VISUAL or $EDITOR), or its name and tags; print its id.
 
     It opens as a flow file, or as the JSON of its diagram if a flow file can't hold it. If you save
     an error, it is shown, and you can go on editing. The id, the job, the log and the drafts stay;
     a running job uses the new version from its next run.
     """
-    if file is not None:
-        content = read_text(file, field="file", limit=IMPORT_LIMIT)
-        print_answer(perform(id=id, content=content, revision=revision), plain="id")
+    if file is not None or fields["name"] is not None or fields["tags"]:
+        if file is not None:
+            fields["content"] = read_text(file, field="file", limit=IMPORT_LIMIT)
+        print_answer(perform(id=id, **fields), plain="id")
         return
     written = perform(operation=_FLOW, id=id, or_diagram=True).answer
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -107,7 +91,9 @@ def edit(id: str, file: str | None, revision: str) -> None:
     while (edited := _edited(text, extension)) is not None:
         text = edited
         try:
-            answer = perform(id=id, content=text, revision=revision or written["revision"])
+            answer = perform(
+                id=id, content=text, revision=fields["revision"] or written["revision"]
+            )
         except ScenarioctlError as error:
             say(f"Error: {printable(error)}")
             if not click.confirm("Go on editing?", default=True, err=True):
@@ -249,14 +235,7 @@ info = plain_command(
     arguments=("id",),
     hidden=True,
 )
-rename = plain_command(
-    "rename",
-    "scenario_changes.rename_scenario",
-    prints="id",
-    arguments=("id", "name"),
-    example="scenarioctl scenario rename 3kf9Qz7aB 'Monthly rent'",
-)
-for each in (info, preview, rename, tag, edit):
+for each in (info, preview, edit):
     scenario.add_command(each)
 
 

@@ -2,13 +2,13 @@
 edit."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest, TooLarge, name_of
+from scenarioctl.errors import InvalidRequest, TooLarge, name_of
 from scenarioctl.formats.documents import parse_json, write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import (
@@ -34,92 +34,15 @@ from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import changed_meanwhile
 
 __all__ = [
-    "rename_scenario",
     "replace_scenario",
     "scenario_flow",
-    "tag_scenario",
 ]
 
-#: How often a change of the labels is tried while others change the scenario too.
-_ATTEMPTS = 8
 _SYNTAXES = ("toml", "json")
 #: A share string or a link: one word, and no TOML.
 _ONE_WORD = re.compile(r"""[^\s\[\]{}"']+""")
 
 Document = Mapping[str, Any]
-
-
-class Labels(TypedDict):
-    id: "ScenarioId"
-    #: Empty if it has none.
-    name: str
-    tags: list[str]
-    #: Of the version that is stored now.
-    revision: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class RenameScenario:
-    """Give a scenario a name, for lists, pictures and searches. An empty name removes it."""
-
-    id: OwnScenarioName
-    #: Up to 200 characters; empty removes the name.
-    name: str
-
-
-async def rename_scenario(app: Application, request: RenameScenario) -> Result[Labels]:
-    name = read_label(request.name)
-    return await _label(app, request.id, lambda diagram: (name, list(diagram.tags)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class TagScenario:
-    """Add tags to a scenario and remove some; without either, show its tags."""
-
-    id: OwnScenarioName
-    #: Words to add, without spaces and commas.
-    tags: Annotated[tuple[str, ...], Value("TAG")] = ()
-    #: Remove this tag; may be repeated.
-    remove: Annotated[tuple[str, ...], Value("TAG", repeats=True)] = ()
-
-
-async def tag_scenario(app: Application, request: TagScenario) -> Result[Labels]:
-    added, removed = (
-        read_tags(request.tags, field="tags"),
-        read_tags(request.remove, field="remove"),
-    )
-    if both := sorted(set(added) & set(removed)):
-        raise InvalidRequest(
-            field="remove", value=both[0], problem="is also a tag to add: omit one of them"
-        )
-
-    def tag(diagram: Diagram) -> tuple[str, list[str]]:
-        return diagram.name, read_tags(sorted({*diagram.tags, *added} - {*removed}), field="tags")
-
-    return await _label(app, request.id, tag)
-
-
-async def _label(
-    app: Application, id: str, labels: Callable[[Diagram], tuple[str, list[str]]]
-) -> Result[Labels]:
-    """Store the scenario with the name and the tags that *labels* returns for it."""
-    for _ in range(_ATTEMPTS):
-        stored = await app.store.get_scenario(id)
-        diagram = await open_blob(app, stored.blob, id)
-        name, tags = labels(diagram)
-        revision = stored.revision
-        if (name, tags) != (diagram.name, list(diagram.tags)):
-            changed, _ = await app.aside(
-                _pack, app, label_document(diagram.document, name=name, tags=tags)
-            )
-            try:
-                await app.store.change_scenario(replace(changed, id=id), revision=revision)
-            except Conflict:
-                # Somebody changed something else: labels have no part in that.
-                continue
-            revision = changed.revision
-        return Result(answer={"id": id, "name": name, "tags": tags, "revision": revision})
-    raise changed_meanwhile(id)
 
 
 def _pack(app: Application, document: Document) -> tuple[StoredScenario, Diagram]:
@@ -218,7 +141,8 @@ def _indented(document: Document) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaceScenario:
-    """Replace the steps of a scenario, which keeps its id, its job, the log and the drafts.
+    """Change the steps, the name or the tags of a scenario, which keeps its id, its job, the log
+    and the drafts.
 
     It keeps its name and its tags too, unless the new version has a name or tags; empty ones remove
     them.
@@ -227,7 +151,11 @@ class ReplaceScenario:
     id: OwnScenarioName
     #: A flow file (TOML, or JSON as text or content), or a diagram (JSON, the editor's share
     #: string, or a link with one).
-    content: Annotated[Any, Value("CONTENT", called=("flow", "diagram"))]
+    content: Annotated[Any, Value("CONTENT", called=("flow", "diagram"))] = None
+    #: Up to 200 characters, for lists, pictures and searches; empty removes the name.
+    name: str | None = None
+    #: Add this tag, a word; with - in front, remove it. May be repeated.
+    tags: Annotated[tuple[str, ...], Value("TAG", option="--tag", repeats=True)] = ()
     #: Replace only this version, as `scenario show` names it. Default: the stored one, whichever it
     #: is.
     revision: str = ""
@@ -249,10 +177,18 @@ async def replace_scenario(app: Application, request: ReplaceScenario) -> Result
     if request.revision not in ("", stored.revision):
         raise changed_meanwhile(request.id).blame("revision", request.revision)
     former = await open_blob(app, stored.blob, request.id)
-    content = await app.aside(_read_content, request.content)
-    document, notes, warnings = await _judge(app, content, former)
-    if request.strict:
-        refuse_warnings(warnings)
+    document: Document = former.document
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    if request.content is not None:
+        content = await app.aside(_read_content, request.content)
+        document, notes, warnings = await _judge(app, content, former)
+        if request.strict:
+            refuse_warnings(warnings)
+    if request.name is not None or request.tags:
+        document = _relabeled(document, request)
+    elif request.content is None:
+        raise InvalidRequest(field="content", problem="is missing", expected="it, a name or tags")
     if document == former.document:
         answer: ReplacedScenario = {
             "id": request.id,
@@ -278,6 +214,18 @@ async def replace_scenario(app: Application, request: ReplaceScenario) -> Result
         "summary": scenario.summary,
     }
     return Result(answer=answer, notes=notes, warnings=warnings)
+
+
+def _relabeled(document: Document, request: ReplaceScenario) -> Document:
+    """Return *document* with the name and the tags that are asked for."""
+    labeled = read_diagram(document, field="diagram")
+    removed = {tag[1:] for tag in request.tags if tag.startswith("-")}
+    added = [tag for tag in request.tags if not tag.startswith("-")]
+    return label_document(
+        document,
+        name=labeled.name if request.name is None else read_label(request.name),
+        tags=sorted({*labeled.tags, *read_tags(added, field="tags")} - removed),
+    )
 
 
 def _read_content(content: object) -> dict[str, Any]:

@@ -135,8 +135,6 @@ ENDPOINTS = (
     _row("POST", "/api/flow/preview", "previews.preview_flow"),
     _row("POST", "/api/scenario/flow", "scenario_changes.scenario_flow"),
     _row("POST", "/api/scenario/replace", "scenario_changes.replace_scenario", scope="create"),
-    _row("POST", "/api/scenario/rename", "scenario_changes.rename_scenario", scope="create"),
-    _row("POST", "/api/scenario/tag", "scenario_changes.tag_scenario", scope="create"),
     _row(
         "POST",
         "/api/scenario/delete",
@@ -214,14 +212,6 @@ ENDPOINTS = (
         flag="success",
     ),
     _row("GET", "/api/webhooks/{uuid}", "webhooks.list_events", server="both"),
-    _row(
-        "POST",
-        "/api/notify/test",
-        "notifications.send_test_notification",
-        scope="jobs",
-        server="both",
-        flag="success",
-    ),
 )
 
 #: `streams.py` answers those of events, and `pages.py` the others.

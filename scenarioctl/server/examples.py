@@ -202,19 +202,6 @@ EXAMPLES: Mapping[str, Example] = {
         {"scenario": "Xq3b9LmZt", "content": _FLOW},
         {"id": "Xq3b9LmZt", "revision": "7caf37d8ab5d8b02", "changed": True, "summary": "delay"},
     ),
-    "scenario_changes.rename_scenario": Example(
-        {"scenario": "Xq3b9LmZt", "name": "Monthly rent"},
-        {"id": "Xq3b9LmZt", "name": "Monthly rent", "tags": [], "revision": "9b7364f9044372ef"},
-    ),
-    "scenario_changes.tag_scenario": Example(
-        {"scenario": "Xq3b9LmZt", "tags": ["treasury", "monthly"], "remove": ["draft"]},
-        {
-            "id": "Xq3b9LmZt",
-            "name": "Monthly rent",
-            "tags": ["monthly", "treasury"],
-            "revision": "9b7364f9044372ef",
-        },
-    ),
     "scenarios.delete_scenario": Example(
         {"scenario": "Xq3b9LmZt"}, {"success": True, "result": "Deleted Xq3b9LmZt"}
     ),
@@ -354,5 +341,4 @@ EXAMPLES: Mapping[str, Example] = {
         {"success": True, "id": 17},
     ),
     "webhooks.list_events": Example({"uuid": _UUID}),
-    "notifications.send_test_notification": Example({"target": "https://hooks.example.org/jobs"}),
 }

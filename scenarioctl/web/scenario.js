@@ -59,12 +59,10 @@ function titlePart(scenario, next) {
       const wanted = (given.tags ?? "").split(/[\s,]+/).filter(Boolean);
       const former = scenario.tags ?? [];
       const added = wanted.filter((tag) => !former.includes(tag));
-      const removed = former.filter((tag) => !wanted.includes(tag));
-      // Tags first: they may be refused, and then nothing has changed.
-      const changed = added.length || removed.length ? await post("/api/scenario/tag", { id, tags: added, remove: removed }) : null;
-      const renamed = (given.name ?? "") === (scenario.name ?? "") ? null : await post("/api/scenario/rename", { id, name: given.name ?? "" });
-      const last = renamed ?? changed;
-      if (last) Object.assign(scenario, { name: last.name, tags: last.tags, revision: last.revision });
+      const removed = former.filter((tag) => !wanted.includes(tag)).map((tag) => `-${tag}`);
+      const name = given.name ?? "";
+      const { revision } = await post("/api/scenario/replace", { id, name, tags: [...added, ...removed] });
+      Object.assign(scenario, { name: name.trim(), tags: [...new Set(wanted)].sort(), revision });
       show();
       labels.open = false;
       say("Saved");

@@ -88,7 +88,7 @@ def test_a_sent_transaction_shows_amount_accounts_hops_costs_and_its_explorer(pa
 def test_what_was_sent_is_in_the_history(started: Started) -> None:
     page, daemon, _, chain = started
     scenario = a_transfer(daemon)
-    post(daemon, "/api/scenario/rename", {"id": scenario, "name": "Rent of May"})
+    post(daemon, "/api/scenario/replace", {"id": scenario, "name": "Rent of May"})
     page.open(f"/#/create/?diagramData={scenario}")
     page.wait_for("Rent of May", "Share or delete")
     assert "Sent transactions" not in page.text()
