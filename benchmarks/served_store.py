@@ -79,7 +79,7 @@ async def _run_all(store: SqliteStore, count: int) -> float:
 
 
 def _finished(leg: Leg) -> FinishedRun:
-    return make_finished(leg.job.id, epoch=leg.job.epoch, owner=leg.job.owner)
+    return make_finished(leg.job.id, epoch=leg.job.epoch, owner=leg.job.owner, due=2**62)
 
 
 def make_job(id: str, *, due: int = 1) -> Job:

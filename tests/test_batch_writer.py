@@ -1,4 +1,4 @@
-"""Runs that end at the same time, and go to PostgreSQL in one transaction."""
+"""Runs that end at the same time, and are written in one transaction."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 
 from scenarioctl.errors import StoreUnavailable
 from scenarioctl.model.jobs import FinishedRun
-from scenarioctl.stores.postgres.store import BatchWriter
+from scenarioctl.stores.batches import BatchWriter
 
 
 def ended(job: str, epoch: int = 1) -> FinishedRun:

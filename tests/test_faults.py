@@ -358,7 +358,6 @@ def test_a_store_that_is_locked_for_a_moment_is_waited_for_and_read_meanwhile(wa
 FATES: dict[str, Callable[[Path, Path], object]] = {
     "moved away": lambda store, away: store.rename(away),
     "replaced": lambda store, away: (store.rename(away), store.write_bytes(b"")),
-    "cut off": lambda store, away: os.truncate(store, 20_000),
     "log removed": lambda store, away: store.with_name(f"{store.name}-wal").unlink(),
 }
 

@@ -1,6 +1,5 @@
 """The file of the embedded store, its tables (`schema.sql`), workers and errors."""
 
-import fcntl
 import os
 import re
 import sqlite3
@@ -18,34 +17,6 @@ from scenarioctl.stores.validation import SCHEMA_VERSION, check_version
 APPLICATION_ID = 0x5363656E
 
 
-def hold_lock(store: Path) -> int:
-    """Return the lock file of a worker of *store*, locked until it is closed or the process
-    ends."""
-    file = os.open(_worker_file(store), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    # Whoever asks `is_locked` has it for a moment.
-    fcntl.flock(file, fcntl.LOCK_SH)
-    return file
-
-
-def is_locked(store: Path) -> bool:
-    """Return whether a worker serves *store*, one that is frozen by SIGSTOP included."""
-    try:
-        file = os.open(_worker_file(store), os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return False
-    except OSError:
-        return True
-    finally:
-        os.close(file)
-
-
-def _worker_file(store: Path) -> Path:
-    return store.with_name(store.name + "-worker")
-
-
 #: How long a process waits for another one's write.
 BUSY_SECONDS = 10.0
 
@@ -54,7 +25,6 @@ BUSY_SECONDS = 10.0
 LOG_BYTES = 16 * 1024 * 1024
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-_READ_ONLY = "is read-only, expected a file that can be written"
 #: What errors of SQLite mean to a user.
 _MEANINGS: Mapping[int, str] = {
     **dict.fromkeys(
@@ -63,8 +33,10 @@ _MEANINGS: Mapping[int, str] = {
     sqlite3.SQLITE_NOTADB: "is not a database of scenarioctl; name another file",
     sqlite3.SQLITE_CORRUPT: "is damaged ({error}): restore it from a backup",
     sqlite3.SQLITE_FULL: "is out of disk space; nothing was changed",
-    sqlite3.SQLITE_READONLY: _READ_ONLY,
-    sqlite3.SQLITE_PERM: _READ_ONLY,
+    **dict.fromkeys(
+        (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM),
+        "is read-only, expected a file that can be written",
+    ),
     sqlite3.SQLITE_CANTOPEN: "cannot be opened, expected a file that can be read and written",
     sqlite3.SQLITE_IOERR: "cannot be read or written ({error}), nothing was changed",
     sqlite3.SQLITE_TOOBIG: "cannot hold a value that large, expected less than 1 GB",

@@ -18,7 +18,7 @@ CREATE TABLE scenarios (
     size INTEGER NOT NULL,
     digest BLOB,
     blob BLOB NOT NULL
-);
+) STRICT;
 
 CREATE INDEX scenarios_by_created ON scenarios (created, seq);
 
@@ -35,7 +35,7 @@ CREATE TABLE scenario_chains (
     created INTEGER NOT NULL,
     scenario INTEGER NOT NULL,
     PRIMARY KEY (chain, created, scenario)
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 CREATE UNIQUE INDEX scenario_chains_by_scenario ON scenario_chains (scenario, chain);
 
@@ -43,7 +43,7 @@ CREATE TABLE scenario_tags (
     tag TEXT NOT NULL,
     scenario INTEGER NOT NULL,
     PRIMARY KEY (tag, scenario)
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 CREATE INDEX scenario_tags_by_scenario ON scenario_tags (scenario);
 
@@ -51,7 +51,7 @@ CREATE TABLE scenario_webhooks (
     uuid TEXT NOT NULL,
     scenario INTEGER NOT NULL,
     PRIMARY KEY (uuid, scenario)
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 CREATE INDEX scenario_webhooks_by_scenario ON scenario_webhooks (scenario);
 
@@ -59,7 +59,7 @@ CREATE INDEX scenario_webhooks_by_scenario ON scenario_webhooks (scenario);
 CREATE TABLE scenario_counts (
     chain TEXT NOT NULL PRIMARY KEY,
     amount INTEGER NOT NULL
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 CREATE TRIGGER scenario_added AFTER INSERT ON scenarios BEGIN
     INSERT INTO scenario_counts VALUES ('', 1) ON CONFLICT (chain) DO UPDATE SET amount = amount + 1;
@@ -94,7 +94,7 @@ END;
 -- An id is only ever that of one scenario, and no name of another one.
 CREATE TABLE deleted_scenarios (
     id TEXT NOT NULL PRIMARY KEY
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 CREATE TRIGGER scenario_id_taken BEFORE INSERT ON scenarios WHEN
     EXISTS (SELECT 1 FROM deleted_scenarios WHERE id = new.id)
@@ -137,7 +137,7 @@ CREATE TABLE jobs (
     schedule TEXT NOT NULL,
     notify TEXT NOT NULL,
     saved TEXT NOT NULL
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 -- Only jobs that may be claimed: a claim doesn't scan jobs that are running or stopped.
 CREATE INDEX jobs_by_due ON jobs (due) WHERE state = 'running' AND owner = '';
@@ -163,7 +163,7 @@ CREATE TABLE leases (
     version TEXT NOT NULL,
     -- By how many nanoseconds its clock is ahead of the store's.
     clock_offset INTEGER
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 -- AUTOINCREMENT: seq is a cursor, so the number of a deleted row must not be used again.
 CREATE TABLE runs (
@@ -178,7 +178,7 @@ CREATE TABLE runs (
     drafts INTEGER NOT NULL,
     failure TEXT NOT NULL,
     steps TEXT NOT NULL
-);
+) STRICT;
 
 CREATE INDEX runs_by_job ON runs (job);
 
@@ -190,7 +190,7 @@ CREATE TABLE log_lines (
     job TEXT NOT NULL REFERENCES scenarios (id) ON DELETE CASCADE,
     written INTEGER NOT NULL,
     text TEXT NOT NULL
-);
+) STRICT;
 
 -- Every index ends with the rowid, which is seq.
 CREATE INDEX log_lines_by_job ON log_lines (job);
@@ -217,7 +217,7 @@ CREATE TABLE mempool (
     call TEXT NOT NULL DEFAULT '',
     flag TEXT NOT NULL,
     tx TEXT NOT NULL
-);
+) STRICT;
 
 CREATE INDEX mempool_by_job ON mempool (job);
 
@@ -236,7 +236,7 @@ CREATE TABLE tallies (
     lines INTEGER NOT NULL,
     entries INTEGER NOT NULL,
     runs INTEGER NOT NULL
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 CREATE TABLE webhook_events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -244,7 +244,7 @@ CREATE TABLE webhook_events (
     received INTEGER NOT NULL,
     content TEXT NOT NULL,
     key TEXT
-);
+) STRICT;
 
 CREATE INDEX webhook_events_by_uuid ON webhook_events (uuid);
 
@@ -258,7 +258,7 @@ CREATE TABLE webhook_marks (
     uuid TEXT NOT NULL,
     event INTEGER NOT NULL,
     PRIMARY KEY (job, uuid)
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 -- What is not delivered yet.
 CREATE TABLE notifications (
@@ -273,7 +273,7 @@ CREATE TABLE notifications (
     drafts TEXT NOT NULL,
     reason TEXT NOT NULL,
     error TEXT NOT NULL
-);
+) STRICT;
 
 CREATE INDEX notifications_by_due ON notifications (due);
 
@@ -297,7 +297,7 @@ CREATE TABLE sent_transactions (
     name TEXT NOT NULL,
     revision INTEGER NOT NULL,
     PRIMARY KEY (chain, hash)
-);
+) STRICT;
 
 CREATE INDEX sent_by_time ON sent_transactions (sent, chain, hash);
 
@@ -315,7 +315,7 @@ CREATE TABLE sent_for (
     outcome TEXT NOT NULL,
     PRIMARY KEY (chain, hash, scenario, node, draft),
     FOREIGN KEY (chain, hash) REFERENCES sent_transactions (chain, hash) ON DELETE CASCADE
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 CREATE INDEX sent_for_scenario ON sent_for (scenario, node);
 
@@ -336,7 +336,7 @@ CREATE TABLE drafted_calls (
     nonce INTEGER,
     at_block INTEGER,
     PRIMARY KEY (chain, call, scenario, node, draft, signer)
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 CREATE INDEX drafted_by_scenario ON drafted_calls (scenario);
 
@@ -350,7 +350,7 @@ CREATE TABLE addresses (
     watched INTEGER NOT NULL,
     layers TEXT NOT NULL,
     created INTEGER NOT NULL
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;
 
 -- Of rows that were copied from a server: a file has no timelines.
 CREATE TABLE forks (
@@ -358,4 +358,4 @@ CREATE TABLE forks (
     last INTEGER NOT NULL,
     counter TEXT NOT NULL,
     PRIMARY KEY (counter, first)
-) WITHOUT ROWID;
+) WITHOUT ROWID, STRICT;

@@ -18,33 +18,30 @@ which transaction.
 """
 
 import asyncio
+import fcntl
 import json
 import logging
 import os
 import sqlite3
 import threading
 import time
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from scenarioctl.errors import ScenarioctlError, StoreFailed
 from scenarioctl.files import remove_left
 from scenarioctl.model.jobs import RenewedLease
 from scenarioctl.stores import Inspection, jobs
+from scenarioctl.stores.batches import BatchWriter
 from scenarioctl.stores.figures import SECONDS, Failures, Histogram, Statistics, Usage
 from scenarioctl.stores.operations import CONCLUDE, SQLITE, Operation, Ring, Row, Table
 from scenarioctl.stores.sqlite.database_file import (
     DatabaseFile,
-    hold_lock,
     is_busy,
-    is_locked,
     transaction,
 )
 from scenarioctl.stores.store import Store
@@ -54,21 +51,10 @@ log = logging.getLogger("scenarioctl.store")
 T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]
 
-#: Writes in a transaction to which no more are added.
+#: The most writes of a transaction.
 _BATCH = 256
 #: Seconds for which `trouble` reports a failed write, unless a later one succeeds.
 _TROUBLE_SECONDS = 60.0
-
-#: What an action returned, and what it raised.
-_Outcome = tuple[Any, BaseException | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A write, and the future that its caller awaits."""
-
-    action: Action[Any]
-    answer: "asyncio.Future[Any]"
 
 
 class FilesChanged(StoreFailed):
@@ -89,48 +75,25 @@ class OpenFiles:
     def remember(self) -> None:
         self._found = [*map(_look, self._paths)]
 
-    def check(self, database: sqlite3.Connection | None = None) -> None:
-        """Raise FilesChanged, from then on, if another file is in the place of one of them.
-
-        With *database*, which is to write, also if one was cut off.
-        """
-        now = [*map(_look, self._paths)]
-        if not self._changed and (
-            any(one[:2] != found[:2] for one, found in zip(now, self._found, strict=True))
-            or (database is not None and self._is_cut_off(database, *(size for *_, size in now)))
-        ):
+    def check(self) -> None:
+        """Raise FilesChanged, from then on, if another file is in the place of one of them."""
+        if not self._changed and [*map(_look, self._paths)] != self._found:
             self._changed = (
-                f"store {self._name} takes no more writes, its file or its log was moved, deleted, "
-                "replaced or cut off while it was open: restart the daemon"
+                f"store {self._name} takes no more writes, its file or its log was moved, deleted "
+                "or replaced while it was open: restart the daemon"
             )
             log.error("%s", self._changed)
         if self._changed:
             raise FilesChanged(self._changed)
 
-    def _is_cut_off(self, database: sqlite3.Connection, file: int, log: int) -> bool:
-        """Return whether the file or the log is shorter, and SQLite hasn't made it so: by VACUUM,
-        or as it moves the log into the file."""
-        (*_, file_before), (*_, log_before) = self._found
-        try:
-            if file < file_before and (file,) != database.execute(_COUNT_BYTES).fetchone():
-                return True
-            if log < log_before:
-                database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        except sqlite3.Error:
-            return True
-        return False
 
-
-_COUNT_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-
-
-def _look(path: str) -> tuple[int, int, int]:
-    """Return what tells the file at *path* from others, and its size; zeros if there is none."""
+def _look(path: str) -> tuple[int, int]:
+    """Return what tells the file at *path* from others; zeros if there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116 - on every request, and three times as fast
     except OSError:
-        return 0, 0, 0
-    return found.st_dev, found.st_ino, found.st_size
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 class Writer:
@@ -140,31 +103,16 @@ class Writer:
         self._file = file
         self._files = files
         self._database = file.open()
-        #: The writes of each turn of the loop. None is the end.
-        self._queue: SimpleQueue[list[_Request | None]] = SimpleQueue()
-        #: Writes that the thread has not been given yet.
-        self._gathered: list[_Request | None] = []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._batches: BatchWriter[Action[Any], Any] = BatchWriter(self._write_all, most=_BATCH)
         #: When and why the last write failed; None if it succeeded.
         self._failed: tuple[float, str] | None = None
-        self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
-        self._thread.start()
 
     async def write(self, action: Action[T]) -> T:
         """Return what *action* returns, once all that it writes, or nothing of it, is on the
         disk."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
-        # The thread gets all writes of one turn of the loop together.  Woken by the first one, it
-        # would compete for the interpreter with the requests that bring the others, which costs
-        # half as much again for each scenario created.
-        self._gathered.append(_Request(action, answer))
-        loop.call_soon(self._hand_over)
-        return await answer
-
-    def _hand_over(self) -> None:
-        gathered, self._gathered = self._gathered, []
-        if gathered:
-            self._queue.put(gathered)
+        answer: T = await self._batches.store(action)
+        return answer
 
     def trouble(self) -> str:
         """Return why the last write failed; empty if it succeeded, or after a minute: somebody has
@@ -172,101 +120,58 @@ class Writer:
         failed = self._failed
         return failed[1] if failed and time.monotonic() - failed[0] < _TROUBLE_SECONDS else ""
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Write what was asked for, then end."""
-        self._gathered.append(None)
-        self._hand_over()
-        self._thread.join()
+        await self._batches.close()
+        await asyncio.to_thread(self._thread.shutdown)
         self._database.close()
 
-    def _work(self) -> None:
-        while batch := self._take():
-            # A caller that was canceled meanwhile does not get its write.
-            wanted = [
-                request
-                for request in batch
-                if request is not None and not request.answer.cancelled()
-            ]
-            if wanted:
-                outcomes = self._perform(wanted)
-                self._note(outcomes)
-                _answer(wanted, outcomes)
-            if batch[-1] is None:
-                return
+    async def _write_all(self, actions: list[Action[Any]]) -> list[Any]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._commit, actions)
 
-    def _take(self) -> "list[_Request | None]":
-        """Wait for writes; return them with those that wait behind them. None is the end."""
-        batch = self._queue.get()
-        with suppress(Empty):
-            while len(batch) < _BATCH and batch[-1] is not None:
-                batch += self._queue.get_nowait()
-        return batch
-
-    def _perform(self, batch: list[_Request]) -> list[_Outcome]:
+    def _commit(self, actions: list[Action[Any]]) -> list[Any]:
+        """Perform *actions* in one transaction."""
         try:
-            self._files.check(self._database)
-            outcomes = self._commit(batch)
+            self._files.check()
+            with self._file.reporting(), transaction(self._database):
+                answers = [action(self._database) for action in actions]
             self._files.remember()
-        except FilesChanged as changed:
-            return [(None, FilesChanged(str(changed))) for _ in batch]
-        return outcomes
-
-    def _commit(self, batch: list[_Request]) -> list[_Outcome]:
-        """Perform *batch* in one transaction; if one write fails, each in one of its own."""
-        try:
-            with transaction(self._database):
-                return [(request.action(self._database), None) for request in batch]
-        except Exception as error:
-            # Another process holds the lock: each further try would wait as long as this one.
-            if len(batch) == 1 or (isinstance(error, sqlite3.Error) and is_busy(error)):
-                return [(None, self._explain(error)) for _ in batch]
-        # Hardly ever does a write fail: a savepoint for each would cost a third of the throughput.
-        return [outcome for request in batch for outcome in self._commit([request])]
-
-    def _explain(self, error: Exception) -> Exception:
-        if not isinstance(error, sqlite3.Error):
-            return error
-        try:
-            explained: ScenarioctlError = self._file.explain(error)
-        except sqlite3.Error:
-            return error
-        explained.__cause__ = error
-        return explained
-
-    def _note(self, outcomes: list[_Outcome]) -> None:
-        failed = [error for _, error in outcomes if error is not None and _is_of_the_file(error)]
-        if failed:
-            self._failed = (time.monotonic(), str(failed[-1]))
-        elif any(error is None for _, error in outcomes):
-            self._failed = None
+        except StoreFailed as error:
+            if isinstance(error, FilesChanged) or isinstance(error.__cause__, sqlite3.Error):
+                # Nothing can be written.
+                self._failed = (time.monotonic(), str(error))
+            raise
+        self._failed = None
+        return answers
 
 
-def _is_of_the_file(error: BaseException) -> bool:
-    """Return whether *error* says that nothing can be written."""
-    return isinstance(error, FilesChanged) or (
-        isinstance(error, StoreFailed) and isinstance(error.__cause__, sqlite3.Error)
-    )
+def hold_lock(store: Path) -> int:
+    """Return the lock file of a worker of *store*, locked until it is closed or the process
+    ends."""
+    file = os.open(_worker_file(store), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Whoever asks `is_locked` has it for a moment.
+    fcntl.flock(file, fcntl.LOCK_SH)
+    return file
 
 
-def _answer(batch: list[_Request], outcomes: list[_Outcome]) -> None:
-    """Answer the callers, waking each event loop once."""
-    loops = defaultdict(list)
-    for request, outcome in zip(batch, outcomes, strict=True):
-        loops[request.answer.get_loop()].append((request.answer, outcome))
-    for loop, answers in loops.items():
-        # A loop that is closed has no callers left.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_resolve, answers)
+def is_locked(store: Path) -> bool:
+    """Return whether a worker serves *store*, one that is frozen by SIGSTOP included."""
+    try:
+        file = os.open(_worker_file(store), os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(file)
 
 
-def _resolve(answers: "list[tuple[asyncio.Future[Any], _Outcome]]") -> None:
-    for answer, (value, error) in answers:
-        if answer.done():
-            continue
-        if error is None:
-            answer.set_result(value)
-        else:
-            answer.set_exception(error)
+def _worker_file(store: Path) -> Path:
+    return store.with_name(store.name + "-worker")
 
 
 #: Threads for long reads.
@@ -496,15 +401,11 @@ class SqliteStore(Store):
         self._closed = True
         for lock in self._locks.values():
             os.close(lock)
-        if self._writer is not None or self._of_threads:
-            await asyncio.to_thread(self._end_threads)
-        self._database.close()
-
-    def _end_threads(self) -> None:
         if self._writer is not None:
-            self._writer.close()
-        self._readers.shutdown()
-        for database in self._of_threads:
+            await self._writer.close()
+        if self._of_threads:
+            await asyncio.to_thread(self._readers.shutdown)
+        for database in (*self._of_threads, self._database):
             database.close()
 
 
