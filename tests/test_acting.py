@@ -20,7 +20,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.operations.acting_accounts import find_acting
 from scenarioctl.operations.addresses import AddAddress, add_address
-from scenarioctl.operations.calls import BuildCall, build_call
+from scenarioctl.operations.builds import BuildCall, build_call
 from scenarioctl.operations.multisigs import (
     ApproveOperation,
     ListOperations,

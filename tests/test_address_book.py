@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.errors import Conflict, InvalidRequest
-from scenarioctl.model.named_addresses import NamedAddress, read_name
+from scenarioctl.model.acting import NamedAddress, read_name
 from scenarioctl.model.request_fields import account_fields
 from scenarioctl.operations import find_handler
 from scenarioctl.server.endpoints import ENDPOINTS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.runtime.blocks import extrinsics_roots, header_hash
+from scenarioctl.runtime.storage_keys import extrinsics_roots, header_hash
 from tests.conftest import DATA
 from tests.live.recorder import read_conversations
 from tests.runtimes import unhex

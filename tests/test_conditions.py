@@ -13,8 +13,8 @@ from scenarioctl.actions.fields import units_of
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.running import Run
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.conditions import ConditionReader
 from scenarioctl.model.diagram import Diagram, read_diagram
+from scenarioctl.model.formulas import ConditionReader
 from scenarioctl.model.jobs import NO_TRANSACTION, StepOutcome
 from tests.conftest import BOB
 from tests.conftest import Run as Ctl

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.runtime.table_entries import Extension
+from scenarioctl.runtime.type_table import Extension
 from scenarioctl.transactions.extrinsic import (
     bare_extrinsic,
     decode_era,

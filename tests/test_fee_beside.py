@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.model.calls import UnsignedTransaction
-from scenarioctl.model.checks import Check
+from scenarioctl.model.calls import Check, UnsignedTransaction
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeNetwork

@@ -14,7 +14,7 @@ from scenarioctl.formats import documents
 from scenarioctl.model import diagram, toml
 from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
-from scenarioctl.operations import notifications, reading_points, webhooks
+from scenarioctl.operations import notifications, runs, webhooks
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import answer_body
 from scenarioctl.render import picture, svg
@@ -107,7 +107,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "drafts in one page of `/scenario/tx`": {"bytes": (PORTION,), "values": (MEMPOOL_PAGE,)},
     "portion of a long list that is read and sent at a time": {
         "bytes": (PORTION,),
-        "values": (reading_points.LINES, MEMPOOL_PAGE, webhooks.EVENTS),
+        "values": (runs.LINES, MEMPOOL_PAGE, webhooks.EVENTS),
     },
     "one exchange with a node": {
         "bytes": (connection.LARGEST,),

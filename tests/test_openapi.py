@@ -125,7 +125,7 @@ def test_an_endpoint_is_described_with_fields_answer_and_example(row: Endpoint) 
 
 def test_the_examples_are_what_the_servers_answer(served: Serving) -> None:
     for operation, path, taken in (
-        ("transfers.asset_transfer", "/api/xcm/asset-transfer", ("txdata",)),
+        ("builds.asset_transfer", "/api/xcm/asset-transfer", ("txdata",)),
         ("creation.create_swap", "/api/create/swap", ("swap", "swap_tx")),
     ):
         said: Any = served.post(path, dict(EXAMPLES[operation].request)).json()

@@ -28,9 +28,9 @@ from scenarioctl.operations.previews import Preview, PreviewScenario, preview_sc
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.render import svg as svg_module
+from scenarioctl.render.layout import FILES, measure
 from scenarioctl.render.picture import Picture
 from scenarioctl.render.svg import canvas_size, find_layout, write_png, write_svg
-from scenarioctl.render.text_metrics import FILES, measure
 from tests.conftest import DATA, ROOT, SHARED, Run
 from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
 from tests.messages import Says, raises, says

@@ -12,6 +12,7 @@ from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.model.acting import multisig
 from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SentState
+from scenarioctl.operations.builds import BatchScenario, batch_scenario
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.decoded_transactions import (
     TransactionPayload,
@@ -27,7 +28,6 @@ from scenarioctl.operations.jobs import (
     start_job,
 )
 from scenarioctl.operations.payouts import ListPayments, list_payments
-from scenarioctl.operations.scenario_batches import BatchScenario, batch_scenario
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.submission import tracking
 from tests.conftest import BOB

@@ -20,9 +20,7 @@ from hypothesis import strategies as st
 from scenarioctl.actions.story import group_digits
 from scenarioctl.application import Application
 from scenarioctl.model.diagram import read_diagram
-from scenarioctl.render.picture import MOST_CARDS, Picture, without_shown_chains
-from scenarioctl.render.svg import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES, escape, write_svg
-from scenarioctl.render.text_metrics import (
+from scenarioctl.render.layout import (
     FAMILY,
     FOLDER,
     clean,
@@ -33,6 +31,8 @@ from scenarioctl.render.text_metrics import (
     runs,
     wrap,
 )
+from scenarioctl.render.picture import MOST_CARDS, Picture, without_shown_chains
+from scenarioctl.render.svg import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES, escape, write_svg
 from tests.conftest import DATA, SHARED
 from tests.drawing import POLKADOT, SAMPLES, document, make_app, picture_of, read_document
 

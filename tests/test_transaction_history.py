@@ -15,7 +15,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SentState, SentTransaction
-from scenarioctl.operations.transaction_costs import costs_of, moved_by, sum_by_asset
+from scenarioctl.operations.sent_states import costs_of, moved_by, sum_by_asset
 from scenarioctl.operations.transaction_history import ListTransactions, list_transactions
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import load_bundled

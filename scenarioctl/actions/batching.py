@@ -18,8 +18,7 @@ from scenarioctl.actions.drafting import (
 )
 from scenarioctl.actions.sides import outline
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.calls import UnsignedTransaction
-from scenarioctl.model.checks import Check
+from scenarioctl.model.calls import Check, UnsignedTransaction
 from scenarioctl.transactions.call_builder import read_limits
 
 if TYPE_CHECKING:

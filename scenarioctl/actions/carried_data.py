@@ -13,8 +13,7 @@ from scenarioctl.model.diagram import Diagram, Node
 if TYPE_CHECKING:
     from scenarioctl.actions.drafting import Drafted
     from scenarioctl.application import Application
-    from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.model.checks import Check
+    from scenarioctl.model.calls import Check, UnsignedTransaction
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -277,7 +277,7 @@ def _spell(step: Reading) -> None:
 
     No node is asked: a scenario can be created without a network.
     """
-    from scenarioctl.runtime.table_entries import ApiMethod
+    from scenarioctl.runtime.type_table import ApiMethod
     from scenarioctl.transactions.runtime_query import find_query_item, parse_query
 
     pallet, method, params = step["pallet_name"], step["method_name"], step["params"]

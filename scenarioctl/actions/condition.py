@@ -17,9 +17,8 @@ from scenarioctl.actions.vocabulary import ASSET, CHAIN, FILLED, Kind, Part, Rea
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import RAW, read_choice
-from scenarioctl.model.conditions import ConditionReader, names_quote
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.model.formulas import OPEN, split_amount
+from scenarioctl.model.formulas import OPEN, ConditionReader, names_quote, split_amount
 from scenarioctl.model.jobs import SECOND
 
 if TYPE_CHECKING:

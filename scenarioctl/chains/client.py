@@ -18,8 +18,7 @@ from scenarioctl.errors import (
     ScenarioctlError,
     shorten,
 )
-from scenarioctl.runtime.blocks import header_hash
-from scenarioctl.runtime.storage_keys import StorageKey, storage_key
+from scenarioctl.runtime.storage_keys import StorageKey, header_hash, storage_key
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import endpoint_digest, load_cached, save_cached
 

@@ -241,7 +241,7 @@ for each in (info, preview, edit):
 
 @scenario.command(
     operation="scenarios.full_scenario_info",
-    others=("scenario_batches.batch_scenario",),
+    others=("builds.batch_scenario",),
     arguments=("id",),
     example="scenarioctl --offline scenario build 3kf9Qz7aB\n"
     "  scenarioctl --offline scenario build 3kf9Qz7aB --step 1 > tx.hex",
@@ -275,7 +275,7 @@ def build(every: bool, together: bool, **fields: Any) -> None:
         )
     if together:
         del fields["step"]
-        print_one(perform(instead="scenario_batches.batch_scenario", **fields), "tx")
+        print_one(perform(instead="builds.batch_scenario", **fields), "tx")
         return
     result = perform(**fields)
     answer = result.answer["result"]

@@ -44,7 +44,7 @@ def tx() -> None:
 tx.add_command(
     plain_command(
         "transfer",
-        "transfers.transfer_tokens",
+        "builds.transfer_tokens",
         prints="tx",
         example="scenarioctl --offline tx transfer --from polkadot --to assetHub --asset DOT "
         "--amount 1.5 \\\n"
@@ -73,7 +73,7 @@ def xcm() -> None:
 xcm.add_command(
     plain_command(
         "asset-transfer",
-        "transfers.asset_transfer",
+        "builds.asset_transfer",
         prints="txdata",
         example="scenarioctl --offline xcm asset-transfer --from polkadot --to assetHub --asset "
         "DOT \\\n"
@@ -371,7 +371,7 @@ def _say_arrival(arrival: Mapping[str, Any]) -> str:
 
 
 @tx.command(
-    operation="calls.build_call",
+    operation="builds.build_call",
     arguments=("chain", "pallet", "method", "args"),
     example="scenarioctl --offline tx call polkadot System remark hello\n"
     "  scenarioctl --offline tx call hydraDx omnipool sell 5 0 20000000000 900000000000000\n"
@@ -390,7 +390,7 @@ def call(args: tuple[str, ...], **fields: Any) -> None:
 
 
 @tx.command(
-    operation="calls.batch_calls",
+    operation="builds.batch_calls",
     arguments=("chain", "calls"),
     example="scenarioctl --offline tx batch polkadot 0x00001468656c6c6f 0x00000c627965\n"
     "  scenarioctl --offline tx batch assetHub @calls.txt --kind force-batch",

@@ -12,11 +12,12 @@ from scenarioctl.model.acting import (
     Acting,
     Layer,
     MultisigLayer,
+    NamedAddress,
     ProxyLayer,
     multisig,
+    normalized,
     read_acting,
 )
-from scenarioctl.model.named_addresses import NamedAddress, normalized
 
 #: What runtimes call a type of proxy.
 _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")

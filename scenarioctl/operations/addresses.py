@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, meant
+from scenarioctl.model.acting import NamedAddress, normalized, read_name
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
-from scenarioctl.model.named_addresses import NamedAddress, normalized, read_name
 from scenarioctl.model.request_fields import Address, ChainName, Value
 from scenarioctl.operations.results import Done, Result
 

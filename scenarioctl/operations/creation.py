@@ -30,10 +30,11 @@ from scenarioctl.operations.built_transactions import (
     runtime_used,
 )
 from scenarioctl.operations.results import Result, refuse_warnings
-from scenarioctl.operations.scenario_titles import describe_account, note_created
 from scenarioctl.operations.stored_diagrams import (
     ONLY_CHECKED,
     add_labels,
+    describe_account,
+    note_created,
     open_flow,
     store_document,
 )

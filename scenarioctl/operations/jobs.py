@@ -41,12 +41,6 @@ from scenarioctl.operations.job_runs import (
     describe_run,
 )
 from scenarioctl.operations.payout_records import mark_sent
-from scenarioctl.operations.reading_points import (
-    LINES,
-    read_cursor,
-    read_portions,
-    size_of,
-)
 from scenarioctl.operations.results import (
     Done,
     PageFields,
@@ -55,7 +49,17 @@ from scenarioctl.operations.results import (
     next_portion,
     read_page_size,
 )
-from scenarioctl.operations.runs import carry_out, closing_lines, failure_of, retention_of, wait_for
+from scenarioctl.operations.runs import (
+    LINES,
+    carry_out,
+    closing_lines,
+    failure_of,
+    read_cursor,
+    read_portions,
+    retention_of,
+    size_of,
+    wait_for,
+)
 from scenarioctl.operations.sent_records import SentMark, read_marks, warn_of_sent
 from scenarioctl.operations.stored_diagrams import open_blob
 

@@ -20,7 +20,7 @@ from scenarioctl.application import Application
 from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.formats.documents import write_csv
 from scenarioctl.model.amounts import read_number
-from scenarioctl.model.checks import Amount
+from scenarioctl.model.calls import Amount
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import SentFor, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Hex, ScenarioId, Timestamp, timestamp
@@ -54,8 +54,8 @@ from scenarioctl.operations.payout_records import (
 )
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.sent_matches import Looked, look
+from scenarioctl.operations.sent_states import received_by
 from scenarioctl.operations.stored_diagrams import add_labels, open_stored, store_document
-from scenarioctl.operations.transaction_costs import received_by
 from scenarioctl.operations.transaction_status import read_effects
 
 if TYPE_CHECKING:

@@ -234,8 +234,8 @@ def _draw(
         from scenarioctl.render.svg import write_svg
 
         return write_svg(picture, theme=wanted.theme, width=wanted.width).encode(), tuple(warnings)
+    from scenarioctl.render.layout import missing
     from scenarioctl.render.svg import write_png
-    from scenarioctl.render.text_metrics import missing
 
     img = write_png(picture, theme=wanted.theme, width=wanted.width)
     lost = missing("".join(picture.texts()))

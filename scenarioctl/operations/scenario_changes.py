@@ -23,12 +23,12 @@ from scenarioctl.model.json_types import ScenarioId
 from scenarioctl.model.request_fields import OwnScenarioName, Syntax, Value
 from scenarioctl.operations.payout_records import refuse_edit
 from scenarioctl.operations.results import Result, refuse_warnings
-from scenarioctl.operations.scenario_titles import understand
 from scenarioctl.operations.stored_diagrams import (
     open_blob,
     open_flow,
     pack_diagram,
     read_label,
+    understand,
 )
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.validation import changed_meanwhile

@@ -28,16 +28,18 @@ from scenarioctl.model.request_fields import (
 from scenarioctl.operations.built_transactions import BuiltFields, explain, hex_of
 from scenarioctl.operations.job_runs import LastRun, last_runs_of
 from scenarioctl.operations.results import Done, PageFields, Result, read_page_size
-from scenarioctl.operations.scenario_titles import created, titles_of, understand
 from scenarioctl.operations.sent_matches import drafted_call, note_drafted
 from scenarioctl.operations.sent_records import SentScenario, read_sent
 from scenarioctl.operations.stored_diagrams import (
+    created,
     open_blob,
     open_scenario,
     pack_diagram,
     read_blob,
     store_as,
     store_new,
+    titles_of,
+    understand,
     warn_of_conditions,
 )
 from scenarioctl.stores import StoredScenario

@@ -21,8 +21,8 @@ from scenarioctl.operations.job_runs import (
     outcome_of,
 )
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.scenario_titles import Title, titles_of
 from scenarioctl.operations.scenarios import ListScenarios, ScenarioRow, list_scenarios
+from scenarioctl.operations.stored_diagrams import Title, titles_of
 from scenarioctl.operations.stores import WorkerRow, describe_workers
 from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
 from scenarioctl.stores.runs import WaitingDraft

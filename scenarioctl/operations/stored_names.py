@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import EXAMPLE
 from scenarioctl.errors import InvalidRequest, meant, shorten
-from scenarioctl.model.named_addresses import could_be_address, normalized
+from scenarioctl.model.acting import could_be_address, normalized
 from scenarioctl.model.request_fields import account_fields, stored_fields
 from scenarioctl.operations.results import Result
 

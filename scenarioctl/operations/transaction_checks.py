@@ -30,8 +30,7 @@ from scenarioctl.operations.unsigned_transactions import (
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
-    from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.model.checks import Check
+    from scenarioctl.model.calls import Check, UnsignedTransaction
 
 __all__ = ["check_transaction"]
 
@@ -125,7 +124,7 @@ async def find_check(
 
 
 async def _build(app: Application, request: CheckTransaction) -> "UnsignedTransaction":
-    from scenarioctl.operations.transfers import draft_requested
+    from scenarioctl.operations.builds import draft_requested
 
     chain = app.registry.find(request.sourchain, field="sourchain") if request.sourchain else None
     sender = parse_sender(request.sender, chain)

@@ -11,11 +11,18 @@ from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Hex, HoldingAnswer, Timestamp, timestamp
 from scenarioctl.model.request_fields import Address, ChainName, ScenarioName, Value
-from scenarioctl.operations.reading_points import read_since
 from scenarioctl.operations.results import PageFields, Result, read_page_size
-from scenarioctl.operations.scenario_titles import titles_of
-from scenarioctl.operations.sent_states import Became, outcome_of, standing_of
-from scenarioctl.operations.transaction_costs import fee_of, negated, received_by, sum_by_asset
+from scenarioctl.operations.runs import read_since
+from scenarioctl.operations.sent_states import (
+    Became,
+    fee_of,
+    negated,
+    outcome_of,
+    received_by,
+    standing_of,
+    sum_by_asset,
+)
+from scenarioctl.operations.stored_diagrams import titles_of
 from scenarioctl.operations.transaction_status import block_time, is_settled, read_effects
 from scenarioctl.stores.sent import SentFilter
 from scenarioctl.transactions.submission.outcomes import Outcome

@@ -20,14 +20,17 @@ from scenarioctl.model.json_types import (
 )
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.sent_states import Became, Standing, settle, standing_of
-from scenarioctl.operations.sent_states import read_effects as read_effects
-from scenarioctl.operations.transaction_costs import (
+from scenarioctl.operations.sent_states import (
+    Became,
+    Standing,
     TransactionCost,
     costs_of,
     moved_by,
+    settle,
+    standing_of,
     sum_by_asset,
 )
+from scenarioctl.operations.sent_states import read_effects as read_effects
 from scenarioctl.transactions.submission.outcomes import Outcome, end_pending
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from scenarioctl.formats.documents import write_json
 from scenarioctl.model.jobs import SECOND, WebhookEvent
 from scenarioctl.model.json_types import Timestamp, timestamp
 from scenarioctl.model.request_fields import Value
-from scenarioctl.operations.reading_points import read_portions
 from scenarioctl.operations.results import Result, answer_in_portions
-from scenarioctl.operations.runs import retention_of
+from scenarioctl.operations.runs import read_portions, retention_of
 from scenarioctl.stores.rows import PORTION
 from scenarioctl.token_buckets import TokenBuckets
 

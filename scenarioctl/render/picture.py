@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scenarioctl.actions import find_step
 from scenarioctl.actions.story import Card, Look, Story, one_line, tell_step
 from scenarioctl.model.diagram import Diagram, Node, Problem
-from scenarioctl.render.text_metrics import clean
+from scenarioctl.render.layout import clean
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application

@@ -17,26 +17,24 @@ from scenarioctl.actions.story import Card
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.files import read_document
 from scenarioctl.render.layout import (
+    FALLBACK,
+    FAMILY,
+    FILES,
     Box,
     Layout,
     Point,
     Size,
     Way,
-    lay_out,
-    number_text,
-)
-from scenarioctl.render.picture import LEAST_WIDTH, MOST_WIDTH, Arrow, Picture
-from scenarioctl.render.text_metrics import (
-    FALLBACK,
-    FAMILY,
-    FILES,
     clean,
     drawable,
     fit,
+    lay_out,
     measure,
+    number_text,
     runs,
     wrap,
 )
+from scenarioctl.render.picture import LEAST_WIDTH, MOST_WIDTH, Arrow, Picture
 
 if TYPE_CHECKING:
     from segno import QRCode

@@ -27,7 +27,7 @@ from scenarioctl.runtime.scale import CallInput, Codec, Decoder, Encoder, Refusa
 from scenarioctl.runtime.type_table import TypeTable
 
 if TYPE_CHECKING:
-    from scenarioctl.runtime.table_entries import ApiMethod, Extension, Field, StorageEntry
+    from scenarioctl.runtime.type_table import ApiMethod, Extension, Field, StorageEntry
 
 FORMAT = 1
 
@@ -140,7 +140,7 @@ class RuntimeTable:
         """Return the arguments of a call in their order."""
         known = self._call_fields.get((pallet, method))
         if known is None:
-            from scenarioctl.runtime.table_entries import Field
+            from scenarioctl.runtime.type_table import Field
 
             known = self._call_fields[pallet, method] = tuple(
                 Field(name=name, type_id=type_id, type_name=type_name or "")
@@ -196,7 +196,7 @@ class RuntimeTable:
 
     def storage_entry(self, pallet: object, name: object) -> "StorageEntry":
         """Return how a storage item is found and read; names as people type them."""
-        from scenarioctl.runtime.table_entries import StorageEntry
+        from scenarioctl.runtime.type_table import StorageEntry
 
         found = self.find_pallet(pallet)
         prefix, entries = self._pallet(found)["storage"] or ("", [])
@@ -229,7 +229,7 @@ class RuntimeTable:
 
     def api_method(self, api: object, method: object) -> "ApiMethod":
         """Return the inputs and the output of one runtime API method; names as people type them."""
-        from scenarioctl.runtime.table_entries import ApiMethod, Field
+        from scenarioctl.runtime.type_table import ApiMethod, Field
 
         names = self.apis
         found = find_name(api, names, what="runtime API", where=str(self))
@@ -272,7 +272,7 @@ class RuntimeTable:
     @property
     def extensions(self) -> "tuple[Extension, ...]":
         """The signed extensions, in the order in which they stand in an extrinsic."""
-        from scenarioctl.runtime.table_entries import Extension
+        from scenarioctl.runtime.type_table import Extension
 
         return tuple(
             Extension(identifier=identifier, type_id=type_id, additional_type_id=additional)

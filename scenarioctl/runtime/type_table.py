@@ -1,26 +1,61 @@
-"""The types of one runtime, by id; and values inside a decoded value, found by their types.
-
-A type is a list `[path, parameters, kind, definition]`, the shape in which it stands in a table's
-file:
-
-    composite   [[name or null, type id, type name or null], …]
-    variant     [[name, index, fields as of a composite], …]
-    sequence    type id
-    array       [length, type id]
-    tuple       [type id, …]
-    primitive   "bool", "char", "str", "u8" … "u256", "i8" … "i256"
-    compact     type id
-    bits        [store type id, order type id]
-
-where a parameter is `[name, type id or null]`.  A type that came from a file stays text until it is
-asked for: one call needs some fifty of a runtime's thousand types.
-"""
+"""The types of one runtime, values found by them, and what a table answers of its entries."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """An argument of a call, or a parameter of a runtime API."""
+
+    name: str
+    type_id: int
+    #: As the runtime's authors wrote it (`T::Balance`); empty where the metadata has none.
+    type_name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extension:
+    """A signed extension: what it adds to an extrinsic, and what it adds to the bytes that are
+    signed."""
+
+    identifier: str
+    type_id: int
+    additional_type_id: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorageEntry:
+    """How one storage item is found and read."""
+
+    pallet: str
+    #: What is hashed for the first half of the key; nearly always the pallet's name.
+    prefix: str
+    name: str
+    #: `Optional` (absent is None) or `Default` (absent is `default`).
+    modifier: str
+    #: One name for each part of the key (`Blake2_128Concat`, …); none for a plain value.
+    hashers: tuple[str, ...]
+    #: One type for each part of the key.
+    key_types: tuple[int, ...]
+    value_type: int
+    #: SCALE.
+    default: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiMethod:
+    """One method of a runtime API."""
+
+    api: str
+    name: str
+    inputs: tuple[Field, ...]
+    output_type: int
+
 
 #: `[path, parameters, kind, definition]`, see the top of the module.
 Definition = list[Any]

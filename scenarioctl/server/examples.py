@@ -76,7 +76,7 @@ EXAMPLES: Mapping[str, Example] = {
             }
         },
     ),
-    "scenario_batches.batch_scenario": Example({"scenario": "Xq3b9LmZt"}),
+    "builds.batch_scenario": Example({"scenario": "Xq3b9LmZt"}),
     "creation.create_scenario": Example(
         {
             "source_chain": "assetHub",
@@ -123,7 +123,7 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "asset_traps.claim_assets": Example({"chain": "assetHub", "trapped_in": 13000000}),
     "swap_quotes.quote_swap": Example({"assetin": 5, "assetout": 10, "amount": 1}),
-    "transfers.asset_transfer": Example(
+    "builds.asset_transfer": Example(
         {
             "sourchain": "assetHub",
             "destchain": "hydraDx",
@@ -211,7 +211,7 @@ EXAMPLES: Mapping[str, Example] = {
     "scenarios.export_scenario": Example(
         {"id": "Xq3b9LmZt"}, {"success": True, "longUrl": _DIAGRAM}
     ),
-    "calls.build_call": Example(
+    "builds.build_call": Example(
         {"chain": "polkadot", "pallet": "System", "method": "remark", "args": ["hello"]},
         {
             "chain": "polkadot",
@@ -221,7 +221,7 @@ EXAMPLES: Mapping[str, Example] = {
             "spec_version": 2000000,
         },
     ),
-    "transfers.transfer_tokens": Example(
+    "builds.transfer_tokens": Example(
         {
             "source_chain": "assetHub",
             "dest_chain": "hydraDx",
@@ -240,7 +240,7 @@ EXAMPLES: Mapping[str, Example] = {
             "spec_version": 2003001,
         },
     ),
-    "calls.batch_calls": Example(
+    "builds.batch_calls": Example(
         {"chain": "polkadot", "calls": ["0x00001468656c6c6f", "0x00000c627965"]}
     ),
     "decoded_transactions.decode_transaction": Example({"tx": _REMARK, "chain": "polkadot"}),

@@ -4,7 +4,7 @@ import json
 from functools import partial
 
 from scenarioctl.errors import Conflict
-from scenarioctl.model.named_addresses import NamedAddress, appearance
+from scenarioctl.model.acting import NamedAddress, appearance
 from scenarioctl.stores import statements
 from scenarioctl.stores.operations import Asking, Operation, find, find_all
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, blaming, fold, shorten, suggest
 from scenarioctl.runtime.storage_keys import HASHERS, StorageKey, read_key, storage_key
-from scenarioctl.runtime.table_entries import ApiMethod, StorageEntry
+from scenarioctl.runtime.type_table import ApiMethod, StorageEntry
 from scenarioctl.transactions.values import ValueReader, ValueWriter
 
 if TYPE_CHECKING:

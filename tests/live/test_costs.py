@@ -16,8 +16,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused
-from scenarioctl.model.calls import Call
-from scenarioctl.model.checks import Check
+from scenarioctl.model.calls import Call, Check
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap

@@ -12,8 +12,7 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
-from scenarioctl.model.calls import Call
-from scenarioctl.model.checks import Check
+from scenarioctl.model.calls import Call, Check
 from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.transaction_checks import (
     CheckTransaction,

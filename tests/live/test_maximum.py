@@ -7,7 +7,7 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
+from scenarioctl.operations.builds import AssetTransfer, asset_transfer
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.live.setup import call_in, fund_teleports, send, wait_for_quiet

@@ -16,7 +16,14 @@ from scenarioctl.errors import Conflict, InvalidRequest, NotFound
 from scenarioctl.model.acting import MultisigLayer
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.addresses import AddAddress, add_address
-from scenarioctl.operations.calls import BatchCalls, BuildCall, batch_calls, build_call
+from scenarioctl.operations.builds import (
+    BatchCalls,
+    BuildCall,
+    TransferTokens,
+    batch_calls,
+    build_call,
+    transfer_tokens,
+)
 from scenarioctl.operations.multisigs import (
     ApproveOperation,
     CancelOperation,
@@ -30,7 +37,6 @@ from scenarioctl.operations.multisigs import (
 )
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
-from scenarioctl.operations.transfers import TransferTokens, transfer_tokens
 from scenarioctl.transactions.call_builder import approve_hash_call
 from tests.live.conftest import Live
 from tests.live.playing import Played, endow, new_key, play, put

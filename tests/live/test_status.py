@@ -10,12 +10,12 @@ from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
 from scenarioctl.config import load_settings
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
+from scenarioctl.operations.builds import AssetTransfer, asset_transfer
 from scenarioctl.operations.transaction_status import (
     TransactionState,
     TransactionStatus,
     transaction_status,
 )
-from scenarioctl.operations.transfers import AssetTransfer, asset_transfer
 from scenarioctl.transactions.extrinsic import decode_extrinsic
 from tests.live.conftest import Live
 from tests.live.recorder import clock, fresh, pause

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.checks import Amount
+    from scenarioctl.model.calls import Amount
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.events import Event
 

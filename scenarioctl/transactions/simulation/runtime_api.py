@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import seen_from
 from scenarioctl.chains.rpc_errors import NodeError
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.model.checks import Amount, Holding, Step
+from scenarioctl.model.calls import Amount, Holding, Step
 from scenarioctl.transactions.balances import (
     NATIVE_DEPOSIT,
     NativeBalance,

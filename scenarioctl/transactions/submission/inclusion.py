@@ -13,11 +13,9 @@ from scenarioctl.chains.addresses import ACCOUNT_FORMATS, format_account
 from scenarioctl.chains.locations import seen_from, split_account, write_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import from_hex
-from scenarioctl.model.calls import Call
-from scenarioctl.model.checks import Amount, Holding
+from scenarioctl.model.calls import Amount, Call, Holding
 from scenarioctl.model.json_types import HoldingAnswer
-from scenarioctl.runtime.blocks import extrinsics_roots
-from scenarioctl.runtime.storage_keys import storage_key
+from scenarioctl.runtime.storage_keys import extrinsics_roots, storage_key
 from scenarioctl.transactions.events import Event, explain_dispatch_error, read_event
 from scenarioctl.transactions.extrinsic import decode_extrinsic, extrinsic_hash
 from scenarioctl.transactions.simulation.ledger import (

@@ -1,10 +1,15 @@
-"""Transfers of an asset that are built and not stored; the one that the interface came with takes
-raw amounts."""
+"""Build a transaction that isn't stored: any call, a batch, a transfer, all steps of a scenario."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from scenarioctl.actions.drafting import check_death, draft_transfer, maximum_of
+from scenarioctl.actions.drafting import (
+    check_death,
+    draft_batch,
+    draft_call,
+    draft_transfer,
+    maximum_of,
+)
 from scenarioctl.actions.fields import (
     is_maximum,
     note_native,
@@ -17,12 +22,15 @@ from scenarioctl.actions.fields import (
 )
 from scenarioctl.actions.transfer_fields import LossFields, UnstoredTransferFields
 from scenarioctl.application import Application
-from scenarioctl.model.amounts import RAW, to_whole
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.amounts import RAW, read_choice, to_whole
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import (
     AssetName,
+    ChainName,
     DestChain,
     DestinationChain,
+    OwnScenarioName,
     Raw,
     Receiver,
     SentAsset,
@@ -39,9 +47,16 @@ from scenarioctl.operations.built_transactions import (
     find_fee_asset,
     hex_of,
     parse_sender,
+    read_aside,
     runtime_used,
 )
+from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.results import Result
+from scenarioctl.operations.sent_matches import drafted_call, note_drafted
+from scenarioctl.operations.sent_records import warn_of_scenario
+from scenarioctl.operations.stored_diagrams import open_scenario
+from scenarioctl.transactions.call_builder import BATCHES
+from scenarioctl.transactions.extrinsic import parse_hex
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import find_sent_asset
@@ -50,7 +65,68 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
     from scenarioctl.operations.transaction_checks import CheckTransaction
 
-__all__ = ["asset_transfer", "transfer_tokens"]
+__all__ = ["asset_transfer", "batch_calls", "batch_scenario", "build_call", "transfer_tokens"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildCall(BuiltFields):
+    """Build the unsigned transaction of any call of a chain."""
+
+    chain: ChainName
+    #: In any case, with or without `_` and `-`.
+    pallet: Annotated[str, Value("PALLET")]
+    method: Annotated[str, Value("METHOD")]
+    #: Its arguments as text or JSON, in their order or by name; a call inside it as 0x hex of its
+    #: call data or of a bare extrinsic.
+    args: Annotated[Any, Value("ARG")] = ()
+
+
+async def build_call(app: Application, request: BuildCall) -> Result[BuiltCall]:
+    chain = app.registry.find(request.chain)
+    if not isinstance(request.args, (list, tuple, dict)):
+        raise InvalidRequest(
+            field="args",
+            value=request.args,
+            problem="is not a list of arguments, nor an object with their names",
+        )
+    try:
+        transaction = await draft_call(
+            app, chain=chain, pallet=request.pallet, method=request.method, params=request.args
+        )
+    except InvalidRequest as error:
+        raise (error if error.field in ("pallet", "method") else error.blame("args")) from None
+    return await answer_call(app, transaction)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchCalls(BuiltFields):
+    """Build the unsigned transaction that runs several calls in one batch."""
+
+    chain: ChainName
+    #: Each as 0x hex of call data or of an unsigned extrinsic.
+    calls: tuple[str, ...]
+    #: `batch-all` (default: all or nothing), `batch` (ends at the first call that fails) or
+    #: `force-batch` (goes on after it).
+    kind: Annotated[str, Value("KIND", tuple(BATCHES))] = "batch-all"
+
+
+async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall]:
+    chain = app.registry.find(request.chain)
+    kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))
+    if not request.calls:
+        raise InvalidRequest(
+            field="calls", problem="is empty", expected="0x hex of at least one call"
+        )
+    given = [parse_hex(call, field=f"calls[{place}]") for place, call in enumerate(request.calls)]
+    table = await app.runtime(chain)
+    calls = []
+    for place, data in enumerate(given):
+        call, _ = await read_aside(
+            app, data, read_unsigned, table, chain, data, field=f"calls[{place}]"
+        )
+        calls.append(call)
+    transaction = await draft_batch(app, chain=chain, kind=kind, calls=calls)
+    return await answer_call(app, transaction)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,3 +278,35 @@ async def draft_requested(
             else to_whole(transfer.amount, asset.decimals)
         )
     return replace(transaction, notes=notes, asked=asked, maximum=sent)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchScenario(BuiltFields):
+    """Draft all transactions of a scenario as one, with one signature.
+
+    They have to be on one chain, with no step between them that only a run can do. The batch does
+    all of them or nothing (Utility.batch_all).
+    """
+
+    id: OwnScenarioName
+    #: Confirm a receiver without a private key, like the account of a pallet, for this answer only.
+    yes: bool = False
+
+
+class BatchedScenario(BuiltCall):
+    #: How many transactions are in it.
+    count: int
+
+
+async def batch_scenario(app: Application, request: BatchScenario) -> Result[BatchedScenario]:
+    from scenarioctl.actions.batching import draft_together
+
+    diagram = await open_scenario(app, request.id, yes=request.yes)
+    transaction, drafted = await draft_together(app, diagram)
+    await note_drafted(app, [drafted_call(app, request.id, "", transaction)])
+    result = await answer_call(app, transaction)
+    return Result(
+        answer={**result.answer, "count": len(drafted)},
+        notes=result.notes,
+        warnings=(*result.warnings, *await warn_of_scenario(app, request.id)),
+    )
