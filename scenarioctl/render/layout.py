@@ -1,4 +1,11 @@
-"""Where cards stand and edges go, and how wide text is in the bundled fonts."""
+"""Where cards stand and edges go, and how wide text is in the bundled fonts.
+
+Cards stand in columns from left to right, each in the column of its longest path from a start; a
+graph with many columns is broken into bands below each other, as text is into lines.
+
+Inter draws what it can, DejaVu Sans what Inter lacks; `tools/bundle_fonts.py` made both.  Widths
+are without kerning, so that a text is rather a bit narrower than it is said to be.
+"""
 
 import json
 import unicodedata

@@ -1,4 +1,11 @@
-"""Storage keys, to bytes and back; and proofs that what a node tells of a block is of its hash."""
+"""Storage keys, to bytes and back; and proofs that what a node tells of a block is of its hash.
+
+A key is twox128(prefix) ++ twox128(entry) ++ the hash of each part, by the hasher that the metadata
+names.
+
+A block's hash is that of its SCALE-encoded header (sp-runtime, `generic::Header`).  The header has
+the root of a trie of the extrinsics: base 16, without extension nodes (sp-trie, `NodeCodec`).
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

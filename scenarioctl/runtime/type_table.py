@@ -1,4 +1,20 @@
-"""The types of one runtime, values found by them, and what a table answers of its entries."""
+"""The types of one runtime, values found by them, and what a table answers of its entries.
+
+A type is a list `[path, parameters, kind, definition]`, the shape in which it stands in a table's
+file:
+
+    composite   [[name or null, type id, type name or null], …]
+    variant     [[name, index, fields as of a composite], …]
+    sequence    type id
+    array       [length, type id]
+    tuple       [type id, …]
+    primitive   "bool", "char", "str", "u8" … "u256", "i8" … "i256"
+    compact     type id
+    bits        [store type id, order type id]
+
+where a parameter is `[name, type id or null]`.  A type that came from a file stays text until it is
+asked for: one call needs some fifty of a runtime's thousand types.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

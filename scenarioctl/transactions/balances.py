@@ -1,4 +1,8 @@
-"""What an account holds: of the native asset, and of every other asset that is known."""
+"""What an account holds: of the native asset, and of every other asset that is known.
+
+Nothing that a chain doesn't tell is taken for zero: it is a `Holding` without figures, with the
+reason.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,4 +1,8 @@
-"""Transfers on connected chains: gate, plan, prices, call, check; and the most that can be sent."""
+"""Transfers on connected chains: gate, plan, prices, call, check; and the most that can be sent.
+
+Here too the routes open that only a dry run of every hop may open.  What asks the chains is
+imported where it does: most transfers have one form, and need none of it.
+"""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal

@@ -1,4 +1,27 @@
-"""The calls whose effects are known, and what a call holds: calls, XCM programs and accounts."""
+"""The calls whose effects are known, and what a call holds: calls, XCM programs and accounts.
+
+To add one, add a row to `calls.json`, which words and checks both read.  A row is exact: what it
+doesn't say, the call doesn't do.  A call without a row is named, with what its arguments hold, and
+no check says ok.  Its section says what it is:
+
+- `rights`: who may do what from now on, for how much and until when.  The fields in parts of
+  GIVEN_TO name whom the right is given to; a row without any gives it to everybody, or to nobody
+  who is known.  The call may have another row beside it.
+- `payments`: a plain transfer to one account: how its amount is written, and the field of the
+  receiver.
+- `trades`: which field is traded exactly, none for all that the account holds, and which one limits
+  the price.
+- `money`, `other`: what moves value, and what doesn't.  Of several texts the first that fits the
+  call is told.
+- `at_once`: what runs the calls inside it at once, of `if_else` the first; all other calls keep
+  theirs for later.
+- `remarks`: what does nothing, whoever calls it.
+
+`wording/sentences.py` says what the parts of a text are.
+
+Words and checks walk a call with this module alone, so nothing that a sentence tells of is missed
+by a check, and vice versa.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,8 @@
-"""What chains charge for XCM messages, and what arrives, computed."""
+"""What chains charge for XCM messages, and what arrives, computed.
+
+Exact to the last unit, with the weights and prices of this moment; a dry run says the same by
+another way.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""What counts though no simulation shows it: other branches, rights given, competing messages."""
+"""What counts though no simulation shows it: other branches, rights given, competing messages.
+
+A check says of it what it is, and never *ok*.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence

@@ -1,4 +1,9 @@
-"""Nothing gets lost unseen: what leaves accounts is what those get whom the call names."""
+"""Nothing gets lost unseen: what leaves accounts is what those get whom the call names.
+
+One sum for each asset on each chain, to the unit.  A chain either credits a fee to somebody or
+destroys it, so each fee may be missing, whole; each is rounded once, which is a unit for each.  A
+program that refunds a surplus may pay less than the fee.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,12 @@
-"""A call tried as a block runs it, with its fee taken first; its weight, and what is refunded."""
+"""A call tried as a block runs it, with its fee taken first; its weight, and what is refunded.
+
+A dry run takes no fee, so a call that spends all that the sender has passes there and fails on
+chain.  Therefore the dry run is made as root: it takes the fee by the runtime's own rules, and
+dispatches the call as the sender after that.
+
+A transaction that is too heavy for a block is never included, and costs nothing.  A fee is quoted
+for more weight than the call uses if it names a weight or may do less: the chain refunds the rest.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Which chain backs an asset, and whether a chain is the parachain that config.toml says."""
+"""Which chain backs an asset, and whether a chain is the parachain that config.toml says.
+
+Since early 2026 an Asset Hub accepts foreign assets from the reserves in its storage
+`ForeignAssets.Reserves` alone, asset by asset, and the owner of an asset can change them.
+"""
 
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,7 @@
-"""What a simulation asks a chain, and the findings from which the verdict is drawn."""
+"""What a simulation asks a chain, and the findings from which the verdict is drawn.
+
+What a chain does not answer is `Inconclusive`, and never taken for a yes.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

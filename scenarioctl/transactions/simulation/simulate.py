@@ -1,4 +1,10 @@
-"""Whether a transaction does what its sender wants: what is tried, and the rules that prove it."""
+"""Whether a transaction does what its sender wants: what is tried, and the rules that prove it.
+
+A check is a list of rules, each in a module of its own; here the transaction is tried, and what
+they find is collected. The verdict rests on the beneficiary's credit on the last chain: `Complete`
+alone is also what a chain says where money is gone without a trace.  What no chain could prove is
+`unknown`, never `ok`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

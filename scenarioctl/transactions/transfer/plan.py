@@ -1,4 +1,7 @@
-"""The plan of a transfer between two chains, and the XCM calls that carry it out."""
+"""The plan of a transfer between two chains, and the XCM calls that carry it out.
+
+Its call is built from nothing else.
+"""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,8 @@
-"""What a transfer asks for, and what crosses the bridge between Polkadot and Kusama."""
+"""What a transfer asks for, and what crosses the bridge between Polkadot and Kusama.
+
+Messages pass from one Asset Hub to the other through the Bridge Hubs of both networks.  No other
+chain is joined.
+"""
 
 import shlex
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,21 @@
-"""The ways of an asset from chain to chain: the table of routes, and what the runtimes accept."""
+"""The ways of an asset from chain to chain: the table of routes, and what the runtimes accept.
+
+`routes.json` has the routes between the chains that are built in, one line per source chain, so
+that a reader parses only the line it needs.  Each row is [destination, asset, way, opens, proof,
+sources, date]:
+
+    asset    its location as the source sees it
+    way      the transfer type of each hop, with the chains between: `Teleport, assetHub,
+    LocalReserve` opens    `always`, or `check`: only by a dry run of every hop; over a bridge also
+    `state`: only if the states of the Asset Hubs have the asset proof    the strongest that there
+    is: see PROOFS sources  who says that both chains hold the asset at this location: see the line
+    "sources" of the file date     when the row's sources were read
+
+`tools/curate_routes.py` writes it.  Chains of config.toml have rows by their kind, in ROWS_BY_KIND:
+their names are not known here, but their roles say which runtimes they have.
+
+A way is no permission: the reserve gate (`routes.py`) decides which ways are taken.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
