@@ -791,7 +791,8 @@ def test_drafting_is_reached_without_loading_what_it_does_not_need() -> None:
 
     assert done.stdout.strip() == (
         "['scenarioctl.actions', 'scenarioctl.actions.drafting', 'scenarioctl.errors', "
-        "'scenarioctl.model', 'scenarioctl.model.calls']"
+        "'scenarioctl.model', 'scenarioctl.model.amounts', 'scenarioctl.model.calls', "
+        "'scenarioctl.model.json_types']"
     )
 
 

@@ -1023,6 +1023,8 @@ def test_a_fee_that_was_paid_in_another_asset_is_told(chain: str, event: Any, pa
 
     assert describe_inclusion(inclusion, REGISTRY.find("polkadot")).get("fee_paid_in") == paid
     assert inclusion.inner == ()
+    # Its call can't be read.
+    assert [each.state for each in inclusion.outcomes] == ["unknown"]
 
 
 def _withdraws(currency: int, amount: int) -> list[Any]:

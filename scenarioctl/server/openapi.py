@@ -18,14 +18,12 @@ from scenarioctl.server.streams import FollowJobs
 _JSON = "application/json"
 #: Module of operations -> tag of its endpoints; empty for pages.
 _TAGS = {
-    "scenario_batches": "Scenarios",
     "scenarios": "Scenarios",
     "creation": "Scenarios",
     "payouts": "Scenarios",
     "scenario_changes": "Scenarios",
     "previews": "Scenarios",
-    "transfers": "Transactions",
-    "calls": "Transactions",
+    "builds": "Transactions",
     "decoded_transactions": "Transactions",
     "transaction_checks": "Transactions",
     "signed_transactions": "Transactions",

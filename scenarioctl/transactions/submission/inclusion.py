@@ -242,7 +242,9 @@ async def read_inclusion(
     writer = ValueWriter(table, client.chain)
     events = [read_event(value) for value in values]
     call = _read_call(table, extrinsics[index])
-    outcomes = [] if call is None else read_outcomes(table, call, account, events)
+    outcomes = [Outcome(hash="", account=account, why="its call can't be read")]
+    if call is not None:
+        outcomes = read_outcomes(table, call, account, events)
     actors = {f"0x{each.account.hex()}" for each in outcomes if each.account is not None}
     named = {*_named_accounts(call)}
     signer = set() if account is None else {f"0x{account.hex()}"}
