@@ -304,21 +304,35 @@ def _ticks(line: str, timezone: str, now: int) -> Iterator[int]:
 
     from cronsim import CronSim
 
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    zone = _zone(timezone)
+    # The most by which clocks go back, so that a time of day comes twice.
+    overlap = timedelta(hours=4)
+    epoch, second, zone = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1), _zone(timezone)
+    passes = any(field.startswith("*") for field in line.split()[:2])
+    last = epoch + now // SECOND * second
     try:
-        begin = (epoch + timedelta(seconds=now // SECOND)).astimezone(zone)
-        last = now
-        for each in CronSim(line, begin):
-            moment = each.astimezone(UTC)
-            tick = (moment - epoch) // timedelta(seconds=1) * SECOND
-            # Where the clocks go back, the line's hour is found again, before *now*; and a `*` may
-            # find an hour that the clocks leave out.
-            if tick > last and moment.astimezone(zone).replace(tzinfo=None) == each.replace(
-                tzinfo=None
-            ):
-                last = tick
-                yield tick
+        begin = last.astimezone(zone).replace(tzinfo=None)
+        offsets = {(last + side * overlap).astimezone(zone).utcoffset() for side in (-1, 1)}
+        again: list[datetime] = []
+        # By what clocks on the wall show; CronSim leaves times out where they go forward or back
+        # by less than an hour, or at midnight.
+        for each in CronSim(line, begin if len(offsets) == 1 else begin - overlap):
+            first, later = (each.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+            if first.astimezone(zone).replace(tzinfo=None) != each:
+                if passes:
+                    continue
+                # The clocks go forward at some time between the two, which are in turn.
+                while first - later > second:
+                    middle = later + (first - later) // second // 2 * second
+                    gone = middle.astimezone(zone).utcoffset() == first.astimezone(zone).utcoffset()
+                    later, first = (later, middle) if gone else (middle, first)
+            found = [moment for moment in again if moment < first] + [first]
+            again = [moment for moment in again if moment >= first]
+            if passes and later > first:
+                again.append(later)
+            for moment in found:
+                if moment > last:
+                    last = moment
+                    yield (moment - epoch) // second * SECOND
     except OverflowError:
         return
 

@@ -1,6 +1,8 @@
 """When a job runs: what is read, and the times that follow from it."""
 
+import random
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -355,6 +357,90 @@ def test_cron_times_grow_and_are_what_the_line_says(line: str, zone: str, now: i
         )
         assert (local.minute in minutes and local.hour in hours) or jumped, (local, gone)
         before = planned
+
+
+#: Clocks that change by half an hour, at midnight, by two hours, at odd offsets, and never.
+ODD_ZONES = {
+    "Australia/Lord_Howe": ((2026, 4, 4), (2026, 10, 3)),
+    "America/Havana": ((2026, 3, 7), (2026, 10, 31)),
+    "Antarctica/Troll": ((2026, 3, 28), (2026, 10, 24)),
+    "America/St_Johns": ((2026, 3, 7), (2026, 10, 31)),
+    "Asia/Beirut": ((2026, 3, 28), (2026, 10, 24)),
+    "Africa/Cairo": ((2026, 4, 23), (2026, 10, 29)),
+    "America/Santiago": ((2026, 4, 4), (2026, 9, 5)),
+    "America/Asuncion": ((2024, 3, 23), (2024, 10, 5)),
+    "Pacific/Chatham": ((2026, 4, 4), (2026, 9, 26)),
+    "Pacific/Apia": ((2011, 4, 1), (2011, 12, 28)),
+    "Africa/Casablanca": ((2026, 2, 14), (2026, 3, 21)),
+    "Europe/Berlin": ((2026, 3, 28), (2026, 10, 24)),
+    "Asia/Kathmandu": ((2026, 1, 1), (2026, 6, 1)),
+    "UTC": ((2026, 1, 1), (2026, 6, 1)),
+}
+ODD_FIELDS = (
+    ("*", "*/7", "*/30", "0", "30", "15,45", "59", "0-10", "10"),
+    ("*", "*/3", "0", "1", "2", "1-3", "23", "0,1", "2,23"),
+    ("*", "*", "*", "1", "*/9", "24-31", "4"),
+    ("*", "*", "*", "3,4,9-12"),
+    ("*", "*", "0", "1-5", "6"),
+)
+
+
+def values(text: str, least: int, most: int) -> set[int]:
+    found = set[int]()
+    for part in text.split(","):
+        span, _, step = part.partition("/")
+        first, _, last = (f"{least}-{most}" if span == "*" else span).partition("-")
+        found |= set(range(int(first), int(last or first) + 1, int(step or 1)))
+    return found
+
+
+def expected_ticks(line: str, minutes: list[tuple[int, datetime]]) -> list[int]:
+    """Return which *minutes* a line names, one after the other; of a time of day that the clocks
+    leave out, the minute at which they have gone."""
+    *clock, day, month, weekday = line.split()
+    minute, hour = values(clock[0], 0, 59), values(clock[1], 0, 23)
+    days, weekdays = values(day, 1, 31), values(weekday, 0, 7)
+    months = values(month, 1, 12)
+    passes = any(field.startswith("*") for field in clock)
+
+    def named(local: datetime) -> bool:
+        if local.minute not in minute or local.hour not in hour or local.month not in months:
+            return False
+        in_month, in_week = local.day in days, local.isoweekday() % 7 in weekdays
+        if day.startswith("*") or weekday.startswith("*"):
+            return in_month and in_week
+        return in_month or in_week
+
+    found = []
+    for (_, before), (moment, local) in pairwise(minutes):
+        shown = local.replace(tzinfo=None, fold=0)
+        left_out = shown - before.replace(tzinfo=None, fold=0) - timedelta(minutes=1)
+        gap = [shown - timedelta(minutes=each + 1) for each in range(left_out // timedelta(0, 60))]
+        if (named(local) and (passes or not local.fold)) or (not passes and any(map(named, gap))):
+            found.append(moment)
+    return found
+
+
+@pytest.mark.parametrize("count", [84, pytest.param(1500, marks=pytest.mark.soak)])
+def test_random_lines_run_as_the_clocks_of_odd_zones_show_minute_by_minute(count: int) -> None:
+    dice = random.Random(45)
+    windows = []
+    for zone, days in ODD_ZONES.items():
+        for first in days:
+            begin = at(*first) // SECOND - 24 * 3600
+            times = range(begin, begin + 4 * 24 * 3600, 60)
+            local = [(each, datetime.fromtimestamp(each, ZoneInfo(zone))) for each in times]
+            windows.append((zone, local))
+    for number in range(count):
+        line = " ".join(map(dice.choice, ODD_FIELDS))
+        zone, minutes = windows[number % len(windows)]
+        schedule = Schedule(every=0, cron=line, timezone=zone)
+        end, now, found = minutes[-1][0] * SECOND, minutes[0][0] * SECOND, []
+        # From wherever it is asked, also between the two times of an hour.
+        while (now := first_times(schedule, now).planned) <= end:
+            found.append(now // SECOND)
+
+        assert found == expected_ticks(line, minutes), (line, zone)
 
 
 def read_field(text: str, size: int) -> list[int]:
