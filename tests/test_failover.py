@@ -1,6 +1,7 @@
 """A standby that lacks commits of its primary is promoted: what it numbers, and what clients hear
 who have read more."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -40,6 +41,12 @@ def change_timeline(former: int) -> None:
         connection.execute("UPDATE scenarioctl.meta SET timeline = %s", (former,))
 
 
+def first_number() -> int:
+    """Return the number from which drafts go on since the last promotion."""
+    newest = "SELECT max(first) FROM scenarioctl.forks WHERE counter = 'mempool'"
+    return int(shared_server().execute(newest, database="shared")[0][0])
+
+
 def draft_once(store: PostgresStore) -> int:
     """Run the job, and return the number of its draft."""
     (leg,) = run(begin_due(store, "me", lease=2 * NOW))
@@ -56,14 +63,15 @@ def test_a_timeline_begins_numbers_above_all_of_the_former_ones(store: PostgresS
     (timeline,) = shared_server().execute(
         "SELECT timeline FROM scenarioctl.meta", database="shared"
     )[0]
-    base = timeline << 40
     change_timeline(timeline - 1)
     second = [draft_once(store), draft_once(store)]
-    # As after pg_upgrade, which begins at the first timeline again.
+    base = first_number()
+    # As after pg_upgrade, which begins at the first timeline again; the clock is behind.
     change_timeline(timeline + 6)
     third = draft_once(store)
 
-    assert (first, second, third) == ([1, 2], [base + 1, base + 2], base + (1 << 40) + 1)
+    assert abs(base - time.time_ns() // 1000) < 600_000_000
+    assert (first, second, third) == ([1, 2], [base + 1, base + 2], base + 2 + 1_000_000_000 + 1)
     assert [line.seq for line in run(store.read_log(None))] == [*first, *second, third]
     assert [each.number for each in run(store.last_runs(FIRST.id, limit=9))] == [
         third,
@@ -71,7 +79,7 @@ def test_a_timeline_begins_numbers_above_all_of_the_former_ones(store: PostgresS
         2,
         1,
     ]
-    lost = [3, base - 1, base + 3, third - 2, third + 1, (timeline + 9) << 40]
+    lost = [3, base - 1, base + 3, third - 2, third + 1, 1 << 52]
     kept = [0, 1, 2, base, *second, third - 1, third]
     for counter in ("log_lines", "mempool", "runs"):
         assert [number for number in (*lost, *kept) if run(store.is_lost(counter, number))] == lost
@@ -90,12 +98,40 @@ def test_a_transaction_that_fails_leaves_the_fork_to_the_next(store: PostgresSto
         connection.execute("INSERT INTO log_lines (job, written, text) VALUES ('x', 1, 'lost')")
         connection.rollback()
 
-    assert draft_once(store) > timeline << 40
-    assert [run(store.is_lost("mempool", number)) for number in (1, 2, timeline << 40)] == [
+    drafted, base = draft_once(store), first_number()
+    assert drafted > base
+    assert [run(store.is_lost("mempool", number)) for number in (1, 2, base - 1)] == [
         False,
         True,
         True,
     ]
+
+
+def test_two_standbys_that_are_promoted_from_one_state_give_out_other_numbers(
+    store: PostgresStore,
+) -> None:
+    run(store.put_scenario(FIRST))
+    run(store.start_job(JOB))
+    (timeline,) = shared_server().execute(
+        "SELECT timeline FROM scenarioctl.meta", database="shared"
+    )[0]
+    given = []
+    with psycopg.connect(
+        shared_server().url("shared", user=OWNER), options="-c search_path=scenarioctl"
+    ) as connection:
+        for _ in range(2):
+            connection.execute("UPDATE meta SET timeline = %s", (timeline - 1,))
+            connection.execute("SELECT setval('mempool_seq_seq', 3), setval('runs_seq_seq', 3)")
+            connection.execute("SELECT setval('log_lines_seq_seq', 3)")
+            connection.execute("SELECT setval('scenarios_seq_seq', 3)")
+            connection.execute("SELECT setval('webhook_events_id_seq', 3)")
+            connection.execute("SELECT setval('notifications_seq_seq', 3), follow_timeline()")
+            ((first,),) = connection.execute("SELECT last_value FROM mempool_seq_seq").fetchall()
+            given.append(first)
+            connection.rollback()
+            time.sleep(0.1)
+
+    assert given[1] - given[0] >= 100_000
 
 
 def test_of_two_at_once_one_notes_the_fork(store: PostgresStore) -> None:
@@ -119,7 +155,8 @@ def test_of_two_at_once_one_notes_the_fork(store: PostgresStore) -> None:
         wait_until(lambda: shared_server().execute(waiting) == [(1,)])
         one.commit()
 
-        assert (first, second.result()) == ([((timeline << 40) + 1,)], [((timeline << 40) + 2,)])
+        base = first_number()
+        assert (first, second.result()) == ([(base + 1,)], [(base + 2,)])
 
 
 def test_an_empty_store_has_lost_nothing(store: PostgresStore) -> None:
@@ -177,7 +214,9 @@ def test_a_standby_that_was_behind_is_promoted(tmp_path: Path) -> None:
         after = {entry.seq: entry for entry in run(store.read_mempool(None))}
         wait_until(lambda: read("/scenario/tx", 0)[0] == 200)
 
-        assert (kept, lost, again) == ([1, 2], [3, 4], [(2 << 40) + 1, (2 << 40) + 2])
+        base = again[0] - 1
+        assert abs(base - time.time_ns() // 1000) < 600_000_000
+        assert (kept, lost, again) == ([1, 2], [3, 4], [base + 1, base + 2])
         assert [after[seq] for seq in kept] == [before[seq] for seq in kept]
         assert {after[seq].draft.uuid for seq in again}.isdisjoint(
             entry.draft.uuid for entry in before.values()
@@ -187,7 +226,7 @@ def test_a_standby_that_was_behind_is_promoted(tmp_path: Path) -> None:
             status, refused = read(path, lost[-1])
             assert (status, refused["code"]) == (410, "stale_cursor")
             assert refused["error"] == says("lost", "uuid", after=4)
-            assert read(path, 3 << 40)[0] == 410
+            assert read(path, base + 1000)[0] == 410
         status, page = read("/scenario/tx", kept[-1])
         assert (status, [row["seq"] for row in page["mempool"]]) == (200, again)
         assert served.get(f"/job/events?after={kept[-1]}.{lost[-1]}", port=served.api).status == 410

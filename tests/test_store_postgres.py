@@ -592,6 +592,22 @@ class TestRows:
                 assert run(take(hasty)) == 0
             assert run(take(hasty)) == 1
 
+    @pytest.mark.parametrize("error", [psycopg.InternalError, psycopg.DataError])
+    def test_any_error_on_a_connection_that_has_ended_is_an_outage(
+        self, server: Server, store: PostgresStore, error: type[psycopg.Error]
+    ) -> None:
+        async def fail(*, ended: bool) -> None:
+            async with store.connections.lend() as connection:
+                if ended:
+                    process = connection.info.backend_pid
+                    server.execute(f"SELECT pg_terminate_backend({process}, 5000)")
+                raise error("received 2 results from command 'COMMIT'")
+
+        with pytest.raises(StoreUnavailable):
+            run(fail(ended=True))
+        with pytest.raises((psycopg.DataError, StoreUnavailable)):
+            run(fail(ended=False))
+
     def test_what_follows_jobs_hears_of_a_run_at_once(
         self, server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

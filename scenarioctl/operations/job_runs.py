@@ -12,7 +12,7 @@ from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Schedule, Ste
 from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
 from scenarioctl.model.request_fields import Cursor, OwnJobName, Value
 from scenarioctl.operations.results import PageFields, Result, read_page_size
-from scenarioctl.stores.rows import TIMELINE_BITS
+from scenarioctl.stores.rows import FORK
 from scenarioctl.stores.runs import Counter
 
 __all__ = ["list_runs", "list_steps"]
@@ -359,7 +359,7 @@ async def check_cursor(
 
     A cursor with rows of its own timeline behind it needs no question to the store.
     """
-    if after and not (rows and rows[0].seq >> TIMELINE_BITS == after >> TIMELINE_BITS):
+    if after and not (rows and 0 <= rows[0].seq - after < FORK):
         await refuse_lost(app, counter, after, given=given)
 
 

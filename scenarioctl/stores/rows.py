@@ -158,8 +158,8 @@ def _plan_anew(schedule: Schedule, run: FinishedRun) -> tuple[int | None, int | 
     return times.due, times.planned
 
 
-#: The bits of a row's number below the timeline of the server that has given it out.
-TIMELINE_BITS = 40
+#: Numbers that two servers have given out, of which one was promoted, are farther apart than this.
+FORK = 1 << 28
 
 #: A part of a sort key.
 Value = str | int

@@ -197,7 +197,9 @@ class Connections:
             yield connection
             self.seconds.add(time.monotonic() - begun)
         except psycopg.Error as error:
-            raise self.explain(error) from error
+            # Whatever it says: what becomes of a connection that has ended is known by its state.
+            lost = not is_sound(connection)
+            raise (self.explainer.lost() if lost else self.explain(error)) from error
         finally:
             if self._pool is not None:
                 await self._pool.putconn(connection)

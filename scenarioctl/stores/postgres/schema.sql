@@ -370,7 +370,8 @@ CREATE TABLE forks (
 );
 
 -- With the rights of the owner, who alone sets sequences.  The lock of the numbers lets one transaction do it.  An empty store
--- has lost nothing.  The first number is `timeline << 40`, or more: timelines begin at 1 again after pg_upgrade.
+-- has lost nothing.  The first number is the moment in microseconds since 1970: two standbys of one server may choose the same
+-- timeline.  Fewer numbers than that are given out in any time; and they stay below 2^53 for two centuries.
 CREATE FUNCTION follow_timeline() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = scenarioctl, pg_temp AS $$
 DECLARE
     latest CONSTANT bigint := ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint;
@@ -382,14 +383,15 @@ BEGIN
     IF former = latest THEN
         RETURN;
     END IF;
-    base := greatest(latest, greatest(
-        (SELECT last_value >> 40 FROM scenarios_seq_seq),
-        (SELECT last_value >> 40 FROM runs_seq_seq),
-        (SELECT last_value >> 40 FROM log_lines_seq_seq),
-        (SELECT last_value >> 40 FROM mempool_seq_seq),
-        (SELECT last_value >> 40 FROM webhook_events_id_seq),
-        (SELECT last_value >> 40 FROM notifications_seq_seq)
-    ) + greatest(latest - former, 1)) << 40;
+    -- A clock may be behind that of the former server.
+    base := greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 1000000000 + greatest(
+        (SELECT last_value FROM scenarios_seq_seq),
+        (SELECT last_value FROM runs_seq_seq),
+        (SELECT last_value FROM log_lines_seq_seq),
+        (SELECT last_value FROM mempool_seq_seq),
+        (SELECT last_value FROM webhook_events_id_seq),
+        (SELECT last_value FROM notifications_seq_seq)
+    ));
     IF EXISTS (SELECT FROM scenarios) THEN
         INSERT INTO forks (counter, last, first) VALUES
         ('scenarios', (SELECT coalesce(max(seq), 0) FROM scenarios), base),
