@@ -19,7 +19,6 @@ from scenarioctl.model.acting import MultisigLayer
 from scenarioctl.model.amounts import parse_number, to_text
 from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.transactions.balances import known_deposit
 from scenarioctl.transactions.transfer.build import build_payments
 
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ def build_calls(lines: Sequence[PayoutLine], table: "RuntimeTable", *, memos: bo
 
 def below_deposit(lines: Sequence[PayoutLine], table: "RuntimeTable | None") -> list[PayoutLine]:
     """Return those of *lines* that an account which holds none of the asset can't receive."""
-    deposits = {asset: known_deposit(asset, table) or 0 for asset in sum_lines(lines)}
+    deposits = {asset: asset.known_deposit(table) or 0 for asset in sum_lines(lines)}
     return [each for each in lines if each.raw < deposits[each.asset]]
 
 

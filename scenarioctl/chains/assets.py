@@ -9,8 +9,9 @@ is printed, `Asset.display_name` or `Asset.amount` prints it: a look-alike then 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.asset_rows import (
     TRUST_BACKED,
@@ -36,6 +37,9 @@ from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import parse_raw, read_digits, to_whole
 
+if TYPE_CHECKING:
+    from scenarioctl.runtime.table import RuntimeTable
+
 #: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
 KINDS = ("native", "assets", "foreign", "tokens", "erc20")
 #: The mark of an asset whose symbol means no asset of its chain for sure.
@@ -43,6 +47,8 @@ UNVERIFIED = "symbol not verified"
 #: Whole tokens that nobody has: a thousand times what exists of any native asset, and of any other
 #: that is known here.
 _MOST_NATIVE, _MOST = 10**15, 10**18
+#: The constant that is the existential deposit of the native asset, raw.
+NATIVE_DEPOSIT = ("Balances", "ExistentialDeposit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +103,14 @@ class Asset:
         if self.decimals is None:
             return f"{raw} smallest units of {self.label}"
         return f"{to_whole(raw, self.decimals)} {self.display_name}"
+
+    def known_deposit(self, table: "RuntimeTable | None") -> int | None:
+        """Return the smallest balance, raw, without asking the chain; of a native asset the one
+        that the runtime names."""
+        if self.kind == "native" and table is not None:
+            with suppress(InvalidRequest):
+                return int(table.constant(*NATIVE_DEPOSIT))
+        return self.existential_deposit
 
     def can_exist(self, raw: int) -> bool:
         """Return whether there can be so many smallest units of it; False for what is mistyped."""

@@ -27,7 +27,6 @@ from scenarioctl.cli.job_output import (
     LogPrinter,
     Printed,
     print_drafts,
-    read_local,
     watch,
 )
 from scenarioctl.cli.options import argument
@@ -37,6 +36,7 @@ from scenarioctl.cli.output import (
     draw_facts,
     draw_table,
     dump_json,
+    read_local,
     say,
     short_time,
 )

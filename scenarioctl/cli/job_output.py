@@ -108,21 +108,6 @@ class Printed:
         return found
 
 
-def read_local(since: str) -> str:
-    """Return a moment without a zone as one of this machine's zone, which a daemon may not be in;
-    else *since* as it is."""
-    if "-" not in since:
-        return since
-    from datetime import datetime
-
-    try:
-        moment = datetime.fromisoformat(since.strip())
-        return since if moment.tzinfo is not None else moment.astimezone().isoformat()
-    except (ValueError, OverflowError):
-        # The operation says what it expects.
-        return since
-
-
 class LogPrinter:
     """Prints lines as they are; with times in front, if they were asked for, and then a blank line
     between two runs."""

@@ -103,6 +103,21 @@ def brief_time(moment: str | None) -> str | None:
     return f"{time:%b %d %H:%M}" if time.year == today.year else f"{time:%Y-%m-%d}"
 
 
+def read_local(since: str) -> str:
+    """Return a moment without a zone as one of this machine's zone, which a daemon may not be in;
+    else *since* as it is."""
+    if "-" not in since:
+        return since
+    from datetime import datetime
+
+    try:
+        moment = datetime.fromisoformat(since.strip())
+        return since if moment.tzinfo is not None else moment.astimezone().isoformat()
+    except (ValueError, OverflowError):
+        # The operation says what it expects.
+        return since
+
+
 def brief_duration(seconds: float) -> str:
     """Return a duration in its one or two largest units: `0.4s`, `12s`, `3m 20s`, `2h 5m`."""
     if seconds < 10:

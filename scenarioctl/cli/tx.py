@@ -18,7 +18,6 @@ from scenarioctl.cli.execution import (
     read_text,
     tell,
 )
-from scenarioctl.cli.job_output import read_local
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import (
     brief_time,
@@ -26,6 +25,7 @@ from scenarioctl.cli.output import (
     draw_facts,
     draw_json,
     printable,
+    read_local,
     short_time,
 )
 from scenarioctl.cli.reports import draw_check, plain_command, print_one, show_meaning

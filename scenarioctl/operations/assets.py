@@ -8,7 +8,6 @@ from scenarioctl.errors import InvalidRequest, NotFound, suggest
 from scenarioctl.model.json_types import Digits
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
-from scenarioctl.transactions.balances import known_deposit
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -142,7 +141,7 @@ async def show_asset(app: Application, request: ShowAsset) -> Result[ShownAssets
 def _describe(app: Application, chain: "Chain", asset: "Asset") -> AssetRow:
     deposit = asset.existential_deposit
     if deposit is None and asset.kind == "native":
-        deposit = known_deposit(asset, app.known_runtime(chain))
+        deposit = asset.known_deposit(app.known_runtime(chain))
     return {
         "chain": chain.name,
         "id": asset.id,

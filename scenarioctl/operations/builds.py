@@ -129,7 +129,7 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
     return await answer_call(app, transaction)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class _BuiltTransfer(UnstoredTransferFields, LossFields, BuiltFields):
     #: Of an amount `max`: pay the fee in this asset, its id, symbol or location.
     fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""

@@ -51,7 +51,7 @@ _INLINE_BYTES = 4 * 1024
 PERIOD = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class SignerFields:
     """What a signature covers besides the call."""
 
@@ -78,7 +78,7 @@ class SignerFields:
     genesis: Annotated[Hash, Value("0xHASH", rare=True)] = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class BuiltFields:
     """Fields of every operation that answers with a transaction."""
 
@@ -409,7 +409,7 @@ CHECKED_ALONE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class LabelFields:
     """What a new scenario is called."""
 
@@ -419,7 +419,7 @@ class LabelFields:
     tags: Annotated[tuple[str, ...], Value("TAG", option="--tag", repeats=True)] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class CreationFields(LabelFields):
     """Fields of operations that store a scenario, checked where that is asked for."""
 

@@ -86,7 +86,7 @@ class Done(TypedDict):
     result: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class PageFields:
     """The page of a list."""
 

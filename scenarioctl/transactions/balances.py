@@ -5,10 +5,10 @@ reason.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.assets import NATIVE_DEPOSIT
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.runtime.storage_keys import StorageAddress, StorageKey, storage_key
 from scenarioctl.transactions.transfer.plan import location_of_type
@@ -17,19 +17,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.client import Client
     from scenarioctl.runtime.table import RuntimeTable
-
-
-#: The constant that is the existential deposit of the native asset, raw.
-NATIVE_DEPOSIT = ("Balances", "ExistentialDeposit")
-
-
-def known_deposit(asset: "Asset", table: "RuntimeTable | None") -> int | None:
-    """Return the smallest balance, raw, without asking the chain; of a native asset the one that
-    the runtime names."""
-    if asset.kind == "native" and table is not None:
-        with suppress(InvalidRequest):
-            return int(table.constant(*NATIVE_DEPOSIT))
-    return asset.existential_deposit
 
 
 @dataclass(frozen=True, kw_only=True)

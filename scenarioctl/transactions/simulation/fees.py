@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.assets import Asset
+from scenarioctl.chains.assets import NATIVE_DEPOSIT, Asset
 from scenarioctl.chains.locations import read_location, write_location
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.balances import NATIVE_DEPOSIT
 from scenarioctl.transactions.inner_calls import walk_calls
 from scenarioctl.transactions.keyless_accounts import kind_of
 from scenarioctl.transactions.signing.fee_asset import asset_location

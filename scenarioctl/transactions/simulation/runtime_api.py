@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.assets import NATIVE_DEPOSIT
 from scenarioctl.chains.locations import seen_from
 from scenarioctl.chains.rpc_errors import NodeError
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.calls import Amount, Holding, Step
 from scenarioctl.transactions.balances import (
-    NATIVE_DEPOSIT,
     NativeBalance,
     account_entry,
     deposit_of,

@@ -15,7 +15,6 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.files import read_document
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.balances import known_deposit
 from scenarioctl.transactions.extrinsic import Draft
 from scenarioctl.transactions.transfer.plan import Plan, build_call, location_of_type, make_plan
 from scenarioctl.transactions.transfer.request import (
@@ -103,7 +102,7 @@ def _small_amount(plan: Plan, assets: "Assets", arriving: "Asset") -> list[str]:
     BelowLeast if it doesn't reach it, less fees that were measured.
     """
     transfer = plan.transfer
-    deposit = known_deposit(arriving, plan.destination_table)
+    deposit = arriving.known_deposit(plan.destination_table)
     if deposit is None:
         return []
     relay = assets.registry.relay_of(transfer.source)
@@ -374,7 +373,7 @@ def _local_warnings(transfer: Transfer, table: "RuntimeTable") -> tuple[str, ...
             f"Currencies.transfer sends {asset.display_name}, and can close the sender's "
             f"account. Keep some {chain.symbol} for fees."
         )
-    deposit = known_deposit(asset, table)
+    deposit = asset.known_deposit(table)
     if deposit is not None and transfer.amount < deposit and not transfer.receiver_holds:
         # A contract may hold any amount.
         if not transfer.accept_loss and asset.kind != "erc20":
