@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.files import read_file
@@ -191,8 +191,7 @@ class Settings:
         return f": {place}, pass --no-offline"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """What users are told of a setting, and how its value is read."""
 
     name: str

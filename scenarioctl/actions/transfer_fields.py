@@ -102,7 +102,7 @@ class TransferStep:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class TransferFields:
     """What a transfer may do, and how."""
 
@@ -155,7 +155,7 @@ class TransferFields:
     ] = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class UnstoredTransferFields(TransferFields):
     """Fields of a transfer that is drafted and not stored."""
 
@@ -163,7 +163,7 @@ class UnstoredTransferFields(TransferFields):
     accept_locked: Annotated[bool, Value(rare=True)] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class LossFields:
     """Fields of a transfer that is built without a check."""
 

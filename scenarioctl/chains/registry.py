@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS, ACCOUNT_ID_32, AccountFormat
 from scenarioctl.errors import InvalidRequest, NotFound, ScenarioctlError, fold, shorten, suggest
@@ -93,20 +93,19 @@ _ROWS = read_document(Path(__file__).with_name("chains.json"))
 CHAINS = tuple(_read(name, row) for name, row in _ROWS.items() if name != "read")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClosedChain:
+class ClosedChain(NamedTuple):
     """A chain that no longer runs."""
 
     title: str
+    #: Where its end was read, and when.
+    source: str
+    read: str
     #: Month and year of its last transactions; "" if no source names them.
     closed: str = ""
     #: What to use instead.
     instead: str = "choose another chain"
     #: Literal of its relay chain, and its para id, where other chains still list its assets.
     place: tuple[str, int] | None = None
-    #: Where its end was read, and when.
-    source: str
-    read: str
 
     def __str__(self) -> str:
         return f"{self.title}, which {f'closed in {self.closed}' if self.closed else 'has closed'}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.json_types import (
@@ -173,8 +173,7 @@ class Call:
     args: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ActedCall:
+class ActedCall(NamedTuple):
     """What a signer signs so that an account makes a call, and what to say of it."""
 
     call: Call

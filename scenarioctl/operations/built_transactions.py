@@ -11,6 +11,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     NotRequired,
     ParamSpec,
     TypedDict,
@@ -89,8 +90,7 @@ class BuiltFields:
     acting: ActingName = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MadePayload:
+class MadePayload(NamedTuple):
     """A payload, what it signs beside the call, and what to say of that."""
 
     options: "SigningOptions"

@@ -3,7 +3,7 @@ an error means to a shell and to an HTTP client: `OUTCOMES`, the one table of it
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from scenarioctl.errors import Warned
 from scenarioctl.model.amounts import read_number
@@ -101,8 +101,7 @@ def read_page_size(value: int | str) -> int:
     return read_number(value, field="limit", kind="a page size", expected="1 to 1000")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A code's exit status and HTTP status."""
 
     exit: int

@@ -2,12 +2,11 @@
 age, and nothing is built from those that are older than a year."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scenarioctl.chains import asset_rows
 from scenarioctl.chains.registry import CHAINS
@@ -26,8 +25,7 @@ OLDEST = timedelta(days=365)
 MANIFEST = Path(runtime_table.__file__).with_name("bundled") / "manifest.json"
 
 
-@dataclass(frozen=True, kw_only=True)
-class DatedFact:
+class DatedFact(NamedTuple):
     """Something that is bundled about a chain."""
 
     what: str

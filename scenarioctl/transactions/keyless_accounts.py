@@ -8,9 +8,8 @@ addresses, add a row to `_MAPPINGS` and name it in the trust facts of its chains
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scenarioctl.chains.addresses import ACCOUNT_KEY_20, format_account, format_of
 from scenarioctl.chains.trust import trust_of
@@ -31,8 +30,7 @@ _MAPPINGS: Mapping[str, tuple[bytes, bytes, str]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class AccountKind:
+class AccountKind(NamedTuple):
     """What the bytes of an account tell."""
 
     #: `account`, `constant`, `placeholder`, `pallet`, `parachain`, `relay`, `padded`, or `ethereum`
@@ -77,7 +75,7 @@ def kind_of(account: bytes) -> AccountKind:
         if account == head + address + tail:
             kind, words = kind_of(address), f"the account of an Ethereum address on {where}"
             beside = f", {kind.words}" if kind.is_keyless else ""
-            return replace(kind, words=words + beside, pallet=pallet)
+            return kind._replace(words=words + beside, pallet=pallet)
     if pattern := _pattern(account):
         return AccountKind(name="placeholder", words=f"a placeholder: the bytes {pattern}")
     if len(account) != 32:

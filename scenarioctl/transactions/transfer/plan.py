@@ -4,7 +4,7 @@ Its call is built from nothing else.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.chains.locations import XCM_PALLETS, location_order, place_of, read_location
 from scenarioctl.errors import InvalidRequest
@@ -78,8 +78,7 @@ def location_of_type(table: "RuntimeTable", type_id: int, text: str) -> dict[str
     return shape_location(read_location(text), version)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RemoteFee:
+class RemoteFee(NamedTuple):
     """What goes along with the asset, and pays for execution on the destination."""
 
     #: Its location as the source sees it, and as the destination does.
