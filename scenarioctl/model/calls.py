@@ -17,6 +17,9 @@ from scenarioctl.model.json_types import (
     Verdict,
 )
 
+#: Ways to join calls -> the method of the pallet Utility.
+BATCHES = {"batch-all": "batch_all", "batch": "batch", "force-batch": "force_batch"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:

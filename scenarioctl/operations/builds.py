@@ -24,6 +24,7 @@ from scenarioctl.actions.transfer_fields import LossFields, UnstoredTransferFiel
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import RAW, read_choice, to_whole
+from scenarioctl.model.calls import BATCHES
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import (
     AssetName,
@@ -50,12 +51,7 @@ from scenarioctl.operations.built_transactions import (
     read_aside,
     runtime_used,
 )
-from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.sent_matches import drafted_call, note_drafted
-from scenarioctl.operations.sent_records import warn_of_scenario
-from scenarioctl.operations.stored_diagrams import open_scenario
-from scenarioctl.transactions.call_builder import BATCHES
 from scenarioctl.transactions.extrinsic import parse_hex
 from scenarioctl.transactions.keyless_accounts import read_receiver
 from scenarioctl.transactions.transfer.request import Transfer
@@ -111,6 +107,8 @@ class BatchCalls(BuiltFields):
 
 
 async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall]:
+    from scenarioctl.operations.decoded_transactions import read_unsigned
+
     chain = app.registry.find(request.chain)
     kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))
     if not request.calls:
@@ -300,6 +298,9 @@ class BatchedScenario(BuiltCall):
 
 async def batch_scenario(app: Application, request: BatchScenario) -> Result[BatchedScenario]:
     from scenarioctl.actions.batching import draft_together
+    from scenarioctl.operations.sent_matches import drafted_call, note_drafted
+    from scenarioctl.operations.sent_records import warn_of_scenario
+    from scenarioctl.operations.stored_diagrams import open_scenario
 
     diagram = await open_scenario(app, request.id, yes=request.yes)
     transaction, drafted = await draft_together(app, diagram)

@@ -18,14 +18,12 @@ asked for: one call needs some fifty of a runtime's thousand types.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest
 
 
-@dataclass(frozen=True, kw_only=True)
-class Field:
+class Field(NamedTuple):
     """An argument of a call, or a parameter of a runtime API."""
 
     name: str
@@ -34,8 +32,7 @@ class Field:
     type_name: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Extension:
+class Extension(NamedTuple):
     """A signed extension: what it adds to an extrinsic, and what it adds to the bytes that are
     signed."""
 
@@ -44,8 +41,7 @@ class Extension:
     additional_type_id: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class StorageEntry:
+class StorageEntry(NamedTuple):
     """How one storage item is found and read."""
 
     pallet: str
@@ -63,8 +59,7 @@ class StorageEntry:
     default: bytes
 
 
-@dataclass(frozen=True, kw_only=True)
-class ApiMethod:
+class ApiMethod(NamedTuple):
     """One method of a runtime API."""
 
     api: str

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import XCM_PALLETS
 from scenarioctl.errors import InvalidRequest, fold, shorten, suggest
 from scenarioctl.model.acting import MultisigLayer, ProxyLayer
-from scenarioctl.model.calls import Call
+from scenarioctl.model.calls import BATCHES, Call
 from scenarioctl.transactions.extrinsic import Draft
 from scenarioctl.transactions.inner_calls import held_values, read_call, walk_calls
 from scenarioctl.transactions.trades import warn_of_order
@@ -67,8 +67,6 @@ def read_limits(table: "RuntimeTable") -> BatchLimits:
 _REFUSED = "XTokens"
 #: Pallets that an Asset Hub has once its relay chain has the pallet StakingAhClient.
 _MOVED_WITH_STAKING = {"Staking", "NominationPools"}
-#: Ways to join calls -> the method of the pallet Utility.
-BATCHES = {"batch-all": "batch_all", "batch": "batch", "force-batch": "force_batch"}
 _BATCH_ALL = ("Utility", "batch_all")
 #: Calls that make the calls inside them with their own origin, so with the filter that is on it.
 _SAME_ORIGIN = {
