@@ -624,7 +624,7 @@ class TestChainTx:
         data = Data(("w",))
         data.add(webhook.DATA, {"address": BOB}, node="w")
 
-        drafted = draft(app, ("chainTx", chain_tx.fill(form, data)))
+        drafted = draft(app, ("chainTx", chain_tx.STEP.fill(form, data)))
 
         assert drafted.transaction.call_data.hex() == f"0a0300{BOB_HEX[2:]}07341cdcdf02"
 

@@ -48,7 +48,7 @@ def data(content: Any) -> Data:
 def request(form: Mapping[str, Any], content: Any) -> WebRequest:
     """Return what an http step with *form* sends."""
     whole = {"url": "https://example.org/", **form}
-    filled = http.fill(whole, data(content))
+    filled = http.STEP.fill(whole, data(content))
     return read_request(
         Reading(Application(load_settings({"offline": True})), http.STEP, filled, "form")
     )
@@ -360,7 +360,7 @@ class TestHeaders:
 
 class TestArguments:
     def query(self, text: str, content: Any) -> tuple[Any, ...]:
-        form = chain_query.fill(
+        form = chain_query.STEP.fill(
             {"selectedMethod": {"name": "Account"}, "methodInput": text}, data(content)
         )
         return chain_query.parse_params(require_filled(form["methodInput"], field="methodInput"))
@@ -401,13 +401,13 @@ class TestArguments:
         ],
     )
     def test_a_value_is_one_argument_of_a_call(self, params: Any, value: Any, filled: Any) -> None:
-        assert chain_tx.fill({"params": params}, data({"v": value}))["params"] == filled
+        assert chain_tx.STEP.fill({"params": params}, data({"v": value}))["params"] == filled
 
     def test_only_what_is_read_is_filled(self) -> None:
         form = {"selectedChain": "polkadot", "selectedPalletData": {"docs": "{{ gone }}"}}
 
-        assert find_placeholders(dict(chain_tx.fill(form, data({})))) == ()
-        assert find_placeholders(dict(chain_query.fill(form, data({})))) == ()
+        assert find_placeholders(dict(chain_tx.STEP.fill(form, data({})))) == ()
+        assert find_placeholders(dict(chain_query.STEP.fill(form, data({})))) == ()
 
 
 class TestActions:
@@ -425,13 +425,13 @@ class TestActions:
     def test_a_remark_is_text_whatever_the_data_is(self, value: Any, text: str) -> None:
         form = {"actionData": {"source": {"chain": "polkadot", "target": "{{ v }}"}}}
 
-        filled = remark.fill(form, data({"v": value}))
+        filled = remark.STEP.fill(form, data({"v": value}))
 
         assert filled["actionData"]["source"]["target"] == text
 
     @pytest.mark.parametrize("value", ["102>xyk>7", "", "a b", "102\n", [1]])
     def test_a_value_brings_no_hops_of_its_own(self, value: Any) -> None:
-        filled = swap.fill(
+        filled = swap.STEP.fill(
             {"actionData": {"route": "5>omnipool>{{ v }}>xyk>0"}}, data({"v": value})
         )
 

@@ -14,7 +14,6 @@ from scenarioctl.actions.placeholders import (
     has_placeholder,
     is_json_text,
 )
-from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.sides import read_node
 from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.actions.story import Look, Row, Story, name_chain, one_line, shorten_middle
@@ -252,15 +251,10 @@ def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
     return read | {"selectedMethod": {"name": method_name(form)}}
 
 
-def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return the fields of *form* that are read, with their placeholders replaced."""
-    read = read_form(form)
-    given = read.pop("methodInput")
-    params = fill_argument(given, data)
-    if isinstance(params, Filled) and not is_json_text(given):
-        # Data from outside is one parameter, even if it looks like a list.
-        params = [params]
-    return {**fill_any(read, data), "methodInput": params}
+def _fill(params: Any, data: Data, _form: object) -> Any:
+    filled = fill_argument(params, data)
+    # Data from outside is one parameter, even if it looks like a list.
+    return [filled] if isinstance(filled, Filled) and not is_json_text(params) else filled
 
 
 def _params(reading: Reading, value: Any, name: str, _of: object) -> tuple[Any, ...]:
@@ -280,11 +274,13 @@ def _spell(step: Reading) -> None:
     from scenarioctl.runtime.type_table import ApiMethod
     from scenarioctl.transactions.runtime_query import find_query_item, parse_query
 
-    pallet, method, params = step["pallet_name"], step["method_name"], step["params"]
-    table = None if "chain" in step.unread else step.app.known_runtime(step["chain"])
-    if step.way == "form" or table is None or has_placeholder(pallet) or has_placeholder(method):
+    if step.way == "form" or step.unread:
         return
-    with step.checking("pallet_name", "method_name", "params"):
+    pallet, method, params = step["pallet_name"], step["method_name"], step["params"]
+    table = step.app.known_runtime(step["chain"])
+    if table is None or has_placeholder(pallet) or has_placeholder(method):
+        return
+    with step.checking():
         item = find_query_item(
             table,
             pallet,
@@ -381,6 +377,7 @@ class QueryStep:
                 read=_params,
                 write=lambda params, _: write_params(params),
                 back=lambda _app, params, _form: list(parse_params(params)),
+                fill=_fill,
             ),
             at="methodInput",
         ),
@@ -416,5 +413,4 @@ STEP = StepKind(
     run=run,
     data=DATA,
     read_form=read_form,
-    fill=fill,
 )

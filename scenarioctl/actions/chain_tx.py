@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.chain_query import PALLET_PART, method_name, tell_item
 from scenarioctl.actions.drafting import Drafted, draft_call
-from scenarioctl.actions.placeholders import Data, fill_argument
-from scenarioctl.actions.placeholders import fill as fill_any
+from scenarioctl.actions.placeholders import fill_argument
 from scenarioctl.actions.sides import read_node
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Row, Story, one_line, shorten_middle
@@ -74,13 +73,6 @@ def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
     return read | {"selectedMethod": {"name": method_name(form)}, "params": own_params(form)}
 
 
-def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return the fields of *form* that are read, with their placeholders replaced."""
-    read = read_form(form)
-    params = fill_argument(read.pop("params"), data)
-    return {**fill_any(read, data), "params": params}
-
-
 def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
     form = {"params": {}, "selectedAddress": None, **step.form()}
     form["selectedMethod"] |= {"fields": [{"name": name} for name in form["params"]]}
@@ -130,12 +122,18 @@ STEP = StepKind(
             expected="the name of a call",
             needed=True,
         ),
-        "params": Part(kind=parsing(_params, write=lambda params, _: params), at="params"),
+        "params": Part(
+            kind=parsing(
+                _params,
+                write=lambda params, _: params,
+                fill=lambda params, data, _: fill_argument(params, data),
+            ),
+            at="params",
+        ),
     },
     draw=draw,
     formless="the call has no form, expected a chain, a pallet, a method and its params",
     tx_type=TX_TYPE,
     draft=draft,
     read_form=read_form,
-    fill=fill,
 )

@@ -2,14 +2,13 @@
 behind it."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.fields import read_tokens, units_of
-from scenarioctl.actions.placeholders import Data, Encoder, Filled, JsonEncoder, replace_each
-from scenarioctl.actions.placeholders import fill as fill_any
+from scenarioctl.actions.placeholders import Data, Encoder, Filled, JsonEncoder, fill, replace_each
 from scenarioctl.actions.sides import read_node
 from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.actions.story import Look, Row, Story, one_line
@@ -157,13 +156,10 @@ class _ConditionEncoder(JsonEncoder):
         return f" {text}" if following in ("r", "R") else f" {text} "
 
 
-def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced; in the condition, data is one value."""
-    when = fill_any(form.get("when"), data, encoder=_ConditionEncoder)
-    return {
-        **fill_any(dict(form), data),
-        "when": Filled(when.strip()) if isinstance(when, Filled) else when,
-    }
+def _fill(when: Any, data: Data, _form: object) -> Any:
+    """Return a condition with its placeholders replaced: data is one value in it."""
+    filled = fill(when, data, encoder=_ConditionEncoder)
+    return Filled(filled.strip()) if isinstance(filled, Filled) else filled
 
 
 def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
@@ -203,7 +199,12 @@ STEP = StepKind(
     look=Look(name="condition", color="amber", icon="M12 3l9 9l-9 9l-9-9zM12 8v5M12 16v.01"),
     tell=tell,
     parts={
-        "when": Part(kind=FILLED, at="when", expected=ConditionReader.expected, needed=True),
+        "when": Part(
+            kind=replace(FILLED, fill=_fill),
+            at="when",
+            expected=ConditionReader.expected,
+            needed=True,
+        ),
         "else": Part(
             kind=parsing(
                 lambda value, field: read_choice(value or SKIP, field=field, choices=(SKIP, END)),
@@ -221,6 +222,5 @@ STEP = StepKind(
     formless="the condition has no form, expected `when` to go on",
     check=check,
     run=run,
-    fill=fill,
     data=DATA,
 )

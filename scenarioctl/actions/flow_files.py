@@ -149,7 +149,7 @@ def _written_values(app: "Application", node: Node, kind: StepKind) -> dict[str,
     for key in (*kind.required, *kind.optional):
         part = kind.parts[key]
         value = find_value(form, part)
-        if value not in NOTHING and value != part.default:
+        if value not in (None, "") and value != part.default:
             side = find_side(form, part.at.split(".")[:-1])
             found[key] = part.kind.back(app, value, side)
     return {key: value for key, value in found.items() if value not in NOTHING}

@@ -129,27 +129,23 @@ def _once(request: WebRequest, key: str) -> WebRequest:
     return replace(request, headers=(*request.headers, header))
 
 
-def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced, each value encoded for its place in the URL or
-    the body."""
-    filled: dict[str, Any] = fill_any(dict(form), data)
-    url, body = form.get("url"), form.get("requestContent")
-    filled["url"] = fill_any(url, data, encoder=_UrlEncoder)
-    if (
-        isinstance(filled["url"], Filled)
-        and not is_placeholder(str(url))
-        and _steps_up(filled["url"])
-    ):
-        filled["url"] = unfilled(
+def _fill_url(url: Any, data: Data, _form: object) -> Any:
+    filled = fill_any(url, data, encoder=_UrlEncoder)
+    if isinstance(filled, Filled) and not is_placeholder(str(url)) and _steps_up(filled):
+        return unfilled(
             str(url),
             (
                 "has a path segment of dots only once it is filled in, expected one that stays "
                 "in its path"
             ),
         )
-    if isinstance(body, str):
-        filled["requestContent"] = fill_body(body, content_type_of(filled, body), data)
     return filled
+
+
+def _fill_content(body: Any, data: Data, form: Mapping[str, Any]) -> Any:
+    if not isinstance(body, str):
+        return fill_any(body, data)
+    return fill_body(body, content_type_of(form, body), data)
 
 
 class _UrlEncoder(Encoder):
@@ -254,13 +250,11 @@ def _headers(reading: Reading, value: Any, name: str, _of: object) -> tuple[tupl
             raise InvalidRequest(
                 field=name, problem=f"is {name_of(value)}", expected="a table of name and value"
             )
-        return tuple(
-            (
-                _header_name(key, name),
-                each if has_placeholder(each) else _header_value(each, field=f"{name}.{key}"),
-            )
-            for key, each in value.items()
-        )
+        for key, each in value.items():
+            _header_name(key, name)
+            if not has_placeholder(each):
+                _header_value(each, field=f"{name}.{key}")
+        return tuple(value.items())
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise InvalidRequest(
             field=name, problem=f"is {name_of(value)}", expected="a list of key and value"
@@ -292,7 +286,6 @@ def _header_name(value: object, field: str) -> str:
 
 
 def _header_value(value: object, *, field: str) -> str:
-    value = "" if value is None else value
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     # A line break would start another header.  The message leaves out the value, which may be
@@ -476,7 +469,9 @@ STEP = StepKind(
     tell=tell,
     parts={
         "url": Part(
-            kind=parsing(parse_url, open=True, unread=lambda _, typed: typed), at="url", needed=True
+            kind=parsing(parse_url, open=True, fill=_fill_url, unread=lambda _, typed: typed),
+            at="url",
+            needed=True,
         ),
         "method": Part(
             kind=parsing(
@@ -500,12 +495,13 @@ STEP = StepKind(
                     _body(value) if reading.way == "form" else _template(value)
                 ),
                 write=lambda body, _: body,
+                fill=_fill_content,
             ),
             at="requestContent",
         ),
         "content_type": Part(
             kind=parsing(
-                _header_value,
+                lambda value, field: _header_value("" if value is None else value, field=field),
                 back=lambda _app, kind, form: (
                     None if form.get("requestContent") and kind == _JSON else kind
                 ),
@@ -522,5 +518,4 @@ STEP = StepKind(
     check=check_form,
     run=run,
     data=DATA,
-    fill=fill,
 )

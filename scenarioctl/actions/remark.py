@@ -1,14 +1,12 @@
 """The action `Remark`: a text is written into a chain's history."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
-from scenarioctl.actions.placeholders import Data, Filled
-from scenarioctl.actions.placeholders import fill as fill_any
+from scenarioctl.actions.placeholders import Data, Filled, fill
 from scenarioctl.actions.sides import action_data, read_node
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Story, name_chain, one_line, side_texts
@@ -24,12 +22,20 @@ if TYPE_CHECKING:
 TX_TYPE = "Remark"
 
 
+def _fill(text: Any, data: Data, _form: object) -> Any:
+    """Return a remark with its placeholders replaced: text, whatever the data is."""
+    found = fill(text, data)
+    if isinstance(found, str) or not isinstance(text, str):
+        return found
+    return Filled(json.dumps(found, ensure_ascii=False))
+
+
 @dataclass(frozen=True, kw_only=True)
 class RemarkStep:
     #: Chain to write to.
     chain: Annotated[str, Part("CHAIN", kind=CHAIN, at="source.chain")]
     #: What to write.
-    text: Annotated[str, Part(kind=LINE, at="source.target")]
+    text: Annotated[str, Part(kind=replace(LINE, fill=_fill), at="source.target")]
     #: Use `System.remark`, which leaves no event, in place of `System.remark_with_event`.
     plain: Annotated[bool, Part(kind=FLAG, at="plain")] = False
 
@@ -66,18 +72,6 @@ async def draft(
     )
 
 
-def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced; a remark is text, whatever the data is."""
-    filled: dict[str, Any] = fill_any(dict(form), data)
-    values = form.get("actionData")
-    source = values.get("source") if isinstance(values, dict) else None
-    if isinstance(source, dict) and isinstance(source.get("target"), str):
-        text = filled["actionData"]["source"]["target"]
-        if not isinstance(text, str):
-            filled["actionData"]["source"]["target"] = Filled(json.dumps(text, ensure_ascii=False))
-    return filled
-
-
 def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
     form = step.form()
     nothing = dict.fromkeys(("assetId", "address", "amount", "symbol"))
@@ -97,5 +91,4 @@ STEP = StepKind(
     draw=draw,
     tx_type=TX_TYPE,
     draft=draft,
-    fill=fill,
 )

@@ -6,20 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import all_steps, find_step
 from scenarioctl.actions.fields import read_form_amount
-from scenarioctl.actions.placeholders import (
-    Data,
-    Encoder,
-    Filled,
-    Unfillable,
-    has_placeholder,
-    is_placeholder,
-)
-from scenarioctl.actions.placeholders import fill as fill_any
 from scenarioctl.actions.vocabulary import Collect, Reading
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, name_of, shorten
 from scenarioctl.formats.diagram_builder import ACTION_BOX
 from scenarioctl.model.diagram import Diagram, Node
-from scenarioctl.model.formulas import split_amount
 
 if TYPE_CHECKING:
     from scenarioctl.actions.step_kind import StepKind
@@ -107,33 +97,6 @@ def form_sides(form: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-class _AmountEncoder(Encoder):
-    """Writes data into an amount: one amount with or without a unit, and no formula of its own."""
-
-    def write(self, value: Any, following: str) -> str:
-        text = super().write(value, following)
-        if split_amount(text) is None:
-            raise Unfillable(
-                "would be filled in with text that is not one amount, like 1.5 or 1.5 DOT"
-            )
-        # The digits around it belong to other numbers; no number goes on with `raw`.
-        return f" {text}" if following in ("r", "R") else f" {text} "
-
-
-def fill_action(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced; in a formula of the amount, data is one
-    amount."""
-    filled: dict[str, Any] = fill_any(dict(form), data)
-    amount = form_sides(form)[1].get("amount", "")
-    if isinstance(amount, str) and has_placeholder(amount) and not is_placeholder(amount):
-        written = fill_any(amount, data, encoder=_AmountEncoder)
-        # What was filled in is an amount now; the formula around it is its author's.
-        filled["actionData"]["source"]["amount"] = (
-            " ".join(written.split()) if isinstance(written, Filled) else written
-        )
-    return filled
 
 
 def action_data(node: Node) -> Mapping[str, Any]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.placeholders import Data
 from scenarioctl.actions.placeholders import fill as fill_form
 from scenarioctl.actions.story import Look, Story, chain_text
-from scenarioctl.actions.vocabulary import Part, Reading
-from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
+from scenarioctl.actions.vocabulary import Part, Reading, find_side
+from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
@@ -96,10 +96,22 @@ class StepKind:
 
     #: Return what is read of a form, if the editor keeps more in it.
     read_form: Callable[[Form], Form] = dict
-    #: Return a form with its placeholders replaced.
-    fill: Callable[[Form, Data], Form] = fill_form
     #: The form belongs to the actions beside the step, and is judged with them.
     is_shared: bool = False
+
+    def fill(self, form: Form, data: Data) -> Form:
+        """Return what is read of *form* with its placeholders replaced."""
+        read = self.read_form(form)
+        filled: dict[str, Any] = fill_form(dict(read), data)
+        for part in self.parts.values():
+            *sides, last = part.at.split(".")
+            if self.box is ACTION_BOX:
+                sides.insert(0, "actionData")
+            side = find_side(read, sides)
+            if part.kind.fill is not None and last in side:
+                found: Any = find_side(filled, sides)
+                found[last] = part.kind.fill(side[last], data, filled)
+        return filled
 
     @property
     def required(self) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """The action `swap`: one asset is sold for another on the exchange parachain."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,11 +18,11 @@ from scenarioctl.actions.placeholders import (
     Data,
     Encoder,
     Unfillable,
+    fill,
     has_placeholder,
     require_value,
 )
-from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import action_data, fill_action, read_node, read_sides
+from scenarioctl.actions.sides import action_data, read_node, read_sides
 from scenarioctl.actions.step_kind import StepData, StepKind
 from scenarioctl.actions.story import (
     AssetText,
@@ -169,17 +168,6 @@ def _carried(call: "Call", asset_out: "Asset") -> dict[str, str] | None:
     return {"min_received": to_whole(raw, asset_out.decimals)}
 
 
-def fill(form: Mapping[str, Any], data: Data) -> Mapping[str, Any]:
-    """Return *form* with its placeholders replaced; in a route that is text, data is one name and
-    brings no hops of its own."""
-    filled = dict(fill_action(form, data))
-    options = form.get("actionData")
-    route = options.get("route") if isinstance(options, dict) else None
-    if isinstance(route, str):
-        filled["actionData"]["route"] = fill_any(route, data, encoder=_RouteEncoder)
-    return filled
-
-
 class _RouteEncoder(Encoder):
     _NAME = re.compile(r"[A-Za-z0-9_:.-]{1,80}", re.ASCII)
 
@@ -190,6 +178,11 @@ class _RouteEncoder(Encoder):
                 "would be filled in with text that is not the name of one asset or pool"
             )
         return text
+
+
+def _fill_route(route: Any, data: Data, _form: object) -> Any:
+    """Return a route; in one that is text, data is one name and brings no hops of its own."""
+    return fill(route, data, encoder=_RouteEncoder if isinstance(route, str) else Encoder)
 
 
 def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
@@ -241,7 +234,7 @@ def _check_minimum(step: Reading) -> None:
     if not step["exact_minimum"]:
         return
     is_missing = step["min_amount_out"] is None
-    if is_missing or step.given("slippage") is not None:
+    if is_missing or step.given("slippage") not in (None, ""):
         raise InvalidRequest(
             field=step.name("exact_minimum"),
             problem=f"takes {step.name(named)} as it stands",
@@ -383,7 +376,12 @@ class SwapStep:
     ] = None
     #: Pools to go through: `5>omnipool>102>stableswap:102>10`, or a JSON list.
     route: Annotated[
-        Any, Part("HOPS", kind=Kind(read=_route, write=lambda route, _: route[0]), at="route")
+        Any,
+        Part(
+            "HOPS",
+            kind=Kind(read=_route, write=lambda route, _: route[0], fill=_fill_route),
+            at="route",
+        ),
     ] = None
     #: The exchange parachain (default hydraDx).
     chain: Annotated[
@@ -449,5 +447,4 @@ STEP = StepKind(
     tx_type=TX_TYPE,
     draft=draft,
     data=DATA,
-    fill=fill,
 )

@@ -16,7 +16,7 @@ from scenarioctl.actions.fields import (
     read_remote_fee_asset,
 )
 from scenarioctl.actions.placeholders import has_placeholder, require_filled
-from scenarioctl.actions.sides import action_data, fill_action, read_node, read_sides
+from scenarioctl.actions.sides import action_data, read_node, read_sides
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import (
     Look,
@@ -312,5 +312,4 @@ STEP = StepKind(
     draw=draw,
     tx_type=TX_TYPE,
     draft=draft,
-    fill=fill_action,
 )

@@ -16,8 +16,18 @@ from scenarioctl.actions.fields import (
     read_template,
     read_tokens,
 )
-from scenarioctl.actions.placeholders import has_placeholder, require_filled
+from scenarioctl.actions.placeholders import (
+    Data,
+    Encoder,
+    Filled,
+    Unfillable,
+    fill,
+    has_placeholder,
+    is_placeholder,
+    require_filled,
+)
 from scenarioctl.errors import BadJson, InvalidRequest, name_of
+from scenarioctl.model.formulas import split_amount
 from scenarioctl.model.request_fields import Value, field_values
 from scenarioctl.transactions.keyless_accounts import parse_receiver
 
@@ -59,6 +69,9 @@ class Kind:
     find: Callable[[Mapping[str, Any], str], Any] = lambda side, name: side.get(name)
     #: (app, the value, its side) -> the same in a flow file.
     back: Callable[["Application", Any, Mapping[str, Any]], Any] = lambda _app, value, _side: value
+    #: (the value of a form, what fills it, the form that is filled otherwise) -> the value filled;
+    #: None: as any other.
+    fill: "Callable[[Any, Data, Mapping[str, Any]], Any] | None" = None
     #: A request and a flow file may have a placeholder in its place.
     open: bool = False
     #: What is expected where a form has none; empty if nothing is.
@@ -132,6 +145,27 @@ def _account(reading: "Reading", value: Any, name: str, chain: Any) -> tuple[str
     return str(value), parse_receiver(value, chain, field=name)
 
 
+class _AmountEncoder(Encoder):
+    """Writes data into an amount: one amount with or without a unit, and no formula of its own."""
+
+    def write(self, value: Any, following: str) -> str:
+        text = super().write(value, following)
+        if split_amount(text) is None:
+            raise Unfillable(
+                "would be filled in with text that is not one amount, like 1.5 or 1.5 DOT"
+            )
+        # The digits around it belong to other numbers; no number goes on with `raw`.
+        return f" {text}" if following in ("r", "R") else f" {text} "
+
+
+def _fill_amount(amount: Any, data: Data, _form: object) -> Any:
+    if not isinstance(amount, str) or is_placeholder(amount):
+        return fill(amount, data)
+    written = fill(amount, data, encoder=_AmountEncoder)
+    # What was filled in is an amount now; the formula around it is its author's.
+    return " ".join(written.split()) if isinstance(written, Filled) else written
+
+
 TEXT = Kind(read=_text, write=lambda text, _: text)
 #: Not empty; and not blank.
 LINE = replace(TEXT, read=_line)
@@ -158,6 +192,7 @@ ASSET = Kind(
 TOKENS = Kind(
     read=_tokens,
     write=lambda amount, _: amount[0],
+    fill=_fill_amount,
     expected="whole tokens, like 1.5",
     alone=True,
     unread=lambda _, typed: (typed, None),

@@ -1,8 +1,9 @@
 """The node `webhook`: the run waits for an event that is posted to the daemon."""
 
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.delay import timeout_part
 from scenarioctl.actions.sides import check_form, read_node
@@ -77,6 +78,11 @@ def webhooks_of(diagram: Diagram) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _name(reading: Reading, value: Any, name: str, of: Any) -> Any:
+    # Only the editor reads it.
+    return value if reading.way == "form" else FILLED.read(reading, value, name, of)
+
+
 def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
     uuid = step["uuid"] or builder.new_uuid()
     extra = {"selectedWebhook": step["name"], "uuid": uuid}
@@ -104,10 +110,12 @@ STEP = StepKind(
     look=Look(name="webhook", color="amber", icon="M13 3l-7 10h5l-1 8l8-11h-6z"),
     tell=tell,
     parts={
-        "name": Part(kind=FILLED, at="webhookName", needed=True),
+        "name": Part(kind=replace(FILLED, read=_name), at="webhookName", needed=True),
         "uuid": Part(
             kind=Kind(
-                read=lambda _reading, value, name, _of: value and parse_uuid(value, field=name),
+                read=lambda _reading, value, name, _of: (
+                    value if value in (None, "") else parse_uuid(value, field=name)
+                ),
                 write=lambda uuid, _: uuid,
             ),
             at="uuid",
