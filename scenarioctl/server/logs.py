@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, TextIO
 
 from scenarioctl.errors import StoreUnavailable
@@ -19,8 +20,8 @@ LEVELS = {
     "error": logging.ERROR,
 }
 #: Level -> syslog priority, which journald reads from the start of a line.
-_PRIORITIES = ((logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6))
-#: Lines queued for stderr. Further lines are dropped and counted.
+_PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4}
+#: Lines queued for stderr. Further lines are dropped.
 _WAITING = 10_000
 #: Seconds for writing the last lines at exit.
 _PARTING = 2.0
@@ -47,7 +48,7 @@ class Line(logging.Formatter):
             ]
         if self._for_journal:
             # journald adds the time, and treats each line as an entry.
-            start = f"<{_priority(record.levelno)}>"
+            start = f"<{_PRIORITIES.get(record.levelno, 3)}>"
         else:
             moment = time.gmtime(record.created)
             start = (
@@ -65,26 +66,12 @@ class Journal(logging.Handler):
         super().__init__()
         self._descriptor = descriptor
         self._lines: queue.Queue[str] = queue.Queue(_WAITING)
-        self._left_out = 0
         threading.Thread(target=self._write, name="journal", daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue a line. If the queue is full, drop it, and log the number of dropped lines once
-        there is room."""
-        try:
-            if self._left_out:
-                told = f"{self._left_out} log lines were dropped: nothing read stderr"
-                fields = {
-                    "name": "scenarioctl",
-                    "levelno": logging.WARNING,
-                    "levelname": "WARNING",
-                    "msg": told,
-                }
-                self._lines.put_nowait(self.format(logging.makeLogRecord(fields)))
-                self._left_out = 0
+        """Queue a line, unless the queue is full."""
+        with suppress(queue.Full):
             self._lines.put_nowait(self.format(record))
-        except queue.Full:
-            self._left_out += 1
 
     def flush(self) -> None:
         """Wait up to 2 seconds until the queue is written."""
@@ -94,25 +81,17 @@ class Journal(logging.Handler):
 
     def _write(self) -> None:
         while True:
-            data = (self._lines.get() + "\n").encode(errors="backslashreplace")
-            try:
-                # Don't use sys.stderr: a thread blocked in it would keep the process from exiting.
+            data = self._lines.get().encode(errors="backslashreplace") + b"\n"
+            # Ignore a closed stderr.
+            with suppress(OSError):
                 while data:
                     data = data[os.write(self._descriptor, data) :]
-            except OSError:
-                # Ignore a closed stderr.
-                pass
-            finally:
-                self._lines.task_done()
+            self._lines.task_done()
 
 
 def fields_of(record: logging.LogRecord) -> Mapping[str, Any]:
     """Return the `extra` fields of *record*."""
     return {key: value for key, value in vars(record).items() if key not in _OWN}
-
-
-def _priority(level: int) -> int:
-    return next((priority for least, priority in _PRIORITIES if level >= least), 7)
 
 
 def _in_one_line(text: str) -> str:

@@ -6,7 +6,6 @@ To add a page, add a row to `endpoints.PAGES` and a writer here.
 
 import asyncio
 import base64
-import logging
 import platform
 from collections.abc import Awaitable, Callable, Set
 from functools import cache, partial
@@ -20,9 +19,12 @@ from typing import Any
 from aiohttp import web
 
 from scenarioctl import __version__
+from scenarioctl.chains.addresses import format_of
 from scenarioctl.config import is_server
 from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, shorten
 from scenarioctl.formats.documents import parse_json
+from scenarioctl.render.identicon import draw_identicon
+from scenarioctl.render.svg import BORDER, make_codes
 from scenarioctl.server.bodies import check_type, reading
 from scenarioctl.server.endpoints import PAGES, Endpoint
 from scenarioctl.server.handlers import Route, ServerContext
@@ -30,8 +32,9 @@ from scenarioctl.server.limits import Turn
 from scenarioctl.server.metrics import CONTENT_TYPE
 from scenarioctl.server.responses import JSON, encode
 from scenarioctl.server.streams import TOPICS, EventStream
+from scenarioctl.transactions.signing.payload import vault_frames
 
-log = logging.getLogger("scenarioctl.http")
+Writer = Callable[[ServerContext], Awaitable[tuple[bytes, str]]]
 
 #: Seconds since the last heartbeat of a worker after which it counts as stuck.
 _HEARTBEAT_TIMEOUT = 10.0
@@ -39,41 +42,32 @@ _HEARTBEAT_TIMEOUT = 10.0
 _STORE_TIMEOUT = 2.0
 
 
-class PageHandler:
-    """Answers one path with the body and content type that *write* returns."""
-
-    def __init__(self, write: Callable[[], Awaitable[tuple[bytes, str]]]) -> None:
-        self._write = write
-
-    async def answer(self, request: web.Request) -> web.Response:
-        query = request.rel_url.raw_query_string
-        if query:
-            raise InvalidRequest(
-                f"the query string {shorten(query)} is not allowed here, expected none"
-            )
-        body, kind = await self._write()
-        return web.Response(body=body, headers={"Content-Type": kind})
-
-
 def page_routes(context: ServerContext, served: Set[str]) -> list[Route]:
     """Return the pages in *served*, with their handlers."""
-    description = _Description(context, served)
-    writers: dict[str, Callable[[ServerContext], Awaitable[tuple[bytes, str]]]] = {
+    writers: dict[str, Writer] = {
         "health": _health,
         "readiness": _readiness,
         "version": _version,
         "metrics": _metrics,
-        "openapi": description.read,
+        "openapi": partial(_openapi, served=frozenset(served)),
     }
     routes: list[Route] = []
     for row in PAGES:
-        if row.server not in served:
-            continue
-        if row.operation in TOPICS:
+        if row.operation in TOPICS and row.server in served:
             routes.append((row, EventStream(row, context.follower, context.access).answer))
-        else:
-            routes.append((row, PageHandler(partial(writers[row.operation], context)).answer))
+        elif row.server in served:
+            routes.append((row, partial(_answer, context, writers[row.operation])))
     return routes
+
+
+async def _answer(context: ServerContext, write: Writer, request: web.Request) -> web.Response:
+    query = request.rel_url.raw_query_string
+    if query:
+        raise InvalidRequest(
+            f"the query string {shorten(query)} is not allowed here, expected none"
+        )
+    body, kind = await write(context)
+    return web.Response(body=body, headers={"Content-Type": kind})
 
 
 async def _health(context: ServerContext) -> tuple[bytes, str]:
@@ -124,21 +118,15 @@ async def _metrics(context: ServerContext) -> tuple[bytes, str]:
     return await context.metrics.write(context.app, context.worker), CONTENT_TYPE
 
 
-class _Description:
-    """`/openapi.json`, written once, since it does not change."""
+async def _openapi(context: ServerContext, *, served: frozenset[str]) -> tuple[bytes, str]:
+    return await context.app.aside(_describe, context.endpoints, served), JSON
 
-    def __init__(self, context: ServerContext, served: Set[str]) -> None:
-        self._context = context
-        self._served = served
 
-    async def read(self, context: ServerContext) -> tuple[bytes, str]:
-        return await context.app.aside(self._written), JSON
+@cache
+def _describe(endpoints: tuple[Endpoint, ...], served: frozenset[str]) -> bytes:
+    from scenarioctl.server.openapi import describe
 
-    @cache  # noqa: B019 - it lives as long as the daemon
-    def _written(self) -> bytes:
-        from scenarioctl.server.openapi import describe
-
-        return encode(describe(self._context.endpoints, self._served))
+    return encode(describe(endpoints, served))
 
 
 _TYPES = {
@@ -161,72 +149,38 @@ POLICY = (
 PAYLOAD_LIMIT = 256 * 1024
 
 
-class File:
-    """A file of the page, in memory."""
-
-    def __init__(self, name: str, content: bytes) -> None:
-        self._content = content
-        self._type = _TYPES[name.rpartition(".")[2]]
-        self._tag = f'"{sha256(content).hexdigest()[:20]}"'
-
-    async def answer(self, request: web.Request) -> web.Response:
-        headers = {
-            "ETag": self._tag,
-            # Browsers revalidate on each load, so that the page always matches the daemon's
-            # version.
-            "Cache-Control": "no-cache",
-            "Content-Security-Policy": POLICY,
-        }
-        if request.headers.get("If-None-Match") == self._tag:
-            return web.Response(status=304, headers=headers)
-        return web.Response(body=self._content, headers={**headers, "Content-Type": self._type})
+async def _send_file(headers: dict[str, str], content: bytes, request: web.Request) -> web.Response:
+    if request.headers.get("If-None-Match") == headers["ETag"]:
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=content, headers=headers)
 
 
-class VaultCodes:
-    """Draws QR codes for Polkadot Vault as SVG, which the page can't do itself."""
-
-    row = Endpoint(method="POST", path="/web/vault", operation="web vault")
-
-    def __init__(self, context: ServerContext) -> None:
-        self._context = context
-
-    async def answer(self, request: web.Request) -> web.Response:
-        check_type(request, present=True)
-        app, limits = self._context.app, self._context.limits
-        # A large payload takes seconds.
-        async with reading(request, PAYLOAD_LIMIT, limits) as body, Turn(limits).costly():
-            given = await app.aside(parse_json, body, field="the body")
-            payload = given.get("payload") if isinstance(given, dict) else None
-            drawn = await app.aside(draw_codes, _read_hex(payload))
-        codes = [base64.b64encode(code).decode() for code in drawn]
-        return web.Response(body=encode({"codes": codes}), content_type=JSON)
+async def _draw_codes(context: ServerContext, request: web.Request) -> web.Response:
+    """Draw QR codes for Polkadot Vault as SVG, which the page can't do itself."""
+    check_type(request, present=True)
+    app, limits = context.app, context.limits
+    # A large payload takes seconds.
+    async with reading(request, PAYLOAD_LIMIT, limits) as body, Turn(limits).costly():
+        given = await app.aside(parse_json, body, field="the body")
+        payload = given.get("payload") if isinstance(given, dict) else None
+        drawn = await app.aside(draw_codes, _read_hex(payload))
+    codes = [base64.b64encode(code).decode() for code in drawn]
+    return web.Response(body=encode({"codes": codes}), content_type=JSON)
 
 
-class Identicons:
-    """Draws the picture of an account, which the page shows beside its address."""
-
-    row = Endpoint(
-        method="GET", path="/web/identicon/{account}.svg", operation="web identicon", scope="open"
+async def _draw_identicon(request: web.Request) -> web.Response:
+    """Draw the picture of an account, which the page shows beside its address."""
+    given = request.match_info["account"]
+    account = format_of(given).parse(given, field="account")
+    return web.Response(
+        body=draw_identicon(account).encode(),
+        content_type="image/svg+xml",
+        headers={"Cache-Control": "public, max-age=86400, immutable"},
     )
-
-    async def answer(self, request: web.Request) -> web.Response:
-        from scenarioctl.chains.addresses import format_of
-        from scenarioctl.render.identicon import draw_identicon
-
-        given = request.match_info["account"]
-        account = format_of(given).parse(given, field="account")
-        return web.Response(
-            body=draw_identicon(account).encode(),
-            content_type="image/svg+xml",
-            headers={"Cache-Control": "public, max-age=86400, immutable"},
-        )
 
 
 def draw_codes(payload: bytes) -> list[bytes]:
     """Return an SVG for each frame of the payload."""
-    from scenarioctl.render.svg import BORDER, make_codes
-    from scenarioctl.transactions.signing.payload import vault_frames
-
     drawn = []
     for code in make_codes(vault_frames(payload)):
         picture = BytesIO()
@@ -251,13 +205,25 @@ def _read_hex(value: object) -> bytes:
 
 def page_file_routes(context: ServerContext) -> list[Route]:
     """Return the routes of the page: `/`, and what it has under `/web/`."""
-    routes: list[Route] = [
-        (VaultCodes.row, VaultCodes(context).answer),
-        (Identicons.row, Identicons().answer),
-    ]
+    vault = Endpoint(method="POST", path="/web/vault", operation="web vault")
+    identicon = Endpoint(
+        method="GET", path="/web/identicon/{account}.svg", operation="web identicon", scope="open"
+    )
+    routes: list[Route] = [(vault, partial(_draw_codes, context)), (identicon, _draw_identicon)]
     for file in sorted(resources.files("scenarioctl.web").iterdir(), key=lambda each: each.name):
-        if file.name.rpartition(".")[2] in _TYPES:
-            path = "/" if file.name == "index.html" else f"/web/{file.name}"
-            row = Endpoint(method="GET", path=path, operation=f"web {file.name}", scope="open")
-            routes.append((row, File(file.name, file.read_bytes()).answer))
+        kind = _TYPES.get(file.name.rpartition(".")[2])
+        if kind is None:
+            continue
+        path = "/" if file.name == "index.html" else f"/web/{file.name}"
+        row = Endpoint(method="GET", path=path, operation=f"web {file.name}", scope="open")
+        content = file.read_bytes()
+        headers = {
+            "Content-Type": kind,
+            "ETag": f'"{sha256(content).hexdigest()[:20]}"',
+            # Browsers revalidate on each load, so that the page always matches the daemon's
+            # version.
+            "Cache-Control": "no-cache",
+            "Content-Security-Policy": POLICY,
+        }
+        routes.append((row, partial(_send_file, headers, content)))
     return routes

@@ -7,7 +7,7 @@ import logging
 import math
 import re
 import secrets
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from time import perf_counter
 from urllib.parse import unquote
 
@@ -31,90 +31,6 @@ from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.handlers import Handler, ServerContext
 from scenarioctl.server.metrics import NOWHERE
 from scenarioctl.server.responses import error_response
-
-
-class Paths:
-    """The paths of one server, and those that only the scenario API has."""
-
-    def __init__(
-        self,
-        here: web.UrlDispatcher,
-        elsewhere: web.UrlDispatcher,
-        *,
-        flags: Mapping[str, str],
-        unsuggested: Container[str],
-    ) -> None:
-        self._here = here
-        self._elsewhere = elsewhere
-        #: Path of either server -> the flag in its responses.
-        self._flags = flags
-        #: Paths that no error suggests, because a client may follow the suggestion blindly.
-        self._unsuggested = unsuggested
-
-    def wrong_method(self, path: str, error: web.HTTPMethodNotAllowed) -> MethodNotAllowed:
-        """Return the error for a path that does not take the method of the request."""
-        method, allowed = error.method, sorted(error.allowed_methods - {"HEAD"})
-        shown = method if method.isalpha() and len(method) < 20 else shorten(method)
-        return MethodNotAllowed(
-            f"{_shown(path)} does not take {shown}, expected: {' or '.join(allowed)}"
-        )
-
-    async def unknown(self, request: web.Request) -> NotFound:
-        """Return the error for a path that this server does not have, with a hint where one
-        helps."""
-        path = request.rel_url.raw_path
-        if instead := removed_path(path):
-            return NotFound(instead)
-        if await _find(self._elsewhere, request):
-            return NotFound(f"there is no path {_shown(path)} here; the scenario API has it")
-        close = _closest(path, _paths_of(self._here))
-        hint = (
-            f"; did you mean {close}?"
-            if close and close not in self._unsuggested
-            else "; /openapi.json lists all paths"
-        )
-        return NotFound(f"there is no path {_shown(path)}{hint}")
-
-    async def flag(self, request: web.Request) -> str:
-        """Return the flag of the requested path, or of the one most likely meant; empty if it has
-        none."""
-        both = (self._here, self._elsewhere)
-        found = [path for router in both if (path := await _find(router, request))]
-        meant = (
-            found[0]
-            if found
-            else _closest(
-                request.rel_url.raw_path, [path for router in both for path in _paths_of(router)]
-            )
-        )
-        return self._flags.get(meant, "")
-
-
-async def _find(router: web.UrlDispatcher, request: web.Request) -> str:
-    """Return the path of *router* that matches a request with any method; empty if there is
-    none."""
-    for resource in router.resources():
-        match, allowed = await resource.resolve(request)
-        if match is not None or allowed:
-            return resource.canonical
-    return ""
-
-
-def _paths_of(router: web.UrlDispatcher) -> list[str]:
-    return [resource.canonical for resource in router.resources()]
-
-
-def _closest(path: str, paths: Sequence[str]) -> str:
-    return next(iter(closest(path.rstrip("/"), paths)), "")
-
-
-def _shown(path: str) -> str:
-    return (
-        path
-        if path and path.isascii() and path.isprintable() and len(path) <= 80
-        else shorten(path, 80)
-    )
-
 
 log = logging.getLogger("scenarioctl.http")
 
@@ -160,15 +76,20 @@ class RequestPipeline:
         self,
         server: str,
         context: ServerContext,
-        paths: Paths,
+        router: web.UrlDispatcher,
         rows: Mapping[web.AbstractRoute, Endpoint],
+        served: Container[str],
     ) -> None:
         #: `api` or `worker`.
         self._server = server
         self._context = context
-        self._paths = paths
-        #: Route -> its row in the tables of endpoints and pages.
+        self._router = router
+        #: Route -> its row in the tables of endpoints and pages; also those of the other server.
         self._rows = rows
+        self._served = served
+        self._paths = {
+            route.resource.canonical: row for route, row in rows.items() if route.resource
+        }
 
     @web.middleware
     async def handle(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -177,6 +98,8 @@ class RequestPipeline:
         given = request.headers.get("X-Request-Id", "")
         request[_ID] = given if _REQUEST_ID.fullmatch(given) else f"{_PROCESS}-{next(_numbers):x}"
         row = self._rows.get(request.match_info.route)
+        if row is not None and row.server not in self._served:
+            row = None
         status = _CLIENT_GONE
         metrics.under_way += 1
         try:
@@ -238,11 +161,44 @@ class RequestPipeline:
 
     async def _answer_unmatched(self, request: web.Request) -> web.StreamResponse:
         path, error = request.rel_url.raw_path, request.match_info.http_exception
+        if instead := removed_path(path):
+            raise NotFound(instead)
+        found = self._paths.get(await self._find(request))
+        if found is not None and found.server not in self._served:
+            raise NotFound(f"there is no path {_shown(path)} here; the scenario API has it")
         if isinstance(error, web.HTTPMethodNotAllowed):
             if request.method == "OPTIONS":
                 return self._describe(request, error)
-            raise self._paths.wrong_method(path, error)
-        raise await self._paths.unknown(request)
+            method, allowed = error.method, sorted(error.allowed_methods - {"HEAD"})
+            shown = method if method.isalpha() and len(method) < 20 else shorten(method)
+            raise MethodNotAllowed(
+                f"{_shown(path)} does not take {shown}, expected: {' or '.join(allowed)}"
+            )
+        close = self._closest(path, served=True)
+        # A client may follow the suggestion blindly.
+        is_harmless = close and not self._paths[close].destructive
+        hint = f"; did you mean {close}?" if is_harmless else "; /openapi.json lists all paths"
+        raise NotFound(f"there is no path {_shown(path)}{hint}")
+
+    async def _find(self, request: web.Request) -> str:
+        """Return the path that matches a request with any method; empty if there is none."""
+        for resource in self._router.resources():
+            match, allowed = await resource.resolve(request)
+            if match is not None or allowed:
+                return resource.canonical
+        return ""
+
+    def _closest(self, path: str, *, served: bool = False) -> str:
+        known = [
+            each for each, row in self._paths.items() if not served or row.server in self._served
+        ]
+        return next(iter(closest(path.rstrip("/"), known)), "")
+
+    async def _flag(self, request: web.Request) -> str:
+        """Return the flag of the requested path, or of the one most likely meant; empty if it has
+        none."""
+        meant = await self._find(request) or self._closest(request.rel_url.raw_path)
+        return self._paths[meant].flag if meant else ""
 
     def _describe(self, request: web.Request, error: web.HTTPMethodNotAllowed) -> web.Response:
         """Answer `OPTIONS`, including CORS preflights of allowed origins."""
@@ -255,7 +211,7 @@ class RequestPipeline:
     async def _refuse(
         self, request: web.Request, row: Endpoint | None, error: ScenarioctlError
     ) -> web.Response:
-        response = error_response(error, row.flag if row else await self._paths.flag(request))
+        response = error_response(error, row.flag if row else await self._flag(request))
         unmatched = request.match_info.http_exception
         if isinstance(error, MethodNotAllowed) and isinstance(unmatched, web.HTTPMethodNotAllowed):
             response.headers["Allow"] = _allowed(unmatched)
@@ -307,6 +263,11 @@ class RequestPipeline:
                     "milliseconds": round(seconds * 1000, 3),
                 },
             )
+
+
+def _shown(path: str) -> str:
+    is_plain = path and path.isascii() and path.isprintable() and len(path) <= 80
+    return path if is_plain else shorten(path, 80)
 
 
 def _allowed(error: web.HTTPMethodNotAllowed) -> str:

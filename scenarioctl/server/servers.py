@@ -21,7 +21,7 @@ from scenarioctl.server.limits import Limits
 from scenarioctl.server.listening import BACKLOG, ListeningSocket
 from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.pages import page_file_routes, page_routes
-from scenarioctl.server.pipeline import COMMON_HEADERS, Paths, RequestPipeline
+from scenarioctl.server.pipeline import COMMON_HEADERS, RequestPipeline
 from scenarioctl.server.responses import error_response
 from scenarioctl.server.streams import Follower
 
@@ -198,66 +198,30 @@ def build_application(server: str, context: ServerContext) -> web.Application:
     # A page needs one origin, and the jobs may be run by the worker of another process.
     served = {"api", "worker", "both"} if server == "api" else {"worker", "both"}
     application = web.Application()
-    rows = _add_routes(application.router, routes_of(server, served, context))
-    elsewhere = web.UrlDispatcher()
-    _add_routes(
-        elsewhere, [(row, _unused) for row in context.endpoints if row.server not in served]
-    )
-    named = [(row, path) for row in context.endpoints for path in (row.path, *row.also)]
-    paths = Paths(
-        application.router,
-        elsewhere,
-        flags={path: row.flag for row, path in named if row.flag},
-        unsuggested=frozenset(path for row, path in named if row.destructive),
-    )
-    pipeline = RequestPipeline(server, context, paths, rows)
+    rows: dict[web.AbstractRoute, Endpoint] = {}
+    for row, handler in routes_of(server, served, context):
+        for path in (row.path, *row.also):
+            for method in ("GET", "HEAD") if row.method == "GET" else (row.method,):
+                route = application.router.add_route(
+                    method, path, handler, expect_handler=expect_nothing
+                )
+                rows[route] = row
+    pipeline = RequestPipeline(server, context, application.router, rows, served)
     application.middlewares.append(pipeline.handle)
     application.on_response_prepare.append(pipeline.add_headers)
     return application
 
 
 def routes_of(server: str, served: set[str], context: ServerContext) -> list[Route]:
-    """Return the rows of the servers in *served* with their handlers."""
-    rows = [row for row in context.endpoints if row.server in served]
-    routes: list[Route] = [(row, OperationHandler(row, context).answer) for row in rows]
+    """Return the rows with their handlers, also those that the pipeline refuses because they aren't
+    of *served*."""
+    routes: list[Route] = [
+        (row, OperationHandler(row, context).answer) for row in context.endpoints
+    ]
     routes += page_routes(context, served)
     if server == "api":
         routes += page_file_routes(context)
     return routes
-
-
-def _add_routes(
-    router: web.UrlDispatcher, routes: Iterable[Route]
-) -> dict[web.AbstractRoute, Endpoint]:
-    routes = list(routes)
-    literals = [path for row, _ in routes for path in (row.path, *row.also) if "{" not in path]
-    rows: dict[web.AbstractRoute, Endpoint] = {}
-    for row, handler in routes:
-        for path in (row.path, *row.also):
-            pattern = _exclude(literals, path)
-            for method in ("GET", "HEAD") if row.method == "GET" else (row.method,):
-                rows[router.add_route(method, pattern, handler, expect_handler=expect_nothing)] = (
-                    row
-                )
-    return rows
-
-
-def _exclude(literals: Iterable[str], path: str) -> str:
-    """Return *path* as an aiohttp pattern whose parameter doesn't match any of *literals*."""
-    before, brace, rest = path.partition("{")
-    name, _, after = rest.partition("}")
-    taken = [
-        each for each in literals if brace and each.startswith(before) and each.endswith(after)
-    ]
-    words = [re.escape(each[len(before) : len(each) - len(after)]) for each in taken]
-    if not words:
-        return path
-    return f"{before}{{{name}:(?!(?:{'|'.join(words)}){re.escape(after)}$)[^{{}}/]+}}{after}"
-
-
-async def _unused(request: web.Request) -> web.StreamResponse:  # noqa: ARG001 - as aiohttp calls it
-    """Placeholder for a handler of the other server, whose router is only used for lookups."""
-    raise web.HTTPNotFound
 
 
 def _quiet_logger() -> logging.Logger:
