@@ -266,8 +266,8 @@ def test_a_change_that_cannot_be_used_changes_nothing() -> None:
     [
         ({"a b": {}}, says("token", "a b")),
         ({"ops": "sctl_x"}, says("tokens.ops", "table")),
-        ({"ops": {"token": "x"}}, says("tokens.ops", "unknown")),
-        ({"ops": {"sha256": OPS, "scopes": ["read"]}}, says("tokens.ops.sha256", "token")),
+        ({"ops": {"token": "x"}}, says("tokens.ops", "sha256")),
+        ({"ops": {"sha256": OPS, "scopes": ["read"]}}, says("tokens.ops", "sha256", "token")),
         ({"ops": {"sha256": "0" * 64}}, says("tokens.ops.scopes", "scopes")),
         ({"ops": {"sha256": "0" * 64, "scopes": []}}, says("tokens.ops.scopes", "scopes")),
         (

@@ -305,26 +305,23 @@ def test_what_clients_send_neither_begins_a_line_nor_commands_a_terminal() -> No
     assert line == '<6>a\\n<0>b\\x1b[2J path="x y" quote="\\"" empty="" odd=c\\nd'
 
 
-def test_a_log_that_nobody_reads_holds_up_nobody_and_says_what_it_left_out() -> None:
+def test_a_log_that_nobody_reads_holds_up_nobody() -> None:
     reading, writing = os.pipe()
     journal = Journal(writing)
     journal.setFormatter(Line(for_journal=True))
     try:
         for number in range(20_000):
             journal.emit(record("x" * 1000, number=number))
-        heard = []
         with os.fdopen(reading, encoding="utf-8") as stream:
-            while "number=9999" not in (line := stream.readline()):
-                heard.append(line)
+            while "number=9999" not in stream.readline():
+                pass
             journal.emit(record("seen again"))
-            while "were dropped" not in (line := stream.readline()):
-                heard.append(line)
-            told, last = line, stream.readline()
+            while "seen again" not in (line := stream.readline()):
+                pass
     finally:
         os.close(writing)
 
-    assert told == says("log lines", lines=20000 - len(heard) - 1)
-    assert last == "<6>seen again\n"
+    assert line == "<6>seen again\n"
 
 
 # -- real processes
@@ -483,7 +480,7 @@ def test_what_keeps_a_daemon_from_starting_is_one_sentence(tmp_path: Path) -> No
         f"Error: {EVERY_ADDRESS}\n",
         says("listen", address=taken).printed,
         says("listen", "nowhere", "0", "65535").printed,
-        says("tokens.ops.sha256", "token").printed,
+        says("tokens.ops", "sha256", "token").printed,
     ]
     assert said[4].startswith("Error: store '/dev/null/x' ")
     assert (codes[:4], codes[4] in (2, 4)) == ([2, 4, 2, 2], True)

@@ -12,7 +12,7 @@ import pytest
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import OUTCOMES
 from scenarioctl.server.access import SCOPES
-from scenarioctl.server.decoding import decoder_of
+from scenarioctl.server.decoding import Decoder
 from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint
 from scenarioctl.server.examples import EXAMPLES, Example
 from scenarioctl.server.openapi import describe
@@ -101,7 +101,7 @@ def test_every_code_stands_beside_its_status() -> None:
 def test_an_endpoint_is_described_with_fields_answer_and_example(row: Endpoint) -> None:
     described = DOCUMENT["paths"][row.path][row.method.lower()]
     _, request_type = find_handler(row.operation)
-    decoder = decoder_of(row, request_type)
+    decoder = Decoder(request_type, in_path=row.in_path)
 
     assert described["summary"]
     assert row.scope in (*SCOPES, "open")

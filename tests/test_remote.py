@@ -22,7 +22,7 @@ from scenarioctl.cli import job_output, remote
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import OUTCOMES
-from scenarioctl.server.decoding import decoder_of, read_pairs
+from scenarioctl.server.decoding import Decoder, read_pairs
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from tests.conftest import BOB, Ended, Run
 from tests.daemons import free_port
@@ -258,7 +258,7 @@ def test_what_is_written_is_read_as_the_same_request(row: Endpoint, whole: bool)
         name[1:-1]: unquote(value, errors="strict")
         for name, value in zip(names, found.groups(), strict=True)
     }
-    decoder = decoder_of(row, request_type)
+    decoder = Decoder(request_type, in_path=row.in_path)
     content = (
         decoder.read_query(read_pairs(query))
         if body is None

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scenarioctl.config import Settings, without_password
-from scenarioctl.errors import Forbidden, InvalidRequest, Unauthorized, shorten, suggest
+from scenarioctl.errors import Forbidden, InvalidRequest, Unauthorized, shorten
 
 if TYPE_CHECKING:
     from asyncio import BaseTransport
@@ -29,11 +29,10 @@ SCOPES = ("read", "create", "broadcast", "jobs")
 PREFIX = "sctl_"
 #: Methods without side effects.
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _TOKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?")
-#: Size of the cache of accepted Host headers.
-_REMEMBERED = 64
 
 
 class Scoped(Protocol):
@@ -68,7 +67,6 @@ class Access:
         self.tokens = tokens
         self._hosts = hosts
         self._origins = origins
-        self._good_hosts: set[str] = set()
 
     def admit(self, request: "BaseRequest", endpoint: Scoped) -> str:
         """Return the client's name: that of its token, else its address.
@@ -97,13 +95,9 @@ class Access:
 
     def _check_host(self, request: "BaseRequest") -> None:
         host = request.headers.get("Host", "")
-        if host in self._good_hosts:
-            return
         matched = _HOST.fullmatch(host)
         name = matched[1].lower().rstrip(".") if matched else ""
         if name and (name == "localhost" or name in self._hosts or is_loopback(name)):
-            if len(self._good_hosts) < _REMEMBERED:
-                self._good_hosts.add(host)
             return
         reached = request.get_extra_info("sockname")
         if isinstance(reached, tuple):
@@ -150,13 +144,11 @@ class Access:
         if scheme.lower() != "bearer":
             raise Unauthorized("unknown kind of Authorization, expected Bearer sctl_…")
         digest = sha256(given.strip().encode("utf-8", "surrogateescape")).digest()
-        found: Token | None = None
-        for token in self.tokens:
-            # Compare with every token, so that the time it takes reveals nothing.
-            if hmac.compare_digest(token.digest, digest):
-                found = token
-        if found is None:
+        # Compare with every token, so that the time it takes reveals nothing.
+        same = [token for token in self.tokens if hmac.compare_digest(token.digest, digest)]
+        if not same:
             raise Unauthorized("this daemon does not know the token")
+        (found, *_) = same
         if scope not in found.scopes:
             raise Forbidden(
                 f"the token {found.name} allows {', '.join(sorted(found.scopes))}; this "
@@ -177,57 +169,37 @@ def read_tokens(tables: Mapping[str, Any]) -> tuple[Token, ...]:
     hash."""
     tokens: list[Token] = []
     for name, table in tables.items():
-        if not _TOKEN_NAME.fullmatch(name):
-            raise InvalidRequest(
-                field=f"tokens.{shorten(name)}",
-                problem="is not a token name",
-                expected="1 to 64 letters, digits, - or _",
-            )
-        if not isinstance(table, Mapping):
-            raise InvalidRequest(
-                field=f"tokens.{name}", problem="is not a table", expected=f"[tokens.{name}]"
-            )
-        for key in table:
-            if key not in ("sha256", "scopes"):
-                raise InvalidRequest(
-                    field=f"tokens.{name}",
-                    problem=f"has the unknown key {shorten(key)}",
-                    expected="sha256 and scopes",
-                )
-        digest = table.get("sha256")
-        if not isinstance(digest, str) or not re.fullmatch(r"[0-9a-fA-F]{64}", digest):
+        given = table if isinstance(table, Mapping) else {}
+        digest = str(given.get("sha256"))
+        if (
+            not _TOKEN_NAME.fullmatch(name)
+            or not _DIGEST.fullmatch(digest)
+            or given.keys() - {"sha256", "scopes"}
+        ):
             # Don't show the value: it may be the token itself.
             raise InvalidRequest(
-                field=f"tokens.{name}.sha256",
-                problem="is not the hash of a token",
-                expected=f"64 hex digits. Make one with scenarioctl config token {name}",
+                field=f"tokens.{name}" if name.isidentifier() else f"tokens.{shorten(name)}",
+                problem="is not a table of a token",
+                expected="sha256, of 64 hex digits, and scopes. Make one with scenarioctl config "
+                "token NAME, of 1 to 64 letters, digits, - or _",
             )
-        tokens.append(
-            Token(
-                name=name,
-                digest=bytes.fromhex(digest),
-                scopes=frozenset(read_scopes(table.get("scopes"), field=f"tokens.{name}.scopes")),
-            )
-        )
+        scopes = read_scopes(given.get("scopes"), field=f"tokens.{name}.scopes")
+        tokens.append(Token(name=name, digest=bytes.fromhex(digest), scopes=frozenset(scopes)))
     return tuple(tokens)
 
 
 def read_scopes(value: object, *, field: str) -> list[str]:
     """Return the scopes in the list *value*, in the order of SCOPES, or raise InvalidRequest."""
-    if not isinstance(value, (list, tuple)) or not value:
+    given = value if isinstance(value, (list, tuple)) else ()
+    wrong = [scope for scope in given if scope not in SCOPES]
+    if wrong or not given:
         raise InvalidRequest(
             field=field,
-            value=value,
-            problem="is not a list of scopes",
+            value=wrong[0] if wrong else value,
+            problem="is not a scope" if wrong else "is not a list of scopes",
             expected=f"some of: {', '.join(SCOPES)}",
         )
-    for scope in value:
-        if scope not in SCOPES:
-            raise InvalidRequest(
-                field=field,
-                problem=f"has the unknown scope {shorten(scope)}, {suggest(scope, SCOPES)}",
-            )
-    return [scope for scope in SCOPES if scope in value]
+    return [scope for scope in SCOPES if scope in given]
 
 
 def new_token() -> tuple[str, str]:
@@ -256,36 +228,29 @@ def check_binding(access: Access, exposed: Sequence[str], *, force: bool) -> Non
 def address_of(request: "BaseRequest") -> str:
     """Return the client's IPv4 address, the /64 of its IPv6 address, or its user id on a Unix
     socket."""
-    return _client(request.remote or "", request)
+    return _client(request.remote or "", request.get_extra_info("socket"))
 
 
 def peer_of(transport: "BaseTransport") -> str:
     """Return the same as `address_of` for a connection."""
     peer = transport.get_extra_info("peername")
-    return _client(str(peer[0]) if isinstance(peer, tuple) else "", transport)
+    remote = str(peer[0]) if isinstance(peer, tuple) else ""
+    return _client(remote, transport.get_extra_info("socket"))
 
 
-def _client(remote: str, caller: "BaseRequest | BaseTransport") -> str:
-    if not remote:
-        return _user_of(caller)
-    if ":" in remote:
+def _client(remote: str, connection: Any) -> str:
+    found = _address(remote)
+    if isinstance(found, ipaddress.IPv6Address) and not found.is_loopback:
         # A single IPv6 client usually has a whole /64.
-        found = _address(remote)
-        if isinstance(found, ipaddress.IPv6Address) and not found.is_loopback:
-            return str(ipaddress.IPv6Network((found, 64), strict=False))
-    return remote
-
-
-def _user_of(caller: "BaseRequest | BaseTransport") -> str:
-    connection = caller.get_extra_info("socket")
+        return str(ipaddress.IPv6Network((found, 64), strict=False))
+    if remote:
+        return remote
     try:
         size = struct.calcsize("3i")
-        _, user, _ = struct.unpack(
-            "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-        )
+        peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     except (AttributeError, OSError):
         return "local"
-    return f"uid {user}"
+    return f"uid {struct.unpack('3i', peer)[1]}"
 
 
 def is_loopback(host: str) -> bool:

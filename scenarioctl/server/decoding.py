@@ -15,12 +15,21 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import BadRequest, InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_digits
 from scenarioctl.model.request_fields import field_aliases, field_values, public_names
-from scenarioctl.server.endpoints import Endpoint
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"false", "0", "no", "off"})
 #: The longest name of an unknown field that an answer repeats beside its sentence.
 LONGEST = 60
+#: The first that a type is a subclass of.
+_WORDS = (
+    (bool, "true or false"),
+    (str, "text"),
+    (Enum, "text"),
+    (int, "a whole number"),
+    (float, "a number"),
+    (list, "a list"),
+    (tuple, "a list"),
+)
 _NUMBER_WORDS = {"a whole number", "a number"}
 
 
@@ -35,7 +44,6 @@ class Shape:
     required: bool
     #: null is a value of the field; in other fields it means that the field is left out.
     nullable: bool
-    default: Any = None
 
     @property
     def wanted(self) -> str:
@@ -54,33 +62,26 @@ def shapes_of(request_type: type) -> dict[str, Shape]:
     for each in fields(request_type):
         kinds, nullable = _kinds(hints[each.name])
         required = each.default is MISSING and each.default_factory is MISSING
-        default = None if each.default is MISSING else each.default
         name = names[each.name]
-        found[name] = Shape(
-            name=name, kinds=kinds, required=required, nullable=nullable, default=default
-        )
+        found[name] = Shape(name=name, kinds=kinds, required=required, nullable=nullable)
     return found
 
 
 class Decoder:
     """Decodes the requests of one operation."""
 
-    def __init__(
-        self, request_type: type, *, in_path: tuple[str, ...] = (), whole_body: str = ""
-    ) -> None:
+    def __init__(self, request_type: type, *, in_path: tuple[str, ...] = ()) -> None:
         self.request_type = request_type
         #: The field that takes the whole body; empty if the body's fields are those of the request.
-        self.whole_body = whole_body
+        self.whole_body: str = getattr(request_type, "whole_body", "")
         self.shapes = shapes_of(request_type)
         self.in_path = in_path
         #: Fields of a body or query string, required ones first.
         self.given = {
             name: shape
             for name, shape in sorted(self.shapes.items(), key=lambda item: not item[1].required)
-            if name not in self.in_path and name != whole_body
+            if name not in self.in_path and name != self.whole_body
         }
-        self._known = frozenset(self.given)
-        self._needed = frozenset(name for name, shape in self.given.items() if shape.required)
         self._aliases = field_aliases(request_type)
         self._chains = {
             self._aliases.get(name, name)
@@ -102,18 +103,17 @@ class Decoder:
                 f"the body {_show(body)} is {_kind_of(body)}, expected an "
                 f"object{self._with_fields()}"
             )
-        given = body
-        if None in given.values():
-            given = {
+        given = self._rename(
+            {
                 name: value
-                for name, value in given.items()
+                for name, value in body.items()
                 if value is not None or not self._is_left_out(name)
             }
-        if not self._known.issuperset(given):
-            given = self._rename(given)
-        if not given.keys() >= self._needed:
-            self._refuse_missing(given)
-        return self._make({**given, **parameters} if parameters else given)
+        )
+        for name, shape in self.given.items():
+            if shape.required and name not in given:
+                raise InvalidRequest(field=name, problem="is missing", expected=shape.wanted)
+        return self._make({**given, **parameters})
 
     def read_query(self, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
         """Return the fields in a query string, converted to the types of the request."""
@@ -169,17 +169,11 @@ class Decoder:
         return False
 
     def _make(self, given: Mapping[str, Any]) -> Any:
+        fields = {self._renamed.get(name, name): value for name, value in given.items()}
         try:
-            return self._convert(given)
+            return msgspec.convert(fields, self.request_type)
         except msgspec.ValidationError as error:
-            self._explain(given, str(error))
-
-    def _convert(self, given: Mapping[str, Any]) -> Any:
-        if self._renamed:
-            given = {self._renamed.get(name, name): value for name, value in given.items()}
-        return msgspec.convert(given, self.request_type)
-
-    def _explain(self, given: Mapping[str, Any], reason: str) -> None:
+            reason = str(error)
         for name, value in given.items():
             shape = self.shapes[name]
             if not _fits(value, shape):
@@ -189,10 +183,10 @@ class Decoder:
                     shown=_show(value),
                     problem=f"is {_kind_of(value)}",
                     expected=shape.wanted,
-                ) from None
+                )
         # A type that this module can't describe: name at least the field.
         name = reason.rpartition("`$.")[2].rstrip("`") if "`$." in reason else "the body"
-        raise InvalidRequest(field=name, problem="has an unsupported type") from None
+        raise InvalidRequest(field=name, problem="has an unsupported type")
 
     def _rename(self, given: dict[str, Any]) -> dict[str, Any]:
         renamed = dict(given)
@@ -210,35 +204,23 @@ class Decoder:
                 )
             renamed[name] = value
         for name in renamed:
-            if name not in self._known:
+            if name not in self.given:
                 self._refuse_unknown(name)
         return renamed
 
     def _refuse_unknown(self, name: str) -> None:
         if name in self.in_path:
             raise InvalidRequest(field=name, problem="is already in the path; leave it out")
-        otherwise = f"expected one of: {', '.join(self.given)}" if self._known else "expected none"
-        hint = suggest(name, list(self._known), otherwise=otherwise)
+        otherwise = f"expected one of: {', '.join(self.given)}" if self.given else "expected none"
+        hint = suggest(name, list(self.given), otherwise=otherwise)
         error = InvalidRequest(f"unknown field {shorten(name)}; {hint}")
         raise error.blame(name) if len(name) <= LONGEST else error
-
-    def _refuse_missing(self, given: Mapping[str, Any]) -> None:
-        for name, shape in self.given.items():
-            if shape.required and name not in given:
-                raise InvalidRequest(field=name, problem="is missing", expected=shape.wanted)
 
     def _with_fields(self) -> str:
         if not self.given:
             return ""
-        needed = [name for name in self.given if name in self._needed] or list(self.given)
-        return f" with {', '.join(needed)}"
-
-
-def decoder_of(row: Endpoint, request_type: type) -> Decoder:
-    """Return the decoder for the requests of *row*."""
-    return Decoder(
-        request_type, in_path=row.in_path, whole_body=getattr(request_type, "whole_body", "")
-    )
+        needed = [name for name, shape in self.given.items() if shape.required]
+        return f" with {', '.join(needed or self.given)}"
 
 
 def read_pairs(query: str) -> list[tuple[str, str]]:
@@ -253,66 +235,38 @@ def read_pairs(query: str) -> list[tuple[str, str]]:
 
 def _kinds(hint: Any) -> tuple[tuple[str, ...], bool]:
     """Return the kinds of value that *hint* takes, and whether it takes null."""
-    if get_origin(hint) in (Union, types.UnionType):
-        found: list[str] = []
-        nullable = False
-        for each in get_args(hint):
-            if each is type(None):
-                nullable = True
-                continue
-            kinds, inner = _kinds(each)
-            if not kinds:
-                return (), True
-            nullable = nullable or inner
-            found += [kind for kind in kinds if kind not in found]
-        return tuple(found), nullable
-    if hint is Any or hint is object:
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    if Any in parts or object in parts:
         return (), True
-    origin = get_origin(hint) or hint
-    if isinstance(origin, type):
-        if issubclass(origin, bool):
-            return ("true or false",), False
-        if issubclass(origin, str) or issubclass(origin, Enum):
-            return ("text",), False
-        if issubclass(origin, int):
-            return ("a whole number",), False
-        if issubclass(origin, float):
-            return ("a number",), False
-        if issubclass(origin, (list, tuple)):
-            return ("a list",), False
-        return ("an object",), False
-    return ("an object",), False
+    origins = [get_origin(part) or part for part in parts if part is not type(None)]
+    found = [
+        next((word for kind, word in _WORDS if issubclass(origin, kind)), "an object")
+        if isinstance(origin, type)
+        else "an object"
+        for origin in origins
+    ]
+    return tuple(dict.fromkeys(found)), type(None) in parts
 
 
 def _fits(value: Any, shape: Shape) -> bool:
-    if not shape.kinds or (value is None and shape.nullable):
-        return True
-    if isinstance(value, bool):
-        return "true or false" in shape.kinds
-    if _kind_of(value) in shape.kinds:
-        return True
-    return _kind_of(value) == "a whole number" and "a number" in shape.kinds
+    kind = _kind_of(value).replace("a boolean", "true or false")
+    return (
+        not shape.kinds
+        or (value is None and shape.nullable)
+        or kind in shape.kinds
+        or (kind == "a whole number" and "a number" in shape.kinds)
+    )
 
 
 def _kind_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, int):
-        return "a whole number"
-    if isinstance(value, float):
-        return "a number"
-    return "a list" if isinstance(value, (list, tuple)) else "an object"
+    words = {**dict(_WORDS), bool: "a boolean", type(None): "null"}
+    return words.get(type(value), "an object")
 
 
 def _show(value: Any) -> str:
     """Return *value* for a message: null, true and false as in JSON, others shortened."""
-    if value is None or value is True or value is False:
-        return {None: "null", True: "true", False: "false"}[value]
-    return shorten(value)
+    is_word = value is None or isinstance(value, bool)
+    return msgspec.json.encode(value).decode() if is_word else shorten(value)
 
 
 def _from_text(shape: Shape, text: str) -> Any:

@@ -19,7 +19,7 @@ from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.server.access import Access
 from scenarioctl.server.bodies import LARGE, check_type, reading
-from scenarioctl.server.decoding import decoder_of, read_pairs
+from scenarioctl.server.decoding import Decoder, read_pairs
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.limits import Limits, Turn
 from scenarioctl.server.metrics import Metrics
@@ -94,7 +94,7 @@ class OperationHandler:
         self._row = row
         self._context = context
         self._operation, request_type = find_handler(row.operation)
-        self._decoder = decoder_of(row, request_type)
+        self._decoder = Decoder(request_type, in_path=row.in_path)
         #: Check that can refuse a request before its body is read.
         self._admit: Callable[[Application, Mapping[str, str]], Awaitable[None]] | None = getattr(
             request_type, "admit", None
