@@ -32,10 +32,10 @@ def test_help_shows_a_guide_without_addresses_of_files(scenarioctl: Run) -> None
 
 
 def test_the_guide_with_the_name_of_a_command_follows_its_help(scenarioctl: Run) -> None:
-    shown = scenarioctl("help", "flow").out
+    shown = scenarioctl("help", "daemon").out
 
-    assert shown.startswith(scenarioctl("flow", "--help").out.rstrip("\n"))
-    assert "# Flow files and steps\n" in shown
+    assert shown.startswith(scenarioctl("daemon", "--help").out.rstrip("\n"))
+    assert "# The daemon\n" in shown
     assert scenarioctl("help", "job", "start") == scenarioctl("job", "start", "--help")
 
 
@@ -72,4 +72,4 @@ def test_no_guide_hides_a_command() -> None:
     assert isinstance(cli, click.Group)
     commands = set(cli.list_commands(click.Context(cli)))
 
-    assert commands & set(guides()) == {"daemon", "flow"}
+    assert commands & set(guides()) == {"daemon"}
