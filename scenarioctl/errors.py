@@ -384,12 +384,18 @@ def suggest(
     return question(meant(word, known, count=count, cutoff=cutoff), known, otherwise=otherwise)
 
 
+#: As many names of a list are told.
+_LISTED = 24
+
+
 def question(likely: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
     """Return the question for what is *likely* meant; if that is empty, *otherwise*, or the whole
     list of what is *known*."""
     if likely:
         return f"did you mean {likely}?"
-    return f"expected one of: {', '.join(known)}" if otherwise is None else otherwise
+    names = [*known]
+    listed = ", ".join([*names[:_LISTED], *["…"] * (len(names) > _LISTED)])
+    return f"expected one of: {listed}" if otherwise is None else otherwise
 
 
 def meant(

@@ -62,6 +62,9 @@ _CRON_FIELDS = (
 )
 
 
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
 def read_schedule(**fields: object) -> Schedule:
     """Return the schedule that these fields describe; an empty one is its default.  InvalidRequest
     names the field."""
@@ -360,18 +363,12 @@ def _read_cron(value: object) -> str:
     except CronSimError as error:
         name = str(error).removeprefix("Bad ")
         fields = dict(zip(_CRON_FORMS, text.split(" "), strict=True))
-        given = fields[name]
-        if name == "day-of-month" and 1 <= (read_digits(given) or 0) <= 31:
-            raise InvalidRequest(
-                field="cron",
-                value=value,
-                problem=f"names a day that never comes, {given} of month {fields['month']}",
-            ) from None
+        given, hint = fields[name], _cron_hint(name, fields)
         raise InvalidRequest(
             field="cron",
             value=value,
-            problem=f"has a wrong {name} {shorten(given)}",
-            expected=_CRON_FORMS[name],
+            problem=f": {hint}" if hint else f"has a wrong {name} {shorten(given)}",
+            expected="" if hint else _CRON_FORMS[name],
         ) from None
     for step, (values, whole, unit) in _cron_steps(text):
         if step >= values:
@@ -383,6 +380,25 @@ def _read_cron(value: object) -> str:
                 problem=f": a step of {step} is {length} {whole}: {advice}",
             )
     return text
+
+
+def _cron_hint(name: str, fields: Mapping[str, str]) -> str:
+    """Return why a field of a cron line is wrong, or how it is written; empty if nobody knows."""
+    from calendar import day_name, month_name
+
+    given, month = fields[name], read_digits(fields["month"]) or 0
+    if name == "day-of-month" and 1 <= (read_digits(given) or 0) <= 31 and 1 <= month <= 12:
+        return f"{given} {month_name[month]} never comes"
+    if (last := re.fullmatch("(?i)(mon|tue|wed|thu|fri|sat|sun)#?L", given)) is not None:
+        day = _DAYS.index(last[1].lower())
+        return f"write the last {day_name[day]} as {(day + 1) % 7}L"
+    turned = re.search(r"(?<!\d)(\d{1,2})-(\d{1,2})(?!\d)", given)
+    if turned is None or int(turned[1]) <= int(turned[2]):
+        return ""
+    values = _CRON_FIELDS[list(_CRON_FORMS).index(name)][0]
+    least = 1 if name in ("day-of-month", "month") else 0
+    parts = (f"{turned[1]}-{values - 1 + least}", f"{least}-{turned[2]}")
+    return f"{turned[0]} runs backwards: write {','.join(parts)}"
 
 
 def _cron_steps(line: str) -> Iterator[tuple[int, tuple[int, str, str]]]:

@@ -30,6 +30,32 @@ def of_kind(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("vector", found)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "call polkadot Balances.transfer_keep_alive",
+        "call --chain polkadot balances TRANSFERKEEPALIVE",
+        "call balances.transfer-keep-alive -c polkadot",
+    ],
+)
+def test_a_call_and_its_chain_are_named_in_any_spelling(scenarioctl: Run, line: str) -> None:
+    words = line.split()
+    at = words.index("-c") if "-c" in words else len(words)
+    named = scenarioctl("--offline", "tx", *words[:at], *PAY[-2:], *words[at:])
+
+    assert named.out == scenarioctl("--offline", *PAY).out
+
+
+@pytest.mark.parametrize(
+    ("text", "data"), [("0xTaylor", "2030785461796c6f72"), ("0x1234", "081234")]
+)
+def test_what_begins_with_0x_and_is_no_hex_is_text(scenarioctl: Run, text: str, data: str) -> None:
+    line = ("--offline", "tx", "call", "polkadot", "System.remark", text)
+
+    assert scenarioctl(*line).out.endswith(f"0000{data}\n")
+    assert scenarioctl(*line[:-1], "0x123").err == says("0x123", "hex").within("Error: {}\n")
+
+
 @of_kind("join")
 def test_a_batch_is_the_one_of_polkadot_js(
     scenarioctl: Run, vector: dict[str, Any], tmp_path: Path

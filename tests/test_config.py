@@ -373,6 +373,16 @@ def test_a_password_in_a_url_is_never_printed_and_its_file_is_closed(
     assert not [each for each in said if "s3cr3t" in each.out + each.err]
 
 
+@pytest.mark.parametrize(("name", "meant"), [("polkadt", "polkadot"), ("hydration", "hydraDx")])
+def test_a_chain_that_is_called_otherwise_is_not_set(
+    scenarioctl: Run, tmp_path: Path, name: str, meant: str
+) -> None:
+    line = ("--config", str(tmp_path / "c.toml"), "config", "set")
+    ended = scenarioctl(*line, f"chains.{name}.endpoints", "ws://127.0.0.1:1")
+
+    assert (ended.code, ended.err) == (2, says(f"chains.{meant}.endpoints?").within("Error: {}\n"))
+
+
 def test_a_chain_is_set_key_by_key_in_any_order(scenarioctl: Run, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     genesis = "0x" + "45" * 32

@@ -124,14 +124,16 @@ def test_durations_as_people_write_them(text: object, seconds: int) -> None:
         ({"cron": "* * * *"}, says("cron", "* * * *")),
         ({"cron": "61 * * * *"}, says("cron", "61 * * * *", "minute '61'", "0 to 59")),
         *(
-            ({"cron": f"0 9 * * {day}"}, says("cron", f"day-of-week '{day}'", "5L"))
+            ({"cron": f"0 9 * * {day}"}, says("cron", "write the last Friday as 5L"))
             for day in ("friL", "FRIL", "fri#L")
         ),
         *(
             ({"cron": f"0 9 {day} * *"}, says("cron", f"day-of-month '{day}'", "LW"))
             for day in ("L-3", "15W")
         ),
-        ({"cron": "0 0 30 2 *"}, says("cron", "never comes", "30")),
+        ({"cron": "0 0 30 2 *"}, says("cron", "30 February never comes")),
+        ({"cron": "0 11-2 * * *"}, says("cron", "11-2 runs backwards: write 11-23,0-2")),
+        ({"cron": "0 0 25-5 * *"}, says("cron", "25-5 runs backwards: write 25-31,1-5")),
         (
             {"cron": "* * * * *", "timezone": "../../etc/passwd"},
             says("timezone", "../../etc/passwd"),

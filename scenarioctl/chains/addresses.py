@@ -7,6 +7,7 @@ To add a format of accounts, subclass `AccountFormat` and add a row to `ACCOUNT_
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from string import hexdigits
 from typing import Any
 
 from scenarioctl.errors import InvalidRequest
@@ -211,6 +212,10 @@ def decode_ss58(value: str, field: str) -> tuple[bytes, int]:
     """Return the account in an SS58 address of any network, and the network's prefix."""
     from base58 import b58decode_int
 
+    if len(value) == 64 and not value.strip(hexdigits):
+        raise InvalidRequest(
+            field=field, value=value, limit=80, problem="is hex: write 0x in front of it"
+        )
     # b58decode_int strips whitespace, and takes quadratic time for long text.
     if not value or len(value) > 128 or not value.isascii() or not value.isalnum():
         raise InvalidRequest(

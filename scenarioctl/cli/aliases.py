@@ -12,9 +12,25 @@ ALIASES = {
     "template stats": "chain stats",
 }
 
-#: What other programs, and people, call a command -> the last word of ours.
+#: What other programs, and people, call a command -> the line of ours, or
+#: its last word.
 SYNONYMS = {
+    **dict.fromkeys(
+        ("cost", "dry-run", "dryrun", "estimate", "fee", "fees", "simulate", "validate", "verify"),
+        ("tx check",),
+    ),
+    **dict.fromkeys(("encode", "nominate", "stake", "vote"), ("tx call",)),
     "accounts": ("balance",),
+    "convert": ("address show",),
+    "events": ("tx status",),
+    "history": ("tx list",),
+    "pay": ("create transfer", "create payout"),
+    "payroll": ("create payout",),
+    "price": ("quote",),
+    "proxy": ("address add", "tx call"),
+    "rebalance": ("create flow",),
+    "rpc": ("query",),
+    "ss58": ("address show",),
     "bridge": ("transfer",),
     "cat": ("show",),
     "contract": ("contract",),
@@ -34,4 +50,25 @@ SYNONYMS = {
     "tail": ("logs",),
     "teleport": ("transfer",),
     "template": ("stats",),
+}
+
+#: What other programs, and people, call an option -> those of ours; a command may have one of them.
+OPTION_SYNONYMS = {
+    "--account": ("--sender", "--signer"),
+    "--address": ("--to-address", "--sender"),
+    "--dest-address": ("--to-address",),
+    "--dry-run": ("--check",),
+    "--fee": ("--fee-asset",),
+    "--host": ("--listen",),
+    "--interval": ("--every",),
+    "--message": ("--text",),
+    "--network": ("--chain", "--from"),
+    "--origin": ("--sender",),
+    "--port": ("--listen",),
+    "--receiver": ("--to-address",),
+    "--recipient": ("--to-address",),
+    "--schedule": ("--cron",),
+    "--simulate": ("--check",),
+    "--token": ("--asset",),
+    "--value": ("--amount",),
 }

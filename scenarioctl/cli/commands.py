@@ -90,7 +90,8 @@ class _OfOperation(click.Command):
     *arguments* are the fields that are arguments, in their order, and *without* those that the
     command fills in itself. Any other one is an option. A parameter of the command's own replaces
     that of the field with its name. Without a help text of its own, it has that of the request.
-    Options that few need are hidden, unless the *whole* is shown.
+    Options that few need are hidden. `--chain`
+    stands for a chain that is an argument, and `Pallet.name` for two of them.
     """
 
     def __init__(
@@ -100,7 +101,6 @@ class _OfOperation(click.Command):
         arguments: Sequence[str] = (),
         without: Sequence[str] = (),
         example: str = "",
-        whole: bool = False,
         others: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
@@ -108,7 +108,6 @@ class _OfOperation(click.Command):
         #: alone.
         self.operation = operation
         self._arguments, self._without, self._is_complete = arguments, ("strict", *without), False
-        self._whole = whole
         #: Operations that one of its options runs instead.
         self.others = others
         self._params: list[click.Parameter] = []
@@ -130,7 +129,6 @@ class _OfOperation(click.Command):
                     arguments=self._arguments,
                     without=self._without,
                     own=self._params,
-                    whole=self._whole,
                 )
             self._params = [*self._params, *global_options(self._params)]
         return self._params
@@ -152,6 +150,10 @@ class _OfOperation(click.Command):
         return read_operation(self.operation)["paths"].split() if self.operation else []
 
 
+#: The fields of a pallet, of a name in it, and of what follows.
+_NAMES = (("pallet", "method", "args"), ("pallet_name", "method_name", "params"))
+
+
 class Command(_OfOperation):
     """A command that takes the global options too, and names the operation it is an edge of."""
 
@@ -160,7 +162,36 @@ class Command(_OfOperation):
         flags = ctx.find_root().ensure_object(dict)
         flags["operation"] = self.operation
         with self._naming_options(as_json=wants_json(args, flags)):
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, self._placed_chain(args))
+        if not ctx.resilient_parsing:
+            self._split_name(ctx)
+        return rest
+
+    def _placed_chain(self, args: list[str]) -> list[str]:
+        """Return *args* with the value of `--chain` where the command takes it as an argument."""
+        is_first = self._arguments[:1] == ("chain",)
+        if is_first or self._arguments[-1:] == ("chains",):
+            for place, word in enumerate(args[: args.index("--")] if "--" in args else args):
+                name, equals, value = word.partition("=")
+                if name in ("--chain", "-c"):
+                    chain = [value] if equals else args[place + 1 : place + 2]
+                    rest = [*args[:place], *args[place + (1 if equals else 2) :]]
+                    return [*chain, *rest] if is_first else [*rest, *chain]
+        return args
+
+    def _split_name(self, ctx: click.Context) -> None:
+        """Read `Pallet.name` as two arguments."""
+        given = ctx.params
+        for pallet, method, rest in _NAMES:
+            if pallet not in given or method not in given:
+                continue
+            first, dot, second = given[pallet].partition(".")
+            if dot:
+                more = () if given[method] is None else (given[method],)
+                given |= {pallet: first, method: second, rest: (*more, *given[rest])}
+            elif given[method] is None:
+                param = next(each for each in self.params if each.name == method)
+                raise click.MissingParameter(ctx=ctx, param=param)
 
     def invoke(self, ctx: click.Context) -> Any:
         take_global_options(ctx)
@@ -188,7 +219,7 @@ class Command(_OfOperation):
             for each in () if as_json else self.params:
                 if isinstance(each, SpelledOption) and each.name == error.field:
                     option = each.shown[0]
-                    if error.expected == "/".join(each.shown):
+                    if error.expected == option:
                         raise InvalidRequest(field=option, problem="is missing") from None
                     is_missing = error.statement.startswith(f"{error.field} is missing")
                     is_spelled = option == f"--{error.field.replace('_', '-')}"
@@ -265,16 +296,17 @@ class Group(_OfOperation, click.Group):
         lines += [(new, old.rpartition(" ")[2]) for old, new in ALIASES.items()]
 
         def ending(words: Sequence[str]) -> list[str]:
-            return list(
-                dict.fromkeys(f"{root.command_path} {line}" for line, end in lines if end in words)
-            )
+            found = (line for line, end in lines if end in words or line in words)
+            return list(dict.fromkeys(f"{root.command_path} {line}" for line in found))
 
         here = [each for each in names if each in known] if ctx is not root else ending(names)
-        here = here or closest(word, known) or ending(names)
-        here = here or ending(closest(word, {end for _, end in lines}, cutoff=0.7))
+        here = here or ending(names) or closest(word, known, cutoff=_NEAR)
+        here = here or ending(closest(word, {end for _, end in lines}, cutoff=_NEAR))
         return question(either(here[:_MOST]), known)
 
 
+#: How like a word another must be to be meant: a distant guess is worse than none.
+_NEAR = 0.76
 #: As many commands are named that a word may mean.
 _MOST = 4
 

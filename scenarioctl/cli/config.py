@@ -101,12 +101,31 @@ def set_(key: str, value: str) -> None:
     from scenarioctl.config_file import set_value
 
     target = _target()
+    if key.startswith("chains."):
+        _refuse_other_name(target, key)
     if key in {"store", "store_listen"}:
         refuse_password(value, key, instead="write the URL into config.toml with an editor")
     _tell_of_secrets(target, set_value(target, key, value, judge=_judge, chain_keys=KEYS))
     _print_path(target)
     if key.startswith("chains."):
         _tell_if_incomplete(target, key.split(".")[1])
+
+
+def _refuse_other_name(target: Path, key: str) -> None:
+    """Refuse a key of a chain that has another name, or that is misspelt; a new one is fine."""
+    from scenarioctl.chains.registry import Registry
+    from scenarioctl.config import read_config
+    from scenarioctl.errors import InvalidRequest, closest
+
+    name = key.split(".")[1]
+    chains = {each.name: each.name for each in Registry().all()}
+    chains = {alias: each.name for each in Registry().all() for alias in each.aliases} | chains
+    meant = chains.get(name) or next(iter(closest(name, chains, cutoff=0.85)), name)
+    if meant != name and (name in chains or name not in read_config(target).get("chains", {})):
+        right = f"chains.{chains.get(meant, meant)}.{key.split('.', 2)[-1]}"
+        raise InvalidRequest(
+            field="key", value=key, problem=f"names no chain, did you mean {right}?"
+        )
 
 
 def _tell_if_incomplete(target: Path, name: str) -> None:

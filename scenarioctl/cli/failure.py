@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import click
 
+from scenarioctl.cli.aliases import OPTION_SYNONYMS
 from scenarioctl.cli.options import SpelledOption
 from scenarioctl.cli.output import discard_output, dump_json, printable, say
 from scenarioctl.errors import ScenarioctlError, closest, either, shorten
@@ -86,8 +87,11 @@ def usage_sentence(error: click.ClickException) -> str:
         # A slip of the finger must not become a confirmation.
         possible = [name for name in error.possibilities or () if name not in _NEVER_SUGGESTED]
         hyphens = error.option_name.replace("_", "-")
+        own = {name for each in error.ctx.command.params for name in each.opts} if error.ctx else ()
         meant = (
-            [hyphens] if hyphens in possible else closest(error.option_name, possible, cutoff=0.7)
+            [each for each in OPTION_SYNONYMS.get(hyphens, ()) if each in own]
+            or [hyphens] * (hyphens in possible)
+            or closest(error.option_name, possible, cutoff=0.7)
         )
         close = f", did you mean {_shown(error.ctx, meant[0])}?" if meant else ""
         if (

@@ -60,9 +60,7 @@ class OneOption(SpelledOption):
         values = super().process_value(ctx, value)
         if not values:
             if self.is_needed and not ctx.resilient_parsing:
-                raise InvalidRequest(
-                    field=self.name, problem="is missing", expected=f"{'/'.join(self.shown)}"
-                )
+                raise InvalidRequest(field=self.name, problem="is missing", expected=self.shown[0])
             return self.fallback
         if any(other != values[0] for other in values):
             raise InvalidRequest(
@@ -216,12 +214,11 @@ def request_parameters(
     arguments: Sequence[str],
     without: Sequence[str],
     own: Iterable[click.Parameter],
-    whole: bool = False,
 ) -> list[click.Parameter]:
     """Return the parameters of a command for the *fields* of its request, but those in *without*.
 
     Those in *arguments* are arguments, in this order. A parameter of the command's *own* with the
-    name of a field stands in its place. What few need is hidden, unless the *whole* is to be seen.
+    name of a field stands in its place. What few need is hidden.
     """
     by_name = {each["name"]: each for each in fields}
     given = {str(each.name): each for each in own}
@@ -230,7 +227,7 @@ def request_parameters(
     for name, each in by_name.items():
         if name not in arguments and name not in without:
             shown = _option(each, spelled)
-            shown.hidden = each.get("rare", False) and not whole
+            shown.hidden = each.get("rare", False)
             found.append(given.pop(name, shown))
     return [*found, *given.values()]
 
@@ -241,7 +238,8 @@ def _argument(field: "FieldRow") -> click.Argument:
     return click.Argument(
         [field["name"]],
         metavar=(unit if is_required else f"[{unit}]") + "..." * is_list,
-        required=is_required,
+        # `Pallet.name` has it.
+        required=is_required and unit != "METHOD",
         nargs=-1 if is_list else 1,
         shell_complete=COMPLETIONS.get(field.get("complete") or field["unit"]),
         **({} if is_required or is_list else {"default": field["default"]}),
@@ -275,7 +273,7 @@ def _option(field: "FieldRow", spelled: Mapping[str, str]) -> click.Option:
             callback=lambda _context, _parameter, values: list(values) or default,
         )
     return OneOption(
-        [shown, name],
+        [shown, *(["-c"] if shown == "--chain" else []), name],
         unseen=unseen,
         metavar=metavar,
         help=text,

@@ -95,7 +95,6 @@ def decode(**fields: Any) -> None:
 
 @tx.command(
     operation="decoded_transactions.transaction_payload",
-    whole=True,
     arguments=("tx",),
     example="scenarioctl --offline tx payload 0x00071468656c6c6f --chain polkadot --nonce 0 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5\n"

@@ -59,16 +59,16 @@ class SignerFields:
     #: Account that will sign: SS58 or 0x public key.
     sender: Address = ""
     #: The sender's nonce. Read from the chain; required offline.
-    nonce: Annotated[Count | None, Value("N", rare=True)] = None
+    nonce: Count | None = None
     #: `immortal`, a period in blocks (a power of two from 4 to 65536), or the era's 0x hex.
     #: Default: 64; offline `immortal`, or 64 with `block` and `block_hash`.
-    era: Annotated[str | int, Value("ERA", offers=("immortal",), rare=True)] = ""
+    era: Annotated[str | int, Value("ERA", offers=("immortal",))] = ""
     #: Number of the block that a mortal era starts from. Default: the finalized block.
     block: Annotated[Count | None, Value("N", rare=True)] = None
     #: Hash of that block. Read from the chain; required offline with a mortal era.
     block_hash: Annotated[Hash, Value("0xHASH", rare=True)] = ""
     #: Tip in the native asset's smallest unit.
-    tip: Annotated[int | str, Value("RAW", rare=True)] = 0
+    tip: Annotated[int | str, Value("RAW")] = 0
     #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub; on Hydration it is
     #: set for the account, by `tx payload` and `tx check` of a transaction.
     fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""

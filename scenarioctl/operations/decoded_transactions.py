@@ -141,7 +141,7 @@ class TransactionPayload(SourceFields, SignerFields):
     of a job."""
 
     #: Key type of the sender, for Polkadot Vault: `sr25519` (default) or `ed25519`.
-    crypto: Annotated[str, Value("KIND", offers=("sr25519", "ed25519"))] = "sr25519"
+    crypto: Annotated[str, Value("KIND", offers=("sr25519", "ed25519"), rare=True)] = "sr25519"
 
 
 class FeeAsset(TypedDict):

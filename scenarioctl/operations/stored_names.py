@@ -28,7 +28,14 @@ async def perform(
     request stand for."""
     changed, ids = await _resolve(app, request)
     changed, notes = await _resolve_accounts(app, changed)
-    result = await handler(await _act(app, changed), changed)
+    acting = await _act(app, changed)
+    try:
+        result = await handler(acting, changed)
+    except InvalidRequest as error:
+        renamed = await _rename_argument(app, changed, error)
+        if renamed is changed:
+            raise
+        return await perform(app, handler, renamed)
     return (
         replace(result, ids=ids or result.ids, notes=(*notes, *result.notes))
         if ids or notes
@@ -96,13 +103,21 @@ async def _resolve_accounts(app: Application, request: R) -> tuple[R, tuple[str,
     """Return *request* with the addresses of its accounts, and which names they had; text that is
     no name stays."""
     named = {field: _texts(getattr(request, field)) for field in account_fields(type(request))}
-    if not any(_is_name(text) for texts in named.values() for text in texts):
+    texts_given = [text for texts in named.values() for text in texts if isinstance(text, str)]
+    if not any(_is_name(text) or text != text.strip() for text in texts_given):
         return request, ()
     book = {each.name: each.address for each in await app.store.addresses().list()}
     changed: dict[str, Any] = {}
     notes: list[str] = []
     for field, texts in named.items():
-        found = tuple(_address_of(text, book, field) if _is_name(text) else text for text in texts)
+        found = tuple(
+            _address_of(text, book, field)
+            if _is_name(text)
+            else text.strip()
+            if isinstance(text, str)
+            else text
+            for text in texts
+        )
         notes += [
             f"{normalized(text)} is {new} in the address book."
             for text, new in zip(texts, found, strict=True)
@@ -113,6 +128,22 @@ async def _resolve_accounts(app: Application, request: R) -> tuple[R, tuple[str,
                 found if isinstance(getattr(request, field), (tuple, list)) else found[0]
             )
     return (replace(request, **changed) if changed else request), tuple(dict.fromkeys(notes))
+
+
+async def _rename_argument(app: Application, request: R, error: InvalidRequest) -> R:
+    """Return *request* with the address of the one argument of a call or a query that doesn't fit,
+    if the address book has it: only the runtime's type tells that it is an account."""
+    name = str(error.details.get("value", "")).strip()
+    for field in ("args", "params"):
+        given = getattr(request, field, ())
+        texts = [str(each).strip() for each in given] if isinstance(given, (tuple, list)) else []
+        if _is_name(name) and texts.count(name) == 1:
+            book = {each.name: each.address for each in await app.store.addresses().list()}
+            if (address := book.get(normalized(name))) is not None:
+                place = texts.index(name)
+                changed = (*given[:place], address, *given[place + 1 :])
+                return replace(request, **{field: changed})
+    return request
 
 
 def _texts(value: Any) -> tuple[Any, ...]:

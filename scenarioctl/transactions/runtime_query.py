@@ -374,7 +374,7 @@ def _unknown_method(
 def _suggestion(name: object, groups: Sequence[tuple[str, Sequence[str]]]) -> str:
     """Return what may have been meant by *name*, or all that it could have been."""
     listed = "; ".join(f"{plural}: {', '.join(names)}" for plural, names in groups if names)
-    listed = listed if len(listed) <= 900 else listed[:899] + "…"
+    listed = listed if len(listed) <= 400 else listed[:399] + "…"
     otherwise = f"expected one of its {listed}" if listed else "it has nothing to read"
     return suggest(
         name,

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from string import hexdigits
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest, fold, shorten
@@ -209,10 +210,12 @@ class ValueReader:
     def _read_bytes(self, type_id: int, length: int | None, value: object) -> bytes:
         """Return bytes of 0x hex, or those of a plain text; a list of numbers in JSON too."""
         if isinstance(value, str):
-            if value[:2] in ("0x", "0X"):
-                read = from_hex(value)
-                if read is None:
-                    raise self.misfit(type_id, value, "it is not hex")
+            is_hex = value[:2] in ("0x", "0X")
+            read = from_hex(value) if is_hex else None
+            # What is meant as hex is no text: a text has other letters, and any length.
+            if is_hex and read is None and (length is not None or not value[2:].strip(hexdigits)):
+                raise self.misfit(type_id, value, "it is not hex")
+            if read is not None:
                 data = read
             else:
                 try:
