@@ -5,17 +5,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions.chain import draw_action
-from scenarioctl.actions.drafting import Drafted, check_death, draft_transfer, maximum_of
+from scenarioctl.actions.drafting import Drafted, draft_transfer, maximum_of
 from scenarioctl.actions.fields import (
-    find_form_asset,
     is_maximum,
     known_decimals,
-    note_native,
     note_worked_out,
     read_form_amount,
     read_remote_fee_asset,
 )
-from scenarioctl.actions.placeholders import has_placeholder, require_filled
+from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.actions.sides import action_data, read_node, read_sides
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import (
@@ -28,15 +26,13 @@ from scenarioctl.actions.story import (
     one_line,
     side_texts,
 )
-from scenarioctl.actions.transfer_fields import PARTS
+from scenarioctl.actions.transfer_fields import TRANSFER, complete, is_open
 from scenarioctl.actions.vocabulary import Reading
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.diagram import Diagram, Node
 from scenarioctl.model.formulas import MAXIMUM, needs_maximum
-from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
-from scenarioctl.transactions.transfer.request import Transfer
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
@@ -119,65 +115,6 @@ def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
     arriving = None if isinstance(asset, str) else step.app.assets.counterpart(asset, destination)
     source = step["source_chain"], asset
     return draw_action(builder, step, "xTransfer", source, (destination, arriving), start)
-
-
-def is_open(step: Reading) -> bool:
-    """Tell whether a field of a transfer is filled in only when the scenario runs."""
-    asset, (_, raw), (_, account) = (
-        step[key] for key in ("assetid", "amount", "destination_address")
-    )
-    return isinstance(asset, str) or raw is None or account is None
-
-
-def complete(step: Reading) -> Transfer:
-    """Return the transfer, which must wait for no placeholder."""
-    if is_open(step):
-        raise InvalidRequest("the transfer has a placeholder, expected none")
-    return Transfer(
-        source=step["source_chain"],
-        destination=step["dest_chain"],
-        asset=step["assetid"],
-        amount=step["amount"][1],
-        beneficiary=step["destination_address"][1],
-        xcm_version=step["xcm_version"],
-        remote_fee_asset=step["remote_fee_asset"],
-        allow_death=step["allow_death"],
-        accept_loss=step["accept_loss"],
-    )
-
-
-def _check(step: Reading) -> None:
-    source, destination, asset = step["source_chain"], step["dest_chain"], step["assetid"]
-    (address, account), is_form = step["destination_address"], step.way == "form"
-    field = step.name("destination_address")
-    if is_form:
-        _check_target_asset(step)
-    with step.checking("dest_chain", "destination_address", "yes"):
-        if account is not None:
-            check_receiver(
-                account,
-                destination,
-                address,
-                field=field,
-                confirmed=step["yes"],
-                confirm="create the scenario with --yes (yes) if you mean it"
-                if is_form
-                else CONFIRM,
-            )
-        elif step["yes"] and has_placeholder(address):
-            raise InvalidRequest(
-                field=step.name("yes"),
-                problem=f"confirms one receiver, but {field} is filled in by each run",
-                expected="an address",
-            )
-    with step.checking("source_chain", "dest_chain", "allow_death"):
-        death = step["allow_death"] and not is_form
-        check_death(death or None, source, destination, field=step.name("allow_death"))
-    if not isinstance(asset, str):
-        step.notes = note_native(step.given("assetid"), asset, step.name("assetid"))
-    if step["amount"][1] is not None:
-        # It is nobody's share.
-        step.put("sender", "")
 
 
 async def draft_step(
@@ -266,35 +203,12 @@ def confirm_receivers(diagram: Diagram) -> Diagram:
     return replace(diagram, nodes=tuple(nodes))
 
 
-def _check_target_asset(step: Reading) -> None:
-    """Refuse a diagram whose target names another asset; none there means the same one."""
-    source, target = step.written["source"], step.written["target"]
-    given = require_filled(target.get("assetId"), field="target.assetId")
-    # The API that the editor came with writes the source's asset id on both sides, with no symbol
-    # beside it.
-    repeats = target.get("symbol") in (None, "") and str(given) == str(source.get("assetId"))
-    asset, destination = step["assetid"], step["dest_chain"]
-    if given is None or given == "" or repeats or isinstance(asset, str):
-        return
-    other = find_form_asset(step.app, destination, target, "target.assetId")
-    with step.checking("assetid", "dest_chain"):
-        if not step.app.assets.same_asset(asset, other):
-            raise InvalidRequest(
-                field="source",
-                problem=(
-                    f"asset {asset.id} and target asset {other.id} are not the same asset: "
-                    f"{asset.display_name} on {step.app.registry.title_of(asset.chain)}, "
-                    f"{other.display_name} on {destination.title}"
-                ),
-            )
-
-
 STEP = StepKind(
     name="xTransfer",
     box=ACTION_BOX,
     look=Look(name="transfer", color="blue", icon="M4 12h15M13 6l6 6l-6 6"),
     tell=tell,
-    parts=PARTS,
+    parts=TRANSFER.parts,
     order=(
         "source_chain",
         "dest_chain",
@@ -308,7 +222,7 @@ STEP = StepKind(
         "allow_death",
         "accept_loss",
     ),
-    rules=_check,
+    rules=TRANSFER.rules,
     draw=draw,
     tx_type=TX_TYPE,
     draft=draft,

@@ -1,10 +1,17 @@
 """The fields of a transfer, which requests inherit."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from scenarioctl.actions.fields import read_remote_fee_asset, read_xcm_version
+from scenarioctl.actions.drafting import check_death
+from scenarioctl.actions.fields import (
+    find_form_asset,
+    note_native,
+    read_remote_fee_asset,
+    read_xcm_version,
+)
+from scenarioctl.actions.placeholders import has_placeholder, require_filled
 from scenarioctl.actions.vocabulary import (
     ACCOUNT,
     ASSET,
@@ -14,11 +21,15 @@ from scenarioctl.actions.vocabulary import (
     Kind,
     Part,
     Reading,
+    Terms,
     parsing,
     parts_of,
 )
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.request_fields import Value
+from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
+from scenarioctl.transactions.transfer.request import Transfer
+from scenarioctl.transactions.transfer.ways import find_sent_asset
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -40,6 +51,13 @@ def _holder(reading: Reading, value: Any, name: str, source: "Chain") -> str:
     if value not in (None, "") and reading.way != "form":
         source.account_format.parse(value, field=name)
     return str(value or "")
+
+
+def _sent_asset(reading: Reading, value: Any, name: str, chain: Any) -> Any:
+    if reading.way == "built":
+        # Any location can be sent at once.
+        return find_sent_asset(reading.app.assets, chain, value, field=name)
+    return ASSET.read(reading, value, name, chain)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,14 +93,13 @@ class TransferStep:
             "ASSET",
             option="--asset",
             spellings=("--assetid",),
-            kind=ASSET,
+            kind=replace(ASSET, read=_sent_asset),
             at="source.assetId",
             of="source_chain",
         ),
     ]
     #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all
-    #: that `sender` can send now: the scenario keeps this number, and each run of a job drafts it
-    #: again.
+    #: that `sender` can send now.
     amount: Annotated[
         str | int | float, Part("TOKENS", kind=TOKENS, at="source.amount", of="assetid")
     ]
@@ -172,13 +189,99 @@ class LossFields:
     accept_loss: Annotated[bool, Part(kind=FLAG, at="acceptLoss")] = False
 
 
-PARTS = {
-    **parts_of(TransferStep),
-    **parts_of(TransferFields),
-    **parts_of(LossFields),
-    "sender": Part(
-        kind=Kind(read=_holder, write=lambda holder, _: holder or None, open=True),
-        at="sender",
-        of="source_chain",
-    ),
-}
+def is_open(step: Reading) -> bool:
+    """Tell whether a field of a transfer is filled in only when the scenario runs."""
+    asset, (_, raw), (_, account) = (
+        step[key] for key in ("assetid", "amount", "destination_address")
+    )
+    return isinstance(asset, str) or raw is None or account is None
+
+
+def complete(step: Reading) -> Transfer:
+    """Return the transfer, which must wait for no placeholder."""
+    if is_open(step):
+        raise InvalidRequest("the transfer has a placeholder, expected none")
+    return Transfer(
+        source=step["source_chain"],
+        destination=step["dest_chain"],
+        asset=step["assetid"],
+        amount=step["amount"][1],
+        beneficiary=step["destination_address"][1],
+        xcm_version=step["xcm_version"],
+        remote_fee_asset=step["remote_fee_asset"],
+        allow_death=step["allow_death"],
+        accept_loss=step["accept_loss"],
+    )
+
+
+def check_transfer(step: Reading) -> None:
+    source, destination, asset = step["source_chain"], step["dest_chain"], step["assetid"]
+    (address, account), is_form = step["destination_address"], step.way == "form"
+    field = step.name("destination_address")
+    if is_form:
+        _check_target_asset(step)
+    with step.checking("dest_chain", "destination_address", "yes"):
+        if account is not None:
+            check_receiver(
+                account,
+                destination,
+                address,
+                field=field,
+                confirmed=step["yes"],
+                confirm="create the scenario with --yes (yes) if you mean it"
+                if is_form
+                else CONFIRM,
+            )
+        elif step["yes"] and has_placeholder(address):
+            raise InvalidRequest(
+                field=step.name("yes"),
+                problem=f"confirms one receiver, but {field} is filled in by each run",
+                expected="an address",
+            )
+    with step.checking("source_chain", "dest_chain", "allow_death"):
+        # A request tells false from nothing; a flow file doesn't.
+        death = step.given("allow_death") if step.way == "built" else step["allow_death"] or None
+        check_death(None if is_form else death, source, destination, field=step.name("allow_death"))
+    if not isinstance(asset, str):
+        step.notes = note_native(step.given("assetid"), asset, step.name("assetid"))
+    if step["amount"][1] is not None:
+        # It is nobody's share.
+        step.put("sender", "")
+
+
+def _check_target_asset(step: Reading) -> None:
+    """Refuse a diagram whose target names another asset; none there means the same one."""
+    source, target = step.written["source"], step.written["target"]
+    given = require_filled(target.get("assetId"), field="target.assetId")
+    # The API that the editor came with writes the source's asset id on both sides, with no symbol
+    # beside it.
+    repeats = target.get("symbol") in (None, "") and str(given) == str(source.get("assetId"))
+    asset, destination = step["assetid"], step["dest_chain"]
+    if given is None or given == "" or repeats or isinstance(asset, str):
+        return
+    other = find_form_asset(step.app, destination, target, "target.assetId")
+    with step.checking("assetid", "dest_chain"):
+        if not step.app.assets.same_asset(asset, other):
+            raise InvalidRequest(
+                field="source",
+                problem=(
+                    f"asset {asset.id} and target asset {other.id} are not the same asset: "
+                    f"{asset.display_name} on {step.app.registry.title_of(asset.chain)}, "
+                    f"{other.display_name} on {destination.title}"
+                ),
+            )
+
+
+TRANSFER = Terms(
+    parts={
+        **parts_of(TransferStep),
+        **parts_of(TransferFields),
+        **parts_of(LossFields),
+        "sender": Part(
+            kind=Kind(read=_holder, write=lambda holder, _: holder or None, open=True),
+            at="sender",
+            of="source_chain",
+        ),
+    },
+    rules=check_transfer,
+)

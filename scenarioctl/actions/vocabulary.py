@@ -6,13 +6,14 @@ To add a field, add a `Part` to its step, and a `Kind` if no other field has suc
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from scenarioctl.actions.fields import (
     asset_key,
     find_form_asset,
     is_written_formula,
     read_form_amount,
+    read_raw,
     read_template,
     read_tokens,
 )
@@ -27,6 +28,7 @@ from scenarioctl.actions.placeholders import (
     require_filled,
 )
 from scenarioctl.errors import BadJson, InvalidRequest, name_of
+from scenarioctl.model.amounts import RAW
 from scenarioctl.model.formulas import split_amount
 from scenarioctl.model.request_fields import Value, field_values
 from scenarioctl.transactions.keyless_accounts import parse_receiver
@@ -135,6 +137,8 @@ def _tokens(reading: "Reading", value: Any, name: str, asset: Any) -> tuple[str,
         return read_form_amount(value, asset, name)
     if reading.way == "kept":
         return read_template(value, asset, name)
+    if reading.is_raw or str(value).strip().lower().endswith(RAW):
+        return str(value), read_raw(value, asset, name)
     return read_tokens(value, asset, name)
 
 
@@ -233,8 +237,17 @@ def parts_of(step: type) -> dict[str, Part]:
     }
 
 
+class Terms(NamedTuple):
+    """The fields of a step, and what several of them have to be together."""
+
+    parts: Mapping[str, Part]
+    rules: "Callable[[Reading], None] | None" = None
+
+
 class Reading(dict[str, Any]):
     """What the fields of a step mean, by their keys.
+
+    *names* are those that a request has for its fields, if they are others.
 
     *kept*: of a request or a flow file, from which a scenario is made: placeholders stay. *built*:
     of a request that is answered at once. *form*: of a form that was filled, in which nothing that
@@ -244,17 +257,21 @@ class Reading(dict[str, Any]):
     def __init__(
         self,
         app: "Application",
-        kind: "StepKind",
+        kind: "StepKind | Terms",
         values: Mapping[str, Any],
         way: Literal["kept", "built", "form"] = "kept",
         *,
         place: str = "",
+        names: Mapping[str, str] | None = None,
+        is_raw: bool = False,
         collect: Collect | None = None,
     ) -> None:
         super().__init__()
         self.app: Application = app
         self.parts, self.written, self.way = kind.parts, values, way
-        self._place, self._collect = place, collect
+        #: A number without a unit is in the smallest one.
+        self.is_raw = is_raw
+        self._place, self._names, self._collect = place, names or {}, collect
         self.unread: set[str] = set()
         #: What is said of what was written.
         self.notes: tuple[str, ...] = ()
@@ -273,7 +290,7 @@ class Reading(dict[str, Any]):
         """Return what messages call a field."""
         if self.way == "form":
             return self.parts[key].at
-        return f"{self._place}.{key}" if self._place else key
+        return f"{self._place}.{key}" if self._place else self._names.get(key, key)
 
     def given(self, key: str) -> Any:
         """Return the value of a field as it is written; None if there is none."""
@@ -281,7 +298,7 @@ class Reading(dict[str, Any]):
         if self.way == "form":
             value = find_value(self.written, part)
             return None if value == "" else value
-        value = self.written.get(key)
+        value = self.written.get(self._names.get(key, key))
         return part.default if value is None else value
 
     def put(self, key: str, meant: Any, given: Any = None) -> None:

@@ -73,9 +73,6 @@ ChainName = Annotated[str, Value("CHAIN")]
 SourceChain = Annotated[
     str, Value("CHAIN", option="--from", spellings=("--source-chain", "--sourchain"))
 ]
-DestinationChain = Annotated[
-    str, Value("CHAIN", option="--to", spellings=("--dest-chain", "--destchain", "--deschain"))
-]
 #: As `destchain`, which the interface also spells otherwise.
 DestChain = Annotated[
     str,

@@ -1,10 +1,10 @@
 """Build a transaction that isn't stored: any call, a batch, a transfer, all steps of a scenario."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from scenarioctl.actions.drafting import (
-    check_death,
     draft_batch,
     draft_call,
     draft_transfer,
@@ -12,31 +12,31 @@ from scenarioctl.actions.drafting import (
 )
 from scenarioctl.actions.fields import (
     is_maximum,
-    note_native,
     note_raw,
     note_tokens,
-    read_raw,
-    read_remote_fee_asset,
-    read_tokens,
-    read_xcm_version,
 )
-from scenarioctl.actions.transfer_fields import LossFields, UnstoredTransferFields
+from scenarioctl.actions.transfer_fields import (
+    TRANSFER,
+    LossFields,
+    TransferStep,
+    UnstoredTransferFields,
+    complete,
+)
+from scenarioctl.actions.vocabulary import Reading
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.amounts import RAW, read_choice, to_whole
+from scenarioctl.model.amounts import RAW, read_choice, to_whole, values_of
 from scenarioctl.model.calls import BATCHES
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import (
     AssetName,
     ChainName,
     DestChain,
-    DestinationChain,
     OwnScenarioName,
     Raw,
     Receiver,
     SentAsset,
     SourceChain,
-    Tokens,
     Value,
 )
 from scenarioctl.operations.built_transactions import (
@@ -53,9 +53,6 @@ from scenarioctl.operations.built_transactions import (
 )
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.extrinsic import parse_hex
-from scenarioctl.transactions.keyless_accounts import read_receiver
-from scenarioctl.transactions.transfer.request import Transfer
-from scenarioctl.transactions.transfer.ways import find_sent_asset
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
@@ -168,37 +165,20 @@ async def asset_transfer(app: Application, request: AssetTransfer) -> Result[Tra
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransferTokens(_BuiltTransfer):
+class TransferTokens(TransferStep, _BuiltTransfer):
     """Build the unsigned transaction of a transfer, without storing a scenario."""
-
-    #: Chain it leaves.
-    source_chain: SourceChain
-    #: Chain it reaches.
-    dest_chain: DestinationChain
-    #: Id, symbol or location of the asset on the source chain, like 1/Here.
-    assetid: SentAsset
-    #: Whole tokens, like 1.5 or '1.5 DOT'; 15000000000raw is in the smallest unit. `max` is all
-    #: that `sender` can send now.
-    amount: Tokens
-    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
-    #: public key; on Mythos 0x and 40 hex digits.
-    destination_address: Receiver
 
 
 async def transfer_tokens(app: Application, request: TransferTokens) -> Result[BuiltCall]:
-    names = Names("source_chain", "dest_chain", "destination_address")
-    return await answer_call(app, await draft_requested(app, request, names=names, in_tokens=True))
+    return await answer_call(app, await draft_requested(app, request, names={}, in_tokens=True))
 
 
-class Names(NamedTuple):
-    """What a request calls the fields of its transfer."""
-
-    source: str = "sourchain"
-    destination: str = "destchain"
-    receiver: str = "destinationaddress"
-
-
-_ORIGINAL_NAMES = Names()
+#: What the interface calls the fields of a transfer.
+_ORIGINAL_NAMES = {
+    "source_chain": "sourchain",
+    "dest_chain": "destchain",
+    "destination_address": "destinationaddress",
+}
 
 
 async def draft_requested(
@@ -206,44 +186,23 @@ async def draft_requested(
     request: "AssetTransfer | CheckTransaction | TransferTokens",
     *,
     sender: bytes | None = None,
-    names: Names = _ORIGINAL_NAMES,
+    names: Mapping[str, str] = _ORIGINAL_NAMES,
     in_tokens: bool = False,
 ) -> "UnsignedTransaction":
     """Return the transaction of the transfer in *request*; with a *sender* it is checked.
 
     A number without a unit is in the smallest unit, or *in_tokens*.
     """
-    source = app.registry.find(getattr(request, names.source), field=names.source)
-    destination = app.registry.find(getattr(request, names.destination), field=names.destination)
-    asset = find_sent_asset(app.assets, source, request.assetid, field="assetid")
-    is_max = is_maximum(request.amount)
-    # Any amount will do until the largest is known.
-    amount = 1
-    if not is_max:
-        check_death(request.allow_death, source, destination)
-        given = request.amount
-        is_raw = not in_tokens or str(given).strip().lower().endswith(RAW)
-        amount = (
-            read_raw(given, asset, "amount") if is_raw else read_tokens(given, asset, "amount")[1]
-        )
-    transfer = Transfer(
-        source=source,
-        destination=destination,
-        asset=asset,
-        amount=amount,
-        beneficiary=read_receiver(
-            getattr(request, names.receiver),
-            destination,
-            field=names.receiver,
-            confirmed=request.yes,
-        ),
-        xcm_version=read_xcm_version(request.xcm_version, field="xcm_version"),
-        remote_fee_asset=read_remote_fee_asset(
-            app, source, request.remote_fee_asset, "remote_fee_asset"
-        ),
+    values, is_max = values_of(request), is_maximum(request.amount)
+    if is_max:
+        # Any amount will do until the largest is known.
+        values |= {"amount": "1raw", "allow_death": None}
+    step = Reading(app, TRANSFER, values, "built", names=names, is_raw=not in_tokens)
+    source, asset = step["source_chain"], step["assetid"]
+    transfer = replace(
+        complete(step),
         allow_death=bool(request.allow_death),
         accept_locked=request.accept_locked,
-        accept_loss=isinstance(request, LossFields) and request.accept_loss,
         sender=parse_sender(request.sender, source) if request.sender else None,
     )
     fee_asset = await find_fee_asset(app, source, request.fee_asset)
@@ -266,8 +225,7 @@ async def draft_requested(
         if in_tokens
         else note_raw("amount", transfer.amount, asset, which)
     )
-    native = note_native(request.assetid, asset, "assetid")
-    notes = tuple(dict.fromkeys((*counted, *found, *transaction.notes, *native)))
+    notes = tuple(dict.fromkeys((*counted, *found, *transaction.notes, *step.notes)))
     sent = ""
     if is_max:
         sent = (

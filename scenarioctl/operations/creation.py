@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 from scenarioctl.actions.chain_query import QueryStep
 from scenarioctl.actions.remark import RemarkStep
 from scenarioctl.actions.swap import BoundedSwapStep
-from scenarioctl.actions.transfer_fields import LossFields, TransferFields, TransferStep
+from scenarioctl.actions.transfer_fields import (
+    TRANSFER,
+    LossFields,
+    TransferFields,
+    TransferStep,
+    complete,
+    is_open,
+)
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import values_of
@@ -51,7 +58,8 @@ __all__ = ["create_flow", "create_query", "create_remark", "create_scenario", "c
 
 @dataclass(frozen=True, kw_only=True)
 class CreateScenario(TransferStep, TransferFields, LossFields, CreationFields):
-    """Create a transfer scenario between two chains, or within one."""
+    """Create a transfer scenario between two chains, or within one; of an `amount` max it keeps
+    the number."""
 
 
 class CreatedScenario(Checked):
@@ -63,7 +71,7 @@ class CreatedScenario(Checked):
 async def create_scenario(app: Application, request: CreateScenario) -> Result[CreatedScenario]:
     from scenarioctl.actions.drafting import check_death
     from scenarioctl.actions.fields import is_maximum
-    from scenarioctl.actions.transfer import STEP, draft_step, draw, is_open, maximize
+    from scenarioctl.actions.transfer import draft_step, draw, maximize
     from scenarioctl.actions.vocabulary import Reading
     from scenarioctl.formats.diagram_builder import DiagramBuilder
     from scenarioctl.model.formulas import needs_maximum
@@ -75,7 +83,7 @@ async def create_scenario(app: Application, request: CreateScenario) -> Result[C
     if is_max:
         # Any amount will do until the largest is known.
         fields |= {"amount": 1, "allow_death": False}
-    transfer = Reading(app, STEP, fields)
+    transfer = Reading(app, TRANSFER, fields)
     is_read = bool(request.acting) or needs_maximum(str(request.amount))
     sender = check_sender(request.check, request.sender, transfer["source_chain"], is_read=is_read)
     refuse_checked_loss(check=request.check, accept_loss=request.accept_loss)
@@ -364,7 +372,6 @@ async def _store_drafted(
 
 def _opens_by_check(app: Application, transfer: "Reading") -> bool:
     """Tell whether only a check opens the route of *transfer*."""
-    from scenarioctl.actions.transfer import complete
     from scenarioctl.transactions.transfer.request import OnlyChecked
     from scenarioctl.transactions.transfer.routes import check_route
 
