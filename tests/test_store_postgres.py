@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,10 +26,11 @@ from scenarioctl.errors import (
     StoreUnavailable,
 )
 from scenarioctl.model.jobs import FinishedRun, Retention
-from scenarioctl.stores import create_store, events, open_store, runs, scenarios, statements
-from scenarioctl.stores.operations import POSTGRES, Operation
+from scenarioctl.stores import create_store, events, jobs, open_store, runs, scenarios, statements
+from scenarioctl.stores.operations import POSTGRES, Operation, find_all
 from scenarioctl.stores.postgres import connections
 from scenarioctl.stores.postgres import store as postgres_store
+from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from scenarioctl.stores.postgres.store import _run as run_operation
@@ -99,6 +100,54 @@ def rows_read(store: PostgresStore, table: str, operation: Callable[[], Operatio
             return await count(connection) - before
 
     return run(store._read(measure))
+
+
+#: Without its triggers and keys, which would take minutes.
+WAITING_RUNS = """
+    SET search_path = scenarioctl;
+    SET session_replication_role = replica;
+    INSERT INTO jobs (id, state, due, planned, owner, epoch, begun, attempts, changed, runs,
+        failures, waiting, webhook, step, reason, schedule, notify, saved)
+    SELECT 'job-' || number, 'running', 4102444800000000000 + number, 1, '', 1, 0, 0, number, 0,
+        0, 1, 'webhook-' || number, 'webhook', '', '{}', '', '{}'
+    FROM generate_series(1, 100000) AS number
+"""
+#: What workers and servers ask again and again.
+IDLE: list[Callable[[], Operation[Any]]] = [
+    jobs.next_ring,
+    partial(jobs.renew, "me", lease=10**12),
+    partial(jobs.begin_due, 50, owner="me"),
+    jobs.owners,
+    jobs.lapsed_owners,
+    jobs.list_workers,
+    jobs.count_workers,
+    jobs.count_late,
+    partial(jobs.count_stalled, silent=1),
+    partial(jobs.free, ["nobody"]),
+    runs.drafted_for,
+    partial(find_all, statements.IS_NOTIFICATION_DUE, now=1, without=[]),
+    partial(find_all, statements.WAKE, uuid="webhook-7"),
+    partial(find_all, statements.WAITING_DRAFTS, now=1),
+]
+
+
+def plans_of(
+    connection: psycopg.Connection[Any], operation: Callable[[], Operation[Any]]
+) -> Iterator[tuple[str, str]]:
+    """Do *operation*, and return how the server did each of its statements."""
+    asking, rows = operation(), None
+    with suppress(StopIteration):
+        while True:
+            asked = asking.send(rows)  # type: ignore[arg-type]
+            rows = []
+            if not isinstance(asked, tuple) or not asked[0]:
+                continue
+            statement, values = POSTGRES.render(asked[0]), asked[1]
+            with connection.transaction(force_rollback=True):
+                plan = connection.execute(f"EXPLAIN (ANALYZE, TIMING ON) {statement}", values)
+                yield statement, "\n".join(line for (line,) in plan)
+            done = connection.execute(statement, values)
+            rows = done.fetchall() if done.description else []
 
 
 def refusal(error: type[ScenarioctlError], url: str, **settings: Any) -> str:
@@ -591,6 +640,20 @@ class TestRows:
                 other.execute(f"SELECT 1 FROM scenarioctl.{table} FOR UPDATE")
                 assert run(take(hasty)) == 0
             assert run(take(hasty)) == 1
+
+    def test_an_idle_worker_reads_few_rows_beside_many_runs_that_wait(self, server: Server) -> None:
+        name = f"idle{time.time_ns()}"
+        run(initialize(ServerSettings(url=server.create_database(name)), grant=RUNTIME))
+        server.execute(WAITING_RUNS, database=name)
+        server.execute("ANALYZE", database=name)
+        settings = "-c search_path=scenarioctl"
+        with psycopg.connect(server.url(name), options=settings, autocommit=True) as connection:
+            for operation in IDLE:
+                for statement, plan in plans_of(connection, operation):
+                    removed = re.findall(r"Rows Removed by Filter: (\d+)", plan)
+                    read = re.findall(r"Scan .*actual time=\S+ rows=(\d+)", plan)
+                    assert max(map(int, removed + read), default=0) <= 1000, (statement, plan)
+        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
     @pytest.mark.parametrize("error", [psycopg.InternalError, psycopg.DataError])
     def test_any_error_on_a_connection_that_has_ended_is_an_outage(

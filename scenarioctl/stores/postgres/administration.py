@@ -191,7 +191,7 @@ def _of_late(count: int) -> list[str]:
 
 
 async def _of_jobs(connection: Connection, workers: int) -> AsyncIterator[str]:
-    running = await _one(connection, "SELECT count(*) FROM jobs WHERE state = 'running'")
+    running = await _one(connection, "SELECT EXISTS (SELECT FROM jobs WHERE state = 'running')")
     if running and not workers:
         yield "No worker is running. Start one with scenarioctl daemon"
 
@@ -223,21 +223,22 @@ _SHORT = 0.02
 
 
 class JobCounts:
-    """How many jobs are in each state.
+    """How many jobs are in each state, and how many runs wait.
 
     Counting reads an entry of the index for each job, and many daemons ask.  The longer it takes,
     the longer its answer is used.
     """
 
     def __init__(self) -> None:
-        self._counts: Mapping[JobState, int] = {}
+        self._counts: tuple[Mapping[JobState, int], int] = {}, 0
         #: When to count again, in seconds of the monotonic clock.
         self._not_before = float("-inf")
 
-    async def read(self, store: Asking) -> Mapping[JobState, int]:
+    async def read(self, store: Asking) -> tuple[Mapping[JobState, int], int]:
         begun = time.monotonic()
         if begun >= self._not_before:
-            self._counts = await store.read(jobs.count_by_state)
+            waiting = await store.read(jobs.count_waiting)
+            self._counts = await store.read(jobs.count_by_state), waiting
             took = time.monotonic() - begun
             self._not_before = begun + (took / _SHARE if took > _SHORT else 0)
         return self._counts

@@ -262,10 +262,11 @@ class PostgresStore(Store):
     # -- the store itself
 
     async def statistics(self) -> Statistics:
+        states, waiting = await self._job_counts.read(self)
         return Statistics(
             scenarios=await self.count_scenarios(),
-            jobs=await self._job_counts.read(self),
-            waiting=await self.read(jobs.count_waiting),
+            jobs=states,
+            waiting=waiting,
             next_due=await self.read(jobs.next_due),
             workers=await self.read(jobs.count_workers),
             connections=await self._read(count_connections),
