@@ -259,6 +259,7 @@ def test_the_command_says_what_it_copied(scenarioctl: Run, locations: dict[str, 
 OWN = {
     "scenario_counts",
     "leases",
+    "served",
     "sqlite_sequence",
     "scenario_chains",
     "scenario_tags",

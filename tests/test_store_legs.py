@@ -513,6 +513,21 @@ class TestWaits:
         (leg,) = claim(store, now=END)
         assert (leg.saved, leg.now) == ('{"what": "it has"}', END)
 
+    def test_the_time_in_which_no_server_took_events_is_counted_while_a_run_waits(
+        self, store: Store, clock: Clock
+    ) -> None:
+        def after(seconds: int, *, served: bool = True) -> int:
+            clock.wall = NOW + seconds * SECOND
+            if served:
+                run(store.note_served())
+            return run(store.time_away()) // SECOND
+
+        run(store.start_job(JOB))
+        assert [after(0), after(100)] == [0, 0]
+        begin_and_wait(store)
+        assert [after(102), after(104), after(107)] == [0, 0, 0]
+        assert [after(137, served=False), after(139), after(141), after(151)] == [30, 32, 32, 42]
+
     def test_a_leg_behind_a_wait_that_dies_is_begun_again(self, store: Store) -> None:
         run(store.start_job(JOB))
         begin_and_wait(store)

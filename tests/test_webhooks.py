@@ -9,7 +9,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import NotFound, RateLimited, TooLarge
-from scenarioctl.model.jobs import SECOND
+from scenarioctl.model.jobs import SECOND, Job, JobState
 from scenarioctl.operations.jobs import JobLog, StartJob, job_log, start_job
 from scenarioctl.operations.webhooks import (
     ListEvents,
@@ -22,6 +22,7 @@ from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import raises, says
 from tests.test_jobs import NOON, diagram, node
+from tests.test_worker import Bench
 
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 OTHER = "00000000-0000-4000-8000-000000000000"
@@ -149,6 +150,33 @@ async def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: 
         job = await inbox.app.store.get_job(inbox.id)
         assert job is not None
         assert job.waiting == 1
+
+
+async def test_a_timeout_does_not_run_while_nobody_could_post(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    slow = node("w", "webhook", webhookName="w", uuid=UUID, timeout="20")
+    id = await diagram(bench.app, slow)
+    await start_job(bench.app, StartJob(id=id, every="1h", pause_after=1))
+    worker = bench.worker()
+    assert await worker.run_next()
+
+    async def serve(seconds: int) -> Job:
+        for _ in range(seconds):
+            await bench.store.note_served()
+            bench.time.now += SECOND
+        return await bench.job(id)
+
+    await serve(1)
+    # The store is away.
+    bench.time.now += 26 * SECOND
+    assert await worker.run_next()
+    assert not await worker.run_next()
+    assert ((await serve(18)).waiting, await worker.run_next()) == (1, False)
+    await serve(3)
+    assert await worker.run_next()
+
+    assert (await bench.job(id)).state is JobState.PAUSED
+    await bench.app.close()
 
 
 async def test_an_event_that_is_delivered_again_is_used_once(tmp_path: Path) -> None:

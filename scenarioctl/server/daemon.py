@@ -18,7 +18,7 @@ from collections.abc import (
     Iterable,
     MutableMapping,
 )
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import fields, replace
 from importlib import import_module
 from pkgutil import walk_packages
@@ -76,6 +76,8 @@ _SERVERS = {"api": ("listen", "scenario API"), "worker": ("worker_listen", "job 
 _OTHER_FILES = 1024
 #: Seconds without a heartbeat after which the worker may count as stuck.
 _STUCK = 10.0
+#: Seconds between two notes that events can be posted.
+_NOTED = 2.0
 #: Settings that only a restart changes.
 _FIXED = (
     "store",
@@ -247,6 +249,7 @@ class Daemon:
         stop = asyncio.create_task(self._stop.wait())
         worker: asyncio.Future[Any] = stop
         watch: asyncio.Task[None] | None = None
+        taking = asyncio.create_task(self._note_served(), name="takes events")
         try:
             for server, listeners in self._listeners.items():
                 await servers.listen(server, listeners)
@@ -264,6 +267,7 @@ class Daemon:
             stop_worker.set()
             # Requests and runs finish concurrently, each within its own time limit.
             results = await asyncio.gather(servers.stop(), worker, return_exceptions=True)
+            taking.cancel()
             if watch is not None:
                 watch.cancel()
         for result in results:
@@ -289,6 +293,13 @@ class Daemon:
     def _status(self) -> str:
         names = ", ".join(listener.name for listener in _all(self._listeners))
         return f"STATUS=Serving on {names}" + "; the last reload failed" * self._is_refused
+
+    async def _note_served(self) -> None:
+        """Note that events can be posted: waits for them don't end while that was impossible."""
+        while True:
+            with suppress(ScenarioctlError):
+                await self._app.store.note_served()
+            await asyncio.sleep(_NOTED)
 
     async def _beat(self) -> None:
         """Notify the watchdog of systemd while the worker makes progress; running at all shows that

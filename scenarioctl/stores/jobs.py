@@ -28,6 +28,8 @@ log = logging.getLogger("scenarioctl.store")
 
 #: Nanoseconds after which a leg that is due is late.
 _LATE = 10 * SECOND
+#: Nanoseconds without a word of a server after which none took events meanwhile.
+_GAP = 5 * SECOND
 #: Jobs that one transaction plans, or lists.
 _AT_ONCE = 500
 #: Nanoseconds for which a silent worker is listed, and how many are.
@@ -257,6 +259,18 @@ def renew(
     ((moment,),) = yield statements.RENEW_LEASE, values
     jobs: dict[str, int] = dict((yield statements.JOBS_OF_OWNER, {"owner": owner}))
     return RenewedLease(jobs=jobs, now=moment)
+
+
+def note_served() -> Operation[None]:
+    """Note that a server takes events now, if a run waits for one."""
+    yield statements.NOTE_SERVED, {"gap": _GAP}
+
+
+def time_away() -> Operation[int]:
+    """Return for how many nanoseconds no server has taken events; what counts is by how much that
+    grows while a run waits."""
+    row = yield from find(statements.TIME_AWAY, gap=_GAP)
+    return int(row[0]) if row else 0
 
 
 def list_workers() -> Operation[list[KnownWorker]]:

@@ -613,6 +613,14 @@ WHERE jobs.id = legs.job AND jobs.epoch = legs.number AND owner <> '' AND owner 
 -- WAKE --
 UPDATE jobs SET due = {now} WHERE webhook = :uuid AND webhook <> '' AND {_FREE} RETURNING due
 
+-- NOTE_SERVED --
+INSERT INTO served (only_row, at, away) SELECT 1, {now}, 0 WHERE EXISTS (SELECT 1 FROM jobs WHERE webhook <> '')
+ON CONFLICT (only_row) DO UPDATE SET at = {greatest served.at, excluded.at},
+    away = served.away + CASE WHEN excluded.at - served.at > :gap THEN excluded.at - served.at ELSE 0 END
+
+-- TIME_AWAY --
+SELECT away + CASE WHEN {now} - at > :gap THEN {now} - at ELSE 0 END FROM served
+
 -- JOBS_AHEAD --
 -- The cast keeps SQLite from sorting all that are running for every page.
 SELECT {JOB} FROM jobs j WHERE CAST(state AS text) = 'running' AND owner = '' AND saved = '' AND due > :now

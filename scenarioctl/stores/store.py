@@ -285,6 +285,8 @@ class Store(ABC):
 
     renew_lease = writes(job_operations.renew)
     list_workers = reads(job_operations.list_workers)
+    note_served = writes(job_operations.note_served)
+    time_away = reads(job_operations.time_away)
     leg_owners = reads(job_operations.owners)
     lapsed_owners = reads(job_operations.lapsed_owners)
     free_legs = writes(job_operations.free, tell=True)

@@ -227,12 +227,17 @@ class RunningLeg:
                     raise InvalidRequest("the scenario was changed while the run waited")
                 run.restore(saved["run"])
             outcome.run = run
-            waited = max(0, self._now() - saved["since"]) / SECOND if saved else 0.0
+            waited = (
+                max(0, await self._time(saved["webhook"]) - saved["since"]) / SECOND
+                if saved
+                else 0.0
+            )
             try:
                 wait = await carry_out(run, timeout=job.schedule.timeout, waited=waited)
                 if wait is not None:
                     outcome.since = self._now()
-                    outcome.saved = self._save(run, outcome)
+                    since = await self._time(wait.webhook)
+                    outcome.saved = self._save(run, outcome, webhook=wait.webhook, since=since)
                     outcome.wait = wait
                 else:
                     outcome.failure = run.failure
@@ -241,12 +246,18 @@ class RunningLeg:
                 outcome.drafts = tuple(run.drafts)
                 outcome.used = dict(run.used_events)
 
-    def _save(self, run: "Run", outcome: _Outcome) -> str:
+    async def _time(self, webhook: str) -> int:
+        """Return the time by which a wait ends: a webhook's stands while nobody could post."""
+        away = await self._until_stored(self._app.store.time_away) if webhook else 0
+        return self._now() - away
+
+    def _save(self, run: "Run", outcome: _Outcome, *, webhook: str, since: int) -> str:
         saved = {
             "scenario": _revision(self.leg),
             "planned": outcome.planned,
             "started": outcome.started,
-            "since": outcome.since,
+            "webhook": webhook,
+            "since": since,
             "lines": outcome.former_lines + len(outcome.lines) + len(run.lines),
             "drafts": outcome.former_drafts + len(run.drafts),
             "run": run.save(),

@@ -172,6 +172,13 @@ CREATE TABLE leases (
     version text NOT NULL
 ) WITH (fillfactor = 50);
 
+-- When a server last took events, and for how many nanoseconds none did, as far as runs waited for one meanwhile.
+CREATE TABLE served (
+    only_row integer PRIMARY KEY,
+    at bigint NOT NULL,
+    away bigint NOT NULL
+) WITH (fillfactor = 50);
+
 CREATE TABLE runs (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     job text COLLATE "C" NOT NULL,

@@ -165,6 +165,13 @@ CREATE TABLE leases (
     clock_offset INTEGER
 ) WITHOUT ROWID, STRICT;
 
+-- When a server last took events, and for how many nanoseconds none did, as far as runs waited for one meanwhile.
+CREATE TABLE served (
+    only_row INTEGER NOT NULL PRIMARY KEY,
+    at INTEGER NOT NULL,
+    away INTEGER NOT NULL
+) STRICT;
+
 -- AUTOINCREMENT: seq is a cursor, so the number of a deleted row must not be used again.
 CREATE TABLE runs (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
