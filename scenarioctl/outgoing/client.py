@@ -5,6 +5,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,91 +28,112 @@ _CONNECT = 10
 _CHUNK = 64 * 1024
 
 
-class Disconnected(Exception):
-    """The server closed the connection without a response."""
+#: Error before a connection -> what the server did, and whether that may be temporary.
+_REASONS: tuple[tuple[tuple[type[Exception], ...], str, bool], ...] = (
+    (
+        (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError),
+        "has no trusted certificate",
+        False,
+    ),
+    ((aiohttp.ClientConnectorDNSError,), "could not be found", True),
+    ((aiohttp.ClientConnectorError,), "could not be reached", True),
+    ((aiohttp.InvalidURL, UnicodeError), "cannot be called: the URL is not valid", False),
+)
+_REFUSED = (
+    "leads to a private, local or reserved address. To allow hosts and networks of your own, list "
+    "them in private_targets in config.toml"
+)
 
 
 class Attempt:
     """Sends one request once."""
 
-    def __init__(
-        self,
-        request: WebRequest,
-        host: str,
-        guard: Guard,
-        resolver: Resolver,
-    ) -> None:
+    def __init__(self, request: WebRequest, guard: Guard, resolver: Resolver) -> None:
         self._request = request
-        self._host = host
+        self._host = place_of(request.url).partition("/")[0]
+        self._guard = guard
         #: Whether there was a connection, so that the server may have got the request.
         self._connected = False
+        self._refused = False
         try:
             # Parsed only once: two parsers could disagree, and the guard would check a host other
             # than the one called.
             self._url = URL(request.url)
         except ValueError:
             raise self._failed("cannot be called: the URL is not valid", sent=False) from None
-        self._door = GuardedSockets(guard, self._url.raw_host or "")
+        self._trusted = guard.trusts(self._url.raw_host or "")
         self._connector = aiohttp.TCPConnector(
-            resolver=resolver,
-            use_dns_cache=False,
-            force_close=True,
-            socket_factory=self._door.open,
+            resolver=resolver, use_dns_cache=False, force_close=True, socket_factory=self._open
         )
 
-    async def send(self) -> tuple[int, dict[str, str], Any]:
-        """Return status, headers and body of the response, or raise AttemptFailed."""
+    def _open(self, info: Any) -> socket.socket:
+        """Open a socket, so that the address that is checked is the one that is connected to."""
+        family, kind, protocol, _, address = info
+        known = family in (socket.AF_INET, socket.AF_INET6)
+        if not known or not (self._trusted or self._guard.allows(str(address[0]))):
+            self._refused = True
+            raise PermissionError("the address is not allowed")
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+    async def send(self) -> WebAnswer:
+        """Return the response, or raise AttemptFailed."""
         try:
             async with asyncio.timeout(self._request.timeout):
                 return await self._send()
-        except (
-            RequestFailed,
-            TimeoutError,
-            aiohttp.ClientError,
-            Disconnected,
-            ValueError,
-            OSError,
-        ) as error:
+        except (TimeoutError, aiohttp.ClientError, ValueError, OSError) as error:
             raise self._explain(error) from None
 
-    async def _send(self) -> tuple[int, dict[str, str], Any]:
+    async def _send(self) -> WebAnswer:
         request = self._request
         trace = aiohttp.TraceConfig()
         trace.on_connection_create_end.append(self._note_connection)
+        connecting = min(_CONNECT, request.timeout)
+        # Where the request has none of its own.
+        headers = {"Accept-Encoding": "gzip, deflate", "User-Agent": f"scenarioctl/{__version__}"}
+        if request.content_type:
+            headers["Content-Type"] = request.content_type
         async with (
             aiohttp.ClientSession(
                 connector=self._connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
-                timeout=aiohttp.ClientTimeout(
-                    total=None, sock_connect=min(_CONNECT, request.timeout)
-                ),
-                middlewares=[_send_once],
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=connecting),
+                middlewares=[self._send_once],
                 trace_configs=[trace],
+                headers=headers,
             ) as session,
             session.request(
                 request.method,
                 self._url,
                 data=request.body.encode() if request.body else None,
-                headers=_headers(request),
+                headers=list(request.headers),
                 allow_redirects=False,
             ) as response,
         ):
             self._check_status(response)
-            headers = _headers_of(response)
-            parts: list[bytes] = []
-            size = 0
+            found, body = _headers_of(response), b""
             # Decompressed as it is read.
             async for chunk in response.content.iter_chunked(_CHUNK):
-                size += len(chunk)
-                if size > MAX_BODY:
-                    raise RequestFailed(f"{self._host} answered with more than {MAX_BODY} bytes")
-                parts.append(chunk)
-            kind = headers.get("content-type", "")
-            return response.status, headers, read_body(b"".join(parts), kind)
+                body += chunk
+                if len(body) > MAX_BODY:
+                    raise self._failed(f"answered with more than {MAX_BODY} bytes")
+            parsed = read_body(body, found.get("content-type", ""))
+            return WebAnswer(status=response.status, headers=found, body=parsed)
 
     async def _note_connection(self, *_: object) -> None:
         self._connected = True
+
+    async def _send_once(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        """Keep aiohttp from retrying idempotent requests by itself, as it does after these two
+        errors."""
+        try:
+            return await handler(request)
+        except aiohttp.ClientConnectorError:
+            raise
+        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+            raise self._failed("closed the connection without a response", passing=True) from None
 
     def _check_status(self, response: aiohttp.ClientResponse) -> None:
         status = response.status
@@ -119,96 +141,34 @@ class Attempt:
             raise self._failed(f"answered {status}, {_describe_redirect(response)}")
         if not 200 <= status < 300:
             # The body is not logged: it may hold secrets.
-            pause = (
-                _pause(response.headers.get("Retry-After", "")) if status in (429, 503) else None
-            )
-            raise self._failed(f"answered {status}", passing=status in _PASSING, pause=pause)
+            asked = response.headers.get("Retry-After", "") if status in (429, 503) else ""
+            failed = self._failed(f"answered {status}", passing=status in _PASSING)
+            failed.pause = _pause(asked)
+            raise failed
 
     def _explain(self, error: Exception) -> AttemptFailed:
         """Return the failure to report for *error*."""
-        if isinstance(error, RequestFailed):
-            return AttemptFailed(str(error), sent=True, passing=False)
         if isinstance(error, TimeoutError) and self._connected:
             return self._failed(f"did not answer within {self._request.timeout:g} s")
         if isinstance(error, TimeoutError):
             return self._failed("could not be reached in time", sent=False, passing=True)
-        if isinstance(
-            error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
-        ):
-            return self._failed("has no trusted certificate", sent=False)
-        if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return self._failed("could not be found", sent=False, passing=True)
-        if isinstance(error, aiohttp.ClientConnectorError) and self._door.refused:
-            return self._failed(
-                "leads to a private, local or reserved address. "
-                "To allow hosts and networks of your own, list them in private_targets in "
-                "config.toml",
-                sent=False,
-            )
-        if isinstance(error, aiohttp.ClientConnectorError):
-            return self._failed("could not be reached", sent=False, passing=True)
-        if isinstance(error, (aiohttp.InvalidURL, UnicodeError)):
-            return self._failed("cannot be called: the URL is not valid", sent=False)
-        if isinstance(error, Disconnected):
-            return self._failed("closed the connection without a response", passing=True)
+        if self._refused and type(error) is aiohttp.ClientConnectorError:
+            return self._failed(_REFUSED, sent=False)
+        for kinds, what, passing in _REASONS:
+            if isinstance(error, kinds):
+                return self._failed(what, sent=False, passing=passing)
         return self._failed("sent a malformed response")
 
-    def _failed(
-        self, what: str, *, sent: bool = True, passing: bool = False, pause: float | None = None
-    ) -> AttemptFailed:
-        return AttemptFailed(f"{self._host} {what}", sent=sent, passing=passing, pause=pause)
-
-
-async def _send_once(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Keep aiohttp from retrying idempotent requests by itself, as it does after these two
-    errors."""
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise Disconnected from error
-
-
-class GuardedSockets:
-    """Opens the sockets of one request, so that the address that is checked is the one that is
-    connected to."""
-
-    def __init__(self, guard: Guard, host: str) -> None:
-        self._guard = guard
-        self._trusted = guard.trusts(host)
-        self.refused = False
-
-    def open(self, info: Any) -> socket.socket:
-        family, kind, protocol, _, address = info
-        known = family in (socket.AF_INET, socket.AF_INET6)
-        if not known or not (self._trusted or self._guard.allows(str(address[0]))):
-            self.refused = True
-            raise PermissionError("the address is not allowed")
-        return socket.socket(family=family, type=kind, proto=protocol)
-
-
-def _headers(request: WebRequest) -> list[tuple[str, str]]:
-    headers = list(request.headers)
-    given = {name.lower() for name, _ in headers}
-    if request.content_type and "content-type" not in given:
-        headers.append(("Content-Type", request.content_type))
-    if "accept-encoding" not in given:
-        headers.append(("Accept-Encoding", "gzip, deflate"))
-    if "user-agent" not in given:
-        headers.append(("User-Agent", f"scenarioctl/{__version__}"))
-    return headers
+    def _failed(self, what: str, *, sent: bool = True, passing: bool = False) -> AttemptFailed:
+        return AttemptFailed(f"{self._host} {what}", sent=sent, passing=passing)
 
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for name, value in response.headers.items():
-        key = name.lower()
-        value = value.encode(errors="surrogateescape").decode(errors="replace")
-        headers[key] = f"{headers[key]}, {value}" if key in headers else value
-    return headers
+    def clean(name: str) -> str:
+        joined = ", ".join(response.headers.getall(name))
+        return joined.encode(errors="surrogateescape").decode(errors="replace")
+
+    return {name.lower(): clean(name) for name in response.headers}
 
 
 def _describe_redirect(response: aiohttp.ClientResponse) -> str:
@@ -248,11 +208,7 @@ _LONGEST_PAUSE = 60
 
 class Outgoing:
     """The HTTP client of http steps, or of notifications, which reaches no private networks except
-    those in *private_targets*.
-
-    Each request has its own connection, without cookies, and ignores proxy settings of the
-    environment. Redirects are not followed.
-    """
+    those in *private_targets*."""
 
     def __init__(self, *, private_targets: Sequence[str] = ()) -> None:
         self._guard = Guard(private_targets)
@@ -271,7 +227,7 @@ class Outgoing:
             tries += 1
             try:
                 async with self._places:
-                    status, headers, body = await self._try(request)
+                    answer = await Attempt(request, self._guard, self._resolver).send()
             except AttemptFailed as failed:
                 again = failed.passing and (request.method in IDEMPOTENT or not failed.sent)
                 if not again or tries > request.retries:
@@ -284,15 +240,5 @@ class Outgoing:
                     raise RequestFailed(f"{failed} and asks to wait {pause:.0f} s") from None
             else:
                 milliseconds = round((time.monotonic() - started) * 1000)
-                return WebAnswer(
-                    status=status,
-                    headers=headers,
-                    body=body,
-                    milliseconds=milliseconds,
-                    tries=tries,
-                )
+                return replace(answer, milliseconds=milliseconds, tries=tries)
             await sleep(pause)
-
-    async def _try(self, request: WebRequest) -> tuple[int, dict[str, str], Any]:
-        host = place_of(request.url).partition("/")[0]
-        return await Attempt(request, host, self._guard, self._resolver).send()

@@ -41,15 +41,8 @@ _REFUSED_V4 = tuple(
 #: multicast. It also excludes NAT64 (64:ff9b::/96, 64:ff9b:1::/48) and IPv4-compatible addresses,
 #: which contain an IPv4 address.
 _PUBLIC_V6 = IPv6Network("2000::/3")
-_REFUSED_V6 = tuple(
-    IPv6Network(text)
-    for text in (
-        "2001::/23",  # Teredo, ORCHID, benchmarking and other protocols
-        "2001:db8::/32",
-        "2002::/16",  # 6to4 contains an IPv4 address
-        "3fff::/20",
-    )
-)
+#: Less Teredo, ORCHID and other protocols, documentation, and 6to4, which contains an IPv4 address.
+_REFUSED_V6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
 
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-._")
 
@@ -97,13 +90,10 @@ class Guard:
             found = found.ipv4_mapped
         if any(found in network for network in self._networks):
             return True
-        return _is_public(found) and not _is_own(found)
-
-
-def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    if isinstance(address, IPv4Address):
-        return not any(address in network for network in _REFUSED_V4)
-    return address in _PUBLIC_V6 and not any(address in network for network in _REFUSED_V6)
+        is_public = found in _PUBLIC_V6 or isinstance(found, IPv4Address)
+        networks: list[IPv4Network | IPv6Network] = [*_REFUSED_V4, *_REFUSED_V6]
+        refused = any(found in network for network in networks)
+        return is_public and not refused and not _is_own(found)
 
 
 def _is_own(address: IPv4Address | IPv6Address) -> bool:
