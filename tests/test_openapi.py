@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from hashlib import blake2b
 from typing import Any
 
 import jsonschema_rs
@@ -14,10 +13,9 @@ from scenarioctl.operations.results import OUTCOMES
 from scenarioctl.server.access import SCOPES
 from scenarioctl.server.decoding import Decoder
 from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint
-from scenarioctl.server.examples import EXAMPLES, Example
+from scenarioctl.server.examples import EXAMPLES
 from scenarioctl.server.openapi import describe
 from scenarioctl.server.schemas import request_schema
-from tests.conftest import answer_validator
 from tests.serving import Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
@@ -110,35 +108,15 @@ def test_an_endpoint_is_described_with_fields_answer_and_example(row: Endpoint) 
         assert named == {*decoder.in_path, *decoder.given}
     else:
         assert named == {*decoder.in_path, *(decoder.given if decoder.whole_body else ())}
-    shown = EXAMPLES.get(row.operation, Example({}))
-    example = {key: value for key, value in shown.request.items() if key not in decoder.in_path}
+    shown = EXAMPLES.get(row.operation, {})
+    example = {key: value for key, value in shown.items() if key not in decoder.in_path}
     if decoder.whole_body:
         decoder.decode(example[decoder.whole_body], dict.fromkeys(decoder.in_path, "x"))
     else:
         jsonschema_rs.validate(request_schema(request_type, decoder.in_path), example)
         decoder.decode(example, dict.fromkeys(decoder.in_path, "x"))
     # As tools copy it: an example that is cut short is none.
-    assert "…" not in json.dumps([example, shown.answer], ensure_ascii=False)
-    if shown.answer is not None:
-        answer_validator(row).validate(shown.answer)
-
-
-def test_the_examples_are_what_the_servers_answer(served: Serving) -> None:
-    for operation, path, taken in (
-        ("builds.asset_transfer", "/api/xcm/asset-transfer", ("txdata",)),
-        ("creation.create_swap", "/api/create/swap", ("swap", "swap_tx")),
-    ):
-        said: Any = served.post(path, dict(EXAMPLES[operation].request)).json()
-        example = EXAMPLES[operation].answer
-        for name in taken:
-            said, example = said[name], example[name]
-
-        assert (operation, said) == (operation, example)
-    sent, answer = (
-        EXAMPLES["broadcasts.broadcast"].request["tx"],
-        EXAMPLES["broadcasts.broadcast"].answer,
-    )
-    assert answer["hash"] == "0x" + blake2b(bytes.fromhex(sent[2:]), digest_size=32).hexdigest()
+    assert "…" not in json.dumps(example, ensure_ascii=False)
 
 
 def test_answers_may_get_more_fields_and_requests_may_not() -> None:

@@ -12,14 +12,14 @@ import pytest
 from scenarioctl.model.request_fields import field_aliases
 from scenarioctl.operations import find_handler
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
-from scenarioctl.server.examples import EXAMPLES, Example
+from scenarioctl.server.examples import EXAMPLES
 from scenarioctl.server.openapi import describe
 from scenarioctl.stores.operations import Operation
 from tests.serving import Reply, Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))
 ID = "Xq3b9LmZt"
-UUID = EXAMPLES["webhooks.list_events"].request["uuid"]
+UUID = EXAMPLES["webhooks.list_events"]["uuid"]
 REMARKS = [{"type": "Remark", "chain": "polkadot", "text": text} for text in ("hello", "bye")]
 #: These need no field that is in a request.
 NOT_OF_A_FIELD = {"chain_unreachable", "conflict"}
@@ -31,7 +31,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         steps = [{"type": "webhook", "name": "hook", "uuid": UUID}]
         serving.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"})
         # Who signs in the examples is one of them.
-        members = [EXAMPLES["multisigs.approve_operation"].request["sender"], "0x" + "22" * 32]
+        members = [EXAMPLES["multisigs.approve_operation"]["sender"], "0x" + "22" * 32]
         serving.post(
             "/api/address/add", {"name": "council", "threshold": 2, "signatories": members}
         )
@@ -109,7 +109,7 @@ def send(serving: Serving, row: Endpoint, fields: dict[str, Any]) -> Reply:
 @pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.operation)
 def test_an_error_names_the_field_that_was_sent(stored: Serving, row: Endpoint) -> None:
     _, request_type = find_handler(row.operation)
-    example = EXAMPLES.get(row.operation, Example({})).request
+    example = EXAMPLES.get(row.operation, {})
     described = DOCUMENT["paths"][row.path][row.method.lower()]
     body = described.get("requestBody", {}).get("content", {}).get("application/json", {})
     names = {each["name"] for each in described["parameters"]} | body.get("schema", {}).get(

@@ -11,7 +11,7 @@ from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import OUTCOMES
 from scenarioctl.operations.transaction_status import TransactionStatus
 from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type
-from scenarioctl.server.examples import EXAMPLES, Example
+from scenarioctl.server.examples import EXAMPLES
 from scenarioctl.server.schemas import Schema, answer_schemas, kinds_of, request_schema
 from scenarioctl.server.streams import FollowJobs
 
@@ -149,7 +149,7 @@ def describe(
 
 def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
     _, request_type = find_handler(row.operation)
-    example = EXAMPLES.get(row.operation, Example({}))
+    example = EXAMPLES.get(row.operation, {})
     module, _, name = row.operation.partition(".")
     parameters = [
         {
@@ -158,11 +158,11 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
             "required": True,
             "schema": {"type": "string", "minLength": 1},
             "description": field_notes(request_type).get(each, ""),
-            "example": example.request.get(each, ""),
+            "example": example.get(each, ""),
         }
         for each in row.in_path
     ]
-    given = {key: value for key, value in example.request.items() if key not in row.in_path}
+    given = {key: value for key, value in example.items() if key not in row.in_path}
     described: dict[str, Any] = {
         "operationId": name,
         "tags": [_TAGS[module]],
@@ -182,14 +182,9 @@ def _operation(row: Endpoint, answer: Schema) -> dict[str, Any]:
             parameters += _parameters(request_type, beside, given, place="header")
         codes += _BODY_ERRORS
         described["requestBody"] = _body(request_type, row.in_path, given)
-    content = (
-        {"schema": answer}
-        if example.answer is None
-        else {"schema": answer, "example": example.answer}
-    )
     headers = ("X-Request-Id", "Scenarioctl-Ids", "Scenarioctl-Notes", "Scenarioctl-Warnings")
     described["responses"] = {
-        "200": _success(_JSON, content, headers),
+        "200": _success(_JSON, {"schema": answer}, headers),
         **_refusals(codes, row.flag),
     }
     described["security"] = _security(row)
@@ -218,9 +213,7 @@ def _page(row: Page, answer: Schema) -> dict[str, Any]:
         }
         described["parameters"] = [*_parameters(FollowJobs, (), {}), last_event]
     elif row.operation == "transaction_events":
-        described["parameters"] = _parameters(
-            TransactionStatus, (), EXAMPLES[row.operation].request
-        )
+        described["parameters"] = _parameters(TransactionStatus, (), EXAMPLES[row.operation])
     return described
 
 
