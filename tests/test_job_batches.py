@@ -14,8 +14,8 @@ import pytest
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import Conflict
 from scenarioctl.operations.creation import CreateFlow, create_flow
-from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.jobs import JobStatus, RunJob, StartJob, job_status, run_job, start_job
+from scenarioctl.operations.views import read_unsigned
 from scenarioctl.worker.leg import RunningLeg
 from tests.conftest import BOB, Run
 from tests.daemons import wait_until

@@ -51,7 +51,7 @@ ONLY_ON_THE_LINE = {
     ("previews.preview_scenario", "output"): "where the picture is written",
     ("scenarios.delete_scenario", "yes"): "answers the question that the terminal asks",
     ("previews.preview_scenario", "syntax"): "of a flow file, which another operation draws",
-    ("decoded_transactions.transaction_payload", "qr_file"): "a drawing of vault_payload",
+    ("payload.transaction_payload", "qr_file"): "a drawing of vault_payload",
 }
 
 #: Fields of a request that a command fills in itself, and why.

@@ -18,12 +18,8 @@ from scenarioctl.model.diagram import ACTING
 from scenarioctl.model.jobs import SentFor, SentState
 from scenarioctl.operations import broadcasts
 from scenarioctl.operations.creation import CreateFlow, CreateRemark, create_flow, create_remark
-from scenarioctl.operations.decoded_transactions import (
-    TransactionPayload,
-    read_unsigned,
-    transaction_payload,
-)
 from scenarioctl.operations.jobs import RunJob, StartJob, run_job, start_job
+from scenarioctl.operations.payload import TransactionPayload, transaction_payload
 from scenarioctl.operations.payout_records import read_sent_payouts
 from scenarioctl.operations.payouts import (
     CreatePayout,
@@ -37,6 +33,7 @@ from scenarioctl.operations.scenario_changes import (
 )
 from scenarioctl.operations.scenarios import FullScenarioInfo, full_scenario_info
 from scenarioctl.operations.stored_diagrams import open_scenario, store_new
+from scenarioctl.operations.views import read_unsigned
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from tests.conftest import BOB, Run
 from tests.messages import raises, says

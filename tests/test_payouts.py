@@ -16,7 +16,7 @@ from scenarioctl.actions.payout import build_calls
 from scenarioctl.actions.payout_lines import MOST, PayoutLine, read_lines, write_lines
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Registry
-from scenarioctl.operations.decoded_transactions import read_unsigned
+from scenarioctl.operations.views import read_unsigned
 from scenarioctl.transactions.call_builder import join_calls
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.drawing import make_app

@@ -133,7 +133,7 @@ def test_a_transfer_imports_nothing_that_it_does_not_need(tmp_path: Path) -> Non
         "actions.swap",
         # Neither a diagram nor what tells in words what a call does.
         "model.diagram",
-        "operations.decoded_transactions",
+        "operations.views",
         "transactions.call_builder",
         "transactions.signing.fee_asset",
     ):

@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 
 from scenarioctl.chains.registry import Registry
-from scenarioctl.operations.decoded_transactions import read_unsigned
+from scenarioctl.operations.views import read_unsigned
 from tests.conftest import BOB, Run
 from tests.messages import Says, says
 from tests.network import FakeNetwork, call_tried

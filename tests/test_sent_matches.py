@@ -14,11 +14,6 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SentState
 from scenarioctl.operations.builds import BatchScenario, batch_scenario
 from scenarioctl.operations.creation import CreateRemark, create_remark
-from scenarioctl.operations.decoded_transactions import (
-    TransactionPayload,
-    read_unsigned,
-    transaction_payload,
-)
 from scenarioctl.operations.jobs import (
     JobMempool,
     RunJob,
@@ -27,7 +22,9 @@ from scenarioctl.operations.jobs import (
     run_job,
     start_job,
 )
+from scenarioctl.operations.payload import TransactionPayload, transaction_payload
 from scenarioctl.operations.payouts import ListPayments, list_payments
+from scenarioctl.operations.views import read_unsigned
 from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.submission import tracking
 from tests.conftest import BOB

@@ -11,7 +11,7 @@ import tomli_w
 
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
-from scenarioctl.operations.decoded_transactions import TransactionPayload, transaction_payload
+from scenarioctl.operations.payload import TransactionPayload, transaction_payload
 from scenarioctl.runtime.metadata_hash import has_digest
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key

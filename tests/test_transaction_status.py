@@ -18,13 +18,13 @@ from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, Invalid
 from scenarioctl.model.jobs import SentTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.creation import CreateRemark, create_remark
-from scenarioctl.operations.decoded_transactions import read_unsigned
 from scenarioctl.operations.jobs import JobMempool, RunJob, job_mempool, run_job
 from scenarioctl.operations.transaction_status import (
     TransactionState,
     TransactionStatus,
     transaction_status,
 )
+from scenarioctl.operations.views import read_unsigned
 from scenarioctl.transactions.submission import tracking
 from tests.blocks import block_hash, block_of, header_of, number_of
 from tests.canned import ALICE_KEY

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.operations.decoded_transactions import read_unsigned
+from scenarioctl.operations.views import read_unsigned
 from scenarioctl.server import streams
 from tests.daemons import wait_until
 from tests.messages import says

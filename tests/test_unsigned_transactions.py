@@ -12,12 +12,8 @@ from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, ScenarioctlError
 from scenarioctl.operations.creation import CreateRemark, create_remark
-from scenarioctl.operations.decoded_transactions import (
-    SigningPayloads,
-    TransactionPayload,
-    transaction_payload,
-)
 from scenarioctl.operations.jobs import RunJob, run_job
+from scenarioctl.operations.payload import SigningPayloads, TransactionPayload, transaction_payload
 from scenarioctl.operations.scenarios import ImportScenario, import_scenario
 from tests.conftest import BOB, DATA, Run
 from tests.messages import Says, raises, says

@@ -25,7 +25,7 @@ from scenarioctl.chains.connection import NodeConnection
 from scenarioctl.chains.registry import Registry
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ScenarioctlError
-from scenarioctl.operations.transaction_checks import (
+from scenarioctl.operations.views import (
     CheckedTransaction,
     CheckTransaction,
     check_transaction,

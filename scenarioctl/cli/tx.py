@@ -83,7 +83,7 @@ xcm.add_command(
 
 
 @tx.command(
-    operation="decoded_transactions.decode_transaction",
+    operation="views.decode_transaction",
     arguments=("tx",),
     example="scenarioctl --offline tx decode 0x00071468656c6c6f --chain polkadot",
 )
@@ -94,7 +94,7 @@ def decode(**fields: Any) -> None:
 
 
 @tx.command(
-    operation="decoded_transactions.transaction_payload",
+    operation="payload.transaction_payload",
     arguments=("tx",),
     example="scenarioctl --offline tx payload 0x00071468656c6c6f --chain polkadot --nonce 0 \\\n"
     "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5\n"
@@ -146,7 +146,7 @@ def _source(tx: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 @tx.command(
-    operation="transaction_checks.check_transaction",
+    operation="views.check_transaction",
     arguments=("tx",),
     without=("unit",),
     example="scenarioctl tx check 3kf9Qz7aB \\\n"

@@ -27,7 +27,6 @@ from scenarioctl.model.request_fields import (
     Value,
 )
 from scenarioctl.operations.built_transactions import read_aside
-from scenarioctl.operations.decoded_transactions import say_transaction
 from scenarioctl.operations.payout_records import refuse_second
 from scenarioctl.operations.results import Result, refuse_warnings
 from scenarioctl.operations.sent_matches import find_made, keep_elsewhere
@@ -35,6 +34,7 @@ from scenarioctl.operations.sent_records import SentRecord, state_of, write_reco
 from scenarioctl.operations.sent_states import outcome_of, settle, standing_of
 from scenarioctl.operations.signed_transactions import find_payload, read_expected, require_expected
 from scenarioctl.operations.transaction_status import examine, read_effects, say_fee
+from scenarioctl.operations.views import say_transaction
 from scenarioctl.stores.rows import cut_line
 from scenarioctl.transactions.extrinsic import parse_hex
 
@@ -368,7 +368,7 @@ async def _check_named(app: Application, request: Broadcast) -> None:
     """Refuse fields that name what the transaction is made of and don't fit together, or don't
     exist."""
     from scenarioctl.operations.sent_matches import find_node
-    from scenarioctl.operations.unsigned_transactions import find_draft
+    from scenarioctl.operations.sources import find_draft
 
     needs = {"step": "scenario", "job": "draft", "draft": "job"}
     for name, other in needs.items():

@@ -56,7 +56,7 @@ from scenarioctl.transactions.extrinsic import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.operations.transaction_checks import CheckTransaction
+    from scenarioctl.operations.views import CheckTransaction
 
 __all__ = ["asset_transfer", "batch_calls", "batch_scenario", "build_call", "transfer_tokens"]
 
@@ -104,7 +104,7 @@ class BatchCalls(BuiltFields):
 
 
 async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall]:
-    from scenarioctl.operations.decoded_transactions import read_unsigned
+    from scenarioctl.operations.views import read_unsigned
 
     chain = app.registry.find(request.chain)
     kind = read_choice(request.kind, field="kind", choices=tuple(BATCHES))

@@ -219,7 +219,7 @@ async def _find_call(
     """
     from hashlib import blake2b
 
-    from scenarioctl.operations.decoded_transactions import read_unsigned
+    from scenarioctl.operations.views import read_unsigned
 
     for data in given:
         try:
@@ -276,7 +276,7 @@ def _describe(
     number: int,
 ) -> OperationRow:
     from scenarioctl.model.calls import Amount
-    from scenarioctl.operations.decoded_transactions import say_transaction
+    from scenarioctl.operations.views import say_transaction
 
     def written(accounts: Sequence[bytes]) -> list[str]:
         return [format_account(each, chain.ss58_prefix) for each in accounts]
@@ -532,7 +532,7 @@ async def _answer(
     app: Application, request: OperationCallFields, *, final: bool
 ) -> Result[BuiltCall]:
     from scenarioctl.actions.acting import approve, refuse_again
-    from scenarioctl.operations.decoded_transactions import read_unsigned
+    from scenarioctl.operations.views import read_unsigned
     from scenarioctl.transactions.call_builder import approve_hash_call
 
     found = await _find(app, request)

@@ -180,7 +180,7 @@ async def _find_drafted(
     app: Application, request: "Broadcast", chain: "Chain", calls: set[str]
 ) -> list[DraftedCall]:
     """Return what was drafted with one of these *calls*, of what *request* names."""
-    from scenarioctl.operations.unsigned_transactions import find_draft
+    from scenarioctl.operations.sources import find_draft
 
     if request.job != "":
         entry = await find_draft(app, request.job, request.draft)
@@ -322,8 +322,8 @@ async def _search(
 ) -> bool:
     """Store what another wallet sent of *drafted*, which *signer* was to sign; return whether all
     that they have signed since is known."""
-    from scenarioctl.operations.decoded_transactions import say_transaction
     from scenarioctl.operations.transaction_status import examine
+    from scenarioctl.operations.views import say_transaction
     from scenarioctl.transactions.extrinsic import extrinsic_hash
     from scenarioctl.transactions.signing.signatures import decode_signed_extrinsic
     from scenarioctl.transactions.signing.signing_context import read_next_nonce

@@ -14,14 +14,8 @@ from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import ChainName, PayloadJson, TransactionHex, Value
-from scenarioctl.operations.built_transactions import (
-    RuntimeUsed,
-    SignerFields,
-    default_era,
-    read_aside,
-    runtime_used,
-    signing_options,
-)
+from scenarioctl.operations.built_transactions import RuntimeUsed, read_aside, runtime_used
+from scenarioctl.operations.payload import SignerFields, default_era, signing_options
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.extrinsic import parse_hex
 
@@ -119,7 +113,7 @@ def require_expected(
 
     InvalidRequest says in words what differs; `differences` in its details has each part.
     """
-    from scenarioctl.operations.decoded_transactions import say_transaction
+    from scenarioctl.operations.views import say_transaction
     from scenarioctl.transactions.signed_differences import find_differences
     from scenarioctl.transactions.signing.signatures import assemble, decode_signed_extrinsic
 
@@ -297,7 +291,7 @@ def _join(
 async def _read_tx(
     app: Application, request: AssembleTransaction
 ) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
-    from scenarioctl.operations.decoded_transactions import read_transaction
+    from scenarioctl.operations.views import read_transaction
     from scenarioctl.transactions.signing.payload import signing_payload
     from scenarioctl.transactions.signing.signatures import PayloadToSign, read_payload
 

@@ -232,7 +232,7 @@ def _titled(id: str, titles: dict[str, Title]) -> _Titled:
 async def _to_sign(
     app: Application, waiting: WaitingDraft, titles: dict[str, Title], now: int
 ) -> DraftToSign | None:
-    from scenarioctl.operations.unsigned_transactions import find_draft
+    from scenarioctl.operations.sources import find_draft
 
     try:
         draft = (await find_draft(app, waiting.job, waiting.seq)).draft

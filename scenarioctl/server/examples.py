@@ -147,13 +147,13 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         "destination_address": _ACCOUNT,
     },
     "builds.batch_calls": {"chain": "polkadot", "calls": ["0x00001468656c6c6f", "0x00000c627965"]},
-    "decoded_transactions.decode_transaction": {"tx": _REMARK, "chain": "polkadot"},
-    "transaction_checks.check_transaction": {
+    "views.decode_transaction": {"tx": _REMARK, "chain": "polkadot"},
+    "views.check_transaction": {
         "sender": _ACCOUNT,
         "tx": _REMARK,
         "chain": "polkadot",
     },
-    "decoded_transactions.transaction_payload": {
+    "payload.transaction_payload": {
         "tx": _REMARK,
         "chain": "polkadot",
         "sender": _ACCOUNT,

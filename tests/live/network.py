@@ -9,7 +9,7 @@ from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call, Check, UnsignedTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
+from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.recorder import fresh

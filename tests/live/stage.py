@@ -7,7 +7,7 @@ from substrateinterface import Keypair
 from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.calls import Call, Check
-from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
+from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.swap.route_quote import fetch_quote
 from scenarioctl.transactions.transfer.build import build_transfer

@@ -16,7 +16,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call, Check, UnsignedTransaction
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
+from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import find_sent_asset
 from tests.live.conftest import Live

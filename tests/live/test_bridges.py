@@ -20,7 +20,7 @@ from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.chains.registry import Chain
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
-from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
+from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.simulation.arrival import compute_arrival, delivery_fees
 from scenarioctl.transactions.simulation.dry_run import XcmMessage, try_call, try_message

@@ -18,7 +18,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call, Check
 from scenarioctl.operations.creation import CreateSwap, create_swap
-from scenarioctl.operations.transaction_checks import CheckTransaction, find_check
+from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap
 from tests.live.conftest import Live
 from tests.live.cost_rows import CRAFTED, ORDINARY, Row

@@ -13,11 +13,11 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call, Check
-from scenarioctl.operations.decoded_transactions import read_unsigned
-from scenarioctl.operations.transaction_checks import (
+from scenarioctl.operations.views import (
     CheckTransaction,
     check_transaction,
     find_check,
+    read_unsigned,
 )
 from tests.live.conftest import Live
 from tests.live.playing import Played, play

@@ -36,7 +36,7 @@ from scenarioctl.operations.multisigs import (
     list_operations,
 )
 from scenarioctl.operations.stored_names import perform
-from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
+from scenarioctl.operations.views import CheckTransaction, check_transaction
 from scenarioctl.transactions.call_builder import approve_hash_call
 from tests.live.conftest import Live
 from tests.live.playing import Played, endow, new_key, play, put
@@ -93,7 +93,7 @@ class Council:
 
     def plays(self, number: int, tx: str) -> Played:
         table = finish(self.app.client(self.chain).table())
-        from scenarioctl.operations.decoded_transactions import read_unsigned
+        from scenarioctl.operations.views import read_unsigned
 
         call, _ = read_unsigned(table, self.chain, bytes.fromhex(tx[2:]))
         return play(self.app, self.chain, call, self.keys[number])
@@ -337,7 +337,7 @@ def test_the_check_of_bytes_as_another_account_says_what_the_chain_then_does(
     for amount, verdict in (("1.5", "ok"), ("1000", "refused")):
         tx = council.pays(0, name, amount)["tx"]
         table = finish(app.client(council.chain).table())
-        from scenarioctl.operations.decoded_transactions import read_unsigned
+        from scenarioctl.operations.views import read_unsigned
 
         call, _ = read_unsigned(table, council.chain, bytes.fromhex(tx[2:]))
         (inner,) = [call.args["call"]["Balances"]]

@@ -8,9 +8,9 @@ from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.decoded_transactions import TransactionPayload, transaction_payload
+from scenarioctl.operations.payload import TransactionPayload, transaction_payload
 from scenarioctl.operations.signed_transactions import AssembleTransaction, assemble_transaction
-from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
+from scenarioctl.operations.views import CheckTransaction, check_transaction
 from tests.live.conftest import Live
 from tests.live.recorder import fresh
 from tests.runner import finish

@@ -11,10 +11,10 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.operations.built_transactions import compute_metadata_hash
-from scenarioctl.operations.decoded_transactions import (
+from scenarioctl.operations.payload import (
     SigningPayloads,
     TransactionPayload,
+    compute_metadata_hash,
     transaction_payload,
 )
 from scenarioctl.runtime.metadata import read_metadata

@@ -11,7 +11,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.operations.asset_traps import ClaimAssets, claim_assets
-from scenarioctl.operations.transaction_checks import CheckTransaction, check_transaction
+from scenarioctl.operations.views import CheckTransaction, check_transaction
 from scenarioctl.transactions.submission.arrivals import find_traps
 from tests.live.conftest import Live
 from tests.live.playing import play

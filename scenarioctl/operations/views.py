@@ -1,37 +1,44 @@
-"""Decode transactions, and make the payloads that are signed."""
+"""What is said of a transaction before it is signed: what it does, and whether it does that."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
+from scenarioctl.actions.transfer_fields import UnstoredTransferFields
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
+from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.calls import Call
-from scenarioctl.model.json_types import Hex, Meaning
-from scenarioctl.model.request_fields import ChainName, TransactionHex, Value
+from scenarioctl.model.json_types import CheckAnswer, Hex, Meaning
+from scenarioctl.model.request_fields import (
+    Address,
+    AssetName,
+    ChainName,
+    DestChain,
+    Raw,
+    Receiver,
+    SentAsset,
+    SourceChain,
+    TransactionHex,
+    Value,
+)
 from scenarioctl.operations.built_transactions import (
     RuntimeUsed,
-    SignerFields,
-    make_payload,
     parse_sender,
     read_aside,
     runtime_used,
 )
 from scenarioctl.operations.results import Result
-from scenarioctl.operations.sent_matches import note_drafted
-from scenarioctl.operations.unsigned_transactions import (
-    SourceFields,
-    choose_fee_asset,
-    find_unsigned,
-)
+from scenarioctl.operations.sources import SourceFields, choose_fee_asset, find_unsigned
 from scenarioctl.transactions.extrinsic import parse_hex
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
+    from scenarioctl.model.calls import Check, UnsignedTransaction
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.extrinsic import Extrinsic
 
-__all__ = ["decode_transaction", "transaction_payload"]
+__all__ = ["check_transaction", "decode_transaction"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,104 +142,6 @@ def explain_transaction(
     return meaning
 
 
-@dataclass(frozen=True, kw_only=True)
-class TransactionPayload(SourceFields, SignerFields):
-    """Make the exact bytes that a sender signs for a transaction: for `tx`, a scenario, or a draft
-    of a job."""
-
-    #: Key type of the sender, for Polkadot Vault: `sr25519` (default) or `ed25519`.
-    crypto: Annotated[str, Value("KIND", offers=("sr25519", "ed25519"), rare=True)] = "sr25519"
-
-
-class FeeAsset(TypedDict):
-    """The asset that pays a fee."""
-
-    asset: str
-    symbol: str
-
-
-class SigningPayloads(RuntimeUsed, Meaning):
-    """The bytes that a sender signs, in the form of each kind of wallet."""
-
-    chain: str
-    #: What pays the fee; null if that depends on the account, and the chain didn't tell.
-    fee_asset: FeeAsset | None
-    payload: "Hex"
-    #: The payload itself, or its blake2b-256 if it is longer than 256 bytes.
-    bytes_to_sign: "Hex"
-    parts: dict[str, Any]
-    #: What polkadot.js and its wallets take: `SignerPayloadJSON`.
-    signer_payload: dict[str, Any]
-    #: What Polkadot Vault reads from QR codes, before it is cut into frames; `0x` for accounts of
-    #: 20 bytes, which it hasn't.
-    vault_payload: "Hex"
-    transaction_version: int
-
-
-async def transaction_payload(
-    app: Application, request: TransactionPayload
-) -> Result[SigningPayloads]:
-    from scenarioctl.chains.addresses import ACCOUNT_ID_32, format_account
-    from scenarioctl.transactions.extrinsic import Extrinsic
-    from scenarioctl.transactions.signing.payload import (
-        check_key,
-        signer_payload,
-        vault_payload,
-    )
-
-    check_key(request.crypto)
-    unsigned = await find_unsigned(app, request)
-    chain, table, transaction = unsigned.chain, unsigned.table, unsigned.transaction
-    sender = parse_sender(request.sender, chain)
-    paid = await choose_fee_asset(
-        app, chain, table, transaction.call, fee_asset=request.fee_asset, sender=sender
-    )
-    is_same = paid.call is transaction.call
-    call_data = transaction.call_data if is_same else table.encode_call(paid.call)
-    named = "" if paid.named is None else paid.named.id
-    made = await make_payload(app, chain, table, call_data, replace(request, fee_asset=named))
-    options, payload = made.options, made.payload
-    signed = Extrinsic(version=4, call=paid.call, extensions=made.extensions)
-    meaning = await read_aside(app, call_data, explain_transaction, app, chain, table, signed)
-    vault = b""
-    if len(sender) == ACCOUNT_ID_32.length:
-        vault = vault_payload(
-            payload, account=sender, crypto=request.crypto, genesis_hash=options.genesis_hash
-        )
-    address = format_account(sender, chain.ss58_prefix)
-    answer: SigningPayloads = {
-        "chain": chain.name,
-        **meaning,
-        "fee_asset": _describe_fee_asset(app, chain, paid.asset),
-        "payload": "0x" + payload.payload.hex(),
-        "bytes_to_sign": "0x" + payload.bytes_to_sign.hex(),
-        "parts": payload.describe(),
-        "signer_payload": signer_payload(table, payload, options, address=address),
-        "vault_payload": "0x" + vault.hex(),
-        "transaction_version": table.transaction_version,
-        **runtime_used(table, offline=app.settings.offline),
-    }
-    if unsigned.drafted is not None:
-        drafted = replace(
-            unsigned.drafted,
-            signer=f"0x{sender.hex()}",
-            nonce=options.nonce,
-            at_block=options.block_number or None,
-        )
-        await note_drafted(app, [drafted])
-    return Result(
-        answer=answer,
-        notes=(*transaction.notes, *made.notes),
-        warnings=(*transaction.warnings, *paid.warnings, *made.warnings),
-    )
-
-
-def _describe_fee_asset(app: Application, chain: "Chain", asset: "Asset | None") -> FeeAsset | None:
-    if asset is None:
-        return None
-    return {"asset": app.assets.answered_id(chain, asset), "symbol": asset.display_name}
-
-
 def read_unsigned(
     table: "RuntimeTable", chain: "Chain", data: bytes, *, field: str = "tx"
 ) -> tuple[Call, bytes]:
@@ -287,3 +196,148 @@ def _is_versioned(data: bytes) -> bool:
 
     start = length_size(data)
     return 0 < start < len(data) and data[start] in VERSION_BYTES
+
+
+#: The fields that say a transfer, in place of the bytes of a transaction.
+_TRANSFER = ("sourchain", "destchain", "assetid", "amount", "destinationaddress")
+UNITS = ("raw", "tokens")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckTransaction(SourceFields, UnstoredTransferFields):
+    """Try a transaction on every chain that it touches, for the account that will sign it."""
+
+    #: Account that will sign: SS58 or 0x public key.
+    sender: Address
+    #: Chain that a transfer leaves.
+    sourchain: SourceChain = ""
+    #: Chain that it reaches.
+    destchain: DestChain = ""
+    #: Id, symbol or location of the asset on the source chain, like 1/Here.
+    assetid: SentAsset = ""
+    #: Amount in the smallest unit (raw): 10000000000 is 1 DOT. `max` is all that `sender` can send
+    #: now.
+    amount: Raw | float = ""
+    #: What a number in `amount` is in: `raw` (default), or `tokens` for whole tokens.
+    #: 15000000000raw is raw with both.
+    unit: Annotated[str, Value("UNIT", UNITS)] = "raw"
+    #: Receiver on the destination chain: a name of the address book, SS58 of any prefix, or 0x
+    #: public key; on Mythos 0x and 40 hex digits.
+    destinationaddress: Receiver = ""
+    #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts
+    #: have a fee currency.
+    fee_asset: AssetName = ""
+
+
+class CheckedBytes(TypedDict):
+    #: The bare extrinsic that was checked; left out of a transfer that only a check opens, if the
+    #: verdict isn't ok.
+    txdata: NotRequired["Hex"]
+
+
+class CheckedTransaction(CheckAnswer, CheckedBytes):
+    chain: str
+    spec_version: int
+
+
+async def check_transaction(
+    app: Application, request: CheckTransaction
+) -> Result[CheckedTransaction]:
+    transaction, check = await find_check(app, request)
+    return Result(
+        answer={
+            "chain": transaction.chain,
+            **check.answer(),
+            **_bytes_of(transaction),
+            "spec_version": transaction.spec_version,
+        },
+        notes=transaction.notes,
+    )
+
+
+def _bytes_of(transaction: "UnsignedTransaction") -> CheckedBytes:
+    from scenarioctl.transactions.extrinsic import bare_extrinsic
+
+    if transaction.unproven:
+        return {}
+    return {"txdata": "0x" + bare_extrinsic(transaction.call_data).hex()}
+
+
+async def find_check(
+    app: Application, request: CheckTransaction
+) -> "tuple[UnsignedTransaction, Check]":
+    """Return the transaction of *request* and its check, with the warnings of both."""
+    from scenarioctl.actions.drafting import require_check
+
+    given = [name for name in _TRANSFER if getattr(request, name) != ""]
+    if request.unit != "raw":
+        given.append("unit")
+    if request.remote_fee_asset != "":
+        given.append("remote_fee_asset")
+    source = next((name for name in ("tx", "scenario", "job") if getattr(request, name)), "")
+    if source and given:
+        raise InvalidRequest(
+            field=source,
+            problem=(
+                f"and {given[0]} exclude each other: pass a transaction and its chain, a "
+                "scenario, a draft of a job, or a transfer"
+            ),
+        )
+    transaction = await (_take(app, request) if source else _build(app, request))
+    return transaction, replace(require_check(transaction), warnings=transaction.warnings)
+
+
+async def _build(app: Application, request: CheckTransaction) -> "UnsignedTransaction":
+    from scenarioctl.operations.builds import draft_requested
+
+    chain = app.registry.find(request.sourchain, field="sourchain") if request.sourchain else None
+    sender = parse_sender(request.sender, chain)
+    for name in _TRANSFER:
+        if getattr(request, name) == "":
+            raise InvalidRequest(
+                field=name,
+                problem="is missing",
+                expected=(
+                    "a transaction and its chain, a scenario, a draft of a job, or a transfer: "
+                    f"{', '.join(_TRANSFER)}"
+                ),
+            )
+    if request.chain:
+        raise InvalidRequest(
+            field="chain", problem="belongs to tx; a transfer has sourchain and destchain"
+        )
+    unit = read_choice(request.unit, field="unit", choices=UNITS)
+    return await draft_requested(app, request, sender=sender, in_tokens=unit == "tokens")
+
+
+async def _take(app: Application, request: CheckTransaction) -> "UnsignedTransaction":
+    from scenarioctl.actions.drafting import check_draft
+
+    known = app.registry.find(request.chain) if request.chain else None
+    sender = parse_sender(request.sender, known)
+    by_fee = request.fee_asset != ""
+    # What is made by its check is not checked again, unless with another fee.
+    found = await find_unsigned(app, request, None if by_fee else sender)
+    chain, table, transaction = found.chain, found.table, found.transaction
+    # A check is nothing without the chain.
+    app.client(chain)
+    named: Asset | None = None
+    if by_fee:
+        paid = await choose_fee_asset(
+            app, chain, table, transaction.call, fee_asset=request.fee_asset, sender=sender
+        )
+        named = paid.named
+        transaction = replace(
+            transaction,
+            call=paid.call,
+            call_data=table.encode_call(paid.call),
+            warnings=(*transaction.warnings, *paid.warnings),
+        )
+    return await check_draft(
+        app,
+        transaction,
+        sender,
+        named,
+        confirmed=request.yes,
+        accept_locked=request.accept_locked,
+    )

@@ -1,5 +1,4 @@
-"""Where the transaction comes from that is about to be signed: hex, a stored scenario, or a draft
-of a job; and what pays its fee."""
+"""Where a transaction comes from that is about to be signed, and what pays its fee."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -201,7 +200,7 @@ async def find_unsigned(
 
 async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
     from scenarioctl.model.calls import UnsignedTransaction
-    from scenarioctl.operations.decoded_transactions import read_unsigned
+    from scenarioctl.operations.views import read_unsigned
 
     table = await app.runtime(chain)
     call, call_data = await read_aside(app, data, read_unsigned, table, chain, data)
