@@ -12,14 +12,10 @@ import os
 import resource
 import signal
 import time
-from collections.abc import (
-    Callable,
-    Coroutine,
-    Iterable,
-    MutableMapping,
-)
-from contextlib import ExitStack, suppress
-from dataclasses import fields, replace
+from collections.abc import Callable, Coroutine, MutableMapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any, TypeVar
@@ -76,8 +72,6 @@ _SERVERS = {"api": ("listen", "scenario API"), "worker": ("worker_listen", "job 
 _OTHER_FILES = 1024
 #: Seconds without a heartbeat after which the worker may count as stuck.
 _STUCK = 10.0
-#: Seconds between two notes that events can be posted.
-_NOTED = 2.0
 #: Settings that only a restart changes.
 _FIXED = (
     "store",
@@ -116,27 +110,24 @@ def run_daemon(
         faulthandler.enable()
     with ExitStack() as opened:
         listeners = _listen(settings, role, environment, opened)
-        access, limits = Access(settings), Limits(settings)
-        exposed = _exposed(listeners)
-        check_binding(access, exposed, force=force)
-        Guard(settings.private_targets)
+        exposed = [listener.name for listener in listeners if listener.is_exposed]
+        access, limits = _check(settings, exposed, force=force), Limits(settings)
         if exposed and not access.tokens:
             log.warning(
                 "no token is configured: anyone who reaches %s can read, create, run and broadcast",
                 exposed[0],
             )
-        _warn_of_incomplete_chains(settings)
         make_room(limits)
         preload()
         daemon = Daemon(
-            Application(settings, served=True, role=role),
-            access,
-            limits,
-            listeners,
-            notifier,
+            app=Application(settings, served=True, role=role),
+            access=access,
+            limits=limits,
+            listeners=listeners,
+            notifier=notifier,
             load=load,
+            check=partial(_check, exposed=exposed, force=force),
             role=role,
-            force=force,
             tell=tell,
         )
         run_served(daemon.run())
@@ -153,31 +144,29 @@ def run_served(serving: Coroutine[Any, Any, T]) -> T:
 
 def _listen(
     settings: Settings, role: str, environment: MutableMapping[str, str], opened: ExitStack
-) -> dict[str, list[ListeningSocket]]:
-    """Return the sockets of each server of *role*, which *opened* closes: those from systemd, else
-    those of the settings."""
+) -> list[ListeningSocket]:
+    """Return the sockets of *role*, which *opened* closes: those from systemd, else those of the
+    settings."""
     activated = take_activated(environment)
-    listeners: dict[str, list[ListeningSocket]] = {}
+    listeners: list[ListeningSocket] = []
     for server in ROLES[role]:
         field, _ = _SERVERS[server]
         addresses: tuple[str, ...] = getattr(settings, field)
-        listeners[server] = activated[server] or open_listeners(addresses, field=field)
-        for listener in listeners[server]:
+        for listener in activated[server] or open_listeners(addresses, field=field):
             opened.callback(listener.close)
+            listener.server = server
+            listeners.append(listener)
     return listeners
 
 
-def _all(listeners: dict[str, list[ListeningSocket]]) -> Iterable[ListeningSocket]:
-    return (listener for each in listeners.values() for listener in each)
-
-
-def _exposed(listeners: dict[str, list[ListeningSocket]]) -> list[str]:
-    return [listener.name for listener in _all(listeners) if listener.is_exposed]
-
-
-def _warn_of_incomplete_chains(settings: Settings) -> None:
+def _check(settings: Settings, exposed: Sequence[str], *, force: bool) -> Access:
+    """Return the rules of access of *settings*, or raise InvalidRequest if a setting is wrong."""
+    access = Access(settings)
+    check_binding(access, exposed, force=force)
+    Guard(settings.private_targets)
     for name, reason in find_incomplete(settings.chains).items():
         log.warning("chain %s is left out: it %s", name, reason)
+    return access
 
 
 def make_room(limits: Limits) -> None:
@@ -193,34 +182,25 @@ def make_room(limits: Limits) -> None:
         )
 
 
+@dataclass(kw_only=True)
 class Daemon:
     """A daemon with open sockets, until it stops."""
 
-    def __init__(
-        self,
-        app: Application,
-        access: Access,
-        limits: Limits,
-        listeners: dict[str, list[ListeningSocket]],
-        notifier: SystemdNotifier,
-        *,
-        load: Callable[[], Settings],
-        role: str,
-        force: bool,
-        tell: Callable[[str], None],
-    ) -> None:
+    app: Application
+    access: Access
+    limits: Limits
+    listeners: Sequence[ListeningSocket]
+    notifier: SystemdNotifier
+    load: Callable[[], Settings]
+    #: Raises InvalidRequest for settings that can't be served.
+    check: Callable[[Settings], Access]
+    role: str
+    tell: Callable[[str], None]
+
+    def __post_init__(self) -> None:
         from scenarioctl.worker.worker import Worker
 
-        self._app = app
-        self._access = access
-        self._limits = limits
-        self._listeners = listeners
-        self._notifier = notifier
-        self._load = load
-        self._force = force
-        self._tell = tell
-        self._role = role
-        self._worker = Worker(app) if "worker" in ROLES[role] else None
+        self._worker = Worker(self.app) if "worker" in ROLES[self.role] else None
         self._is_stopping = False
         #: The last reload failed.
         self._is_refused = False
@@ -233,41 +213,40 @@ class Daemon:
             loop.add_signal_handler(number, self._end, number)
         try:
             # Fail before listening if the store is unusable.
-            await self._app.store.count_scenarios()
+            await self.app.store.count_scenarios()
             await self._serve()
         finally:
-            await self._app.close()
+            await self.app.close()
         log.info("stopped")
 
     async def _serve(self) -> None:
         from scenarioctl.server.servers import build_servers
 
         servers = build_servers(
-            self._app, self._access, self._limits, role=self._role, worker=self._worker
+            self.app, self.access, self.limits, role=self.role, worker=self._worker
         )
         stop_worker = asyncio.Event()
         stop = asyncio.create_task(self._stop.wait())
         worker: asyncio.Future[Any] = stop
         watch: asyncio.Task[None] | None = None
-        taking = asyncio.create_task(self._note_served(), name="takes events")
         try:
-            for server, listeners in self._listeners.items():
-                await servers.listen(server, listeners)
+            for server in ROLES[self.role]:
+                own = [listener for listener in self.listeners if listener.server == server]
+                await servers.listen(server, own)
             if self._worker is not None:
                 worker = asyncio.create_task(self._worker.run(stop_worker), name="worker")
-            if self._notifier.watchdog:
+            if self.notifier.watchdog:
                 watch = asyncio.create_task(self._beat(), name="watchdog")
             self._begin()
             # The worker ends by itself only after a failure; systemd then restarts the daemon.
             await asyncio.wait({stop, worker}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._is_stopping = True
-            self._notifier.tell("STOPPING=1", "STATUS=Stopping")
+            self.notifier.tell("STOPPING=1", "STATUS=Stopping")
             self._stop.set()
             stop_worker.set()
             # Requests and runs finish concurrently, each within its own time limit.
             results = await asyncio.gather(servers.stop(), worker, return_exceptions=True)
-            taking.cancel()
             if watch is not None:
                 watch.cancel()
         for result in results:
@@ -278,45 +257,39 @@ class Daemon:
         """Report that the daemon is ready."""
         settle()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
-        settings = self._app.settings
-        told = {"version": __version__, "role": self._role, "pid": os.getpid()}
-        store = {
+        settings = self.app.settings
+        told = {
+            "version": __version__,
+            "role": self.role,
+            "pid": os.getpid(),
             "store": without_password(settings.store),
             "store_from": settings.origins.get("store", "default"),
         }
-        log.info("started", extra=told | store)
-        for server, listeners in self._listeners.items():
-            for listener in listeners:
-                self._tell(f"{_SERVERS[server][1]} on {listener.name}")
-        self._notifier.tell("READY=1", self._status())
+        log.info("started", extra=told)
+        for listener in self.listeners:
+            self.tell(f"{_SERVERS[listener.server][1]} on {listener.name}")
+        self.notifier.tell("READY=1", self._status())
 
     def _status(self) -> str:
-        names = ", ".join(listener.name for listener in _all(self._listeners))
+        names = ", ".join(listener.name for listener in self.listeners)
         return f"STATUS=Serving on {names}" + "; the last reload failed" * self._is_refused
-
-    async def _note_served(self) -> None:
-        """Note that events can be posted: waits for them don't end while that was impossible."""
-        while True:
-            with suppress(ScenarioctlError):
-                await self._app.store.note_served()
-            await asyncio.sleep(_NOTED)
 
     async def _beat(self) -> None:
         """Notify the watchdog of systemd while the worker makes progress; running at all shows that
         the event loop does."""
         while True:
             silent = 0.0 if self._worker is None else time.monotonic() - self._worker.last_beat
-            if silent < max(_STUCK, self._notifier.watchdog / 2):
-                self._notifier.tell("WATCHDOG=1")
+            if silent < max(_STUCK, self.notifier.watchdog / 2):
+                self.notifier.tell("WATCHDOG=1")
             else:
                 log.error("the worker has made no progress for %.0f s (WatchdogSec=)", silent)
-            await asyncio.sleep(self._notifier.watchdog / 2)
+            await asyncio.sleep(self.notifier.watchdog / 2)
 
     def _end(self, number: signal.Signals) -> None:
         """Stop gracefully at the first signal, and at once at the second."""
         if self._is_stopping:
             log.warning("stopped at once by a second %s", number.name)
-            for listener in _all(self._listeners):
+            for listener in self.listeners:
                 listener.close()
             logging.shutdown()
             # Everything acknowledged is in the store. The next process releases the leases of this
@@ -331,28 +304,27 @@ class Daemon:
         if self._is_stopping:
             return
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
-        self._notifier.tell("RELOADING=1", f"MONOTONIC_USEC={now}")
+        self.notifier.tell("RELOADING=1", f"MONOTONIC_USEC={now}")
         self._is_refused = True
         try:
-            self._take_over(self._load())
+            self._take_over(self.load())
             self._is_refused = False
         except ScenarioctlError as error:
             # The sentence says it.
             log.error("reload failed, settings unchanged: %s", error)  # noqa: TRY400
         except Exception:
             log.exception("reload failed, settings unchanged; this is a bug")
-        self._notifier.tell("READY=1", self._status())
+        self.notifier.tell("READY=1", self._status())
 
     def _take_over(self, read: Settings) -> None:
-        before = self._app.settings
+        before = self.app.settings
         settings = replace(read, **{name: getattr(before, name) for name in _FIXED})
         # Validate everything before changing anything.
-        self._validate(settings)
-        self._app.renew(settings)
-        _warn_of_incomplete_chains(settings)
-        self._access.change(settings)
-        self._limits.change(settings)
-        make_room(self._limits)
+        self.check(settings)
+        self.app.renew(settings)
+        self.access.change(settings)
+        self.limits.change(settings)
+        make_room(self.limits)
         names = [field.name for field in fields(Settings) if field.name not in _UNCOUNTED]
         changed = [name for name in names if getattr(settings, name) != getattr(before, name)]
         log.info("settings reloaded; changed: %s", ", ".join(changed) or "none")
@@ -360,7 +332,3 @@ class Daemon:
             if getattr(read, name) != getattr(before, name):
                 log.warning("%s changed; restart the daemon to apply it", name)
         set_level(settings.log_level)
-
-    def _validate(self, settings: Settings) -> None:
-        check_binding(Access(settings), _exposed(self._listeners), force=self._force)
-        Guard(settings.private_targets)

@@ -41,6 +41,8 @@ class ListeningSocket:
     is_exposed: bool = False
     #: The path of a Unix socket that the daemon created.
     path: Path | None = None
+    #: `api` or `worker`.
+    server: str = ""
 
     def close(self) -> None:
         """Stop listening, and remove the path of a Unix socket that the daemon created."""

@@ -114,7 +114,8 @@ def describe(
         "components": {
             "schemas": {"Error": _error_schema(), **dict(sorted(schemas.items()))},
             "responses": {
-                str(status): _refusal(codes) for status, codes in _by_status(OUTCOMES).items()
+                str(status): _refusal(status, {"$ref": "#/components/schemas/Error"})
+                for status in _BY_STATUS
             },
             "headers": {
                 "X-Request-Id": {
@@ -316,12 +317,11 @@ def _summary(request_type: type) -> str:
     return " ".join(first.split()).rstrip(".")
 
 
-def _by_status(outcomes: Mapping[str, Any]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for code, outcome in outcomes.items():
-        if code != "daemon_unreachable":
-            found.setdefault(outcome.status, []).append(code)
-    return dict(sorted(found.items()))
+#: Status -> its codes.
+_BY_STATUS: dict[int, list[str]] = {}
+for _code, _outcome in sorted(OUTCOMES.items(), key=lambda item: item[1].status):
+    if _code != "daemon_unreachable":
+        _BY_STATUS.setdefault(_outcome.status, []).append(_code)
 
 
 def _refusals(codes: Iterable[str], flag: str) -> dict[str, Any]:
@@ -333,21 +333,12 @@ def _refusals(codes: Iterable[str], flag: str) -> dict[str, Any]:
         "properties": {flag: {"type": "boolean", "const": False}},
         "required": [flag],
     }
-    by_status = _by_status(OUTCOMES)
-    return {
-        str(status): {
-            "description": ", ".join(f"`{code}`" for code in by_status[status]),
-            "content": {_JSON: {"schema": schema}},
-        }
-        for status in statuses
-    }
+    return {str(status): _refusal(status, schema) for status in statuses}
 
 
-def _refusal(codes: Sequence[str]) -> dict[str, Any]:
-    return {
-        "description": ", ".join(f"`{code}`" for code in codes),
-        "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
-    }
+def _refusal(status: int, schema: Schema) -> dict[str, Any]:
+    described = ", ".join(f"`{code}`" for code in _BY_STATUS[status])
+    return {"description": described, "content": {_JSON: {"schema": schema}}}
 
 
 def _error_schema() -> dict[str, Any]:

@@ -65,8 +65,6 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _ID = web.RequestKey("_ID", str)
 #: Status of a request whose client disconnected before the response.
 _CLIENT_GONE = 499
-#: The process or the system has too many open files.
-_NO_FILES = (errno.EMFILE, errno.ENFILE)
 
 
 class RequestPipeline:
@@ -130,8 +128,10 @@ class RequestPipeline:
             # The client has disconnected.
             raise
         except Exception as bug:
-            if isinstance(bug, OSError) and bug.errno in _NO_FILES:
-                return await self._refuse(request, row, _no_files(bug))
+            if isinstance(bug, OSError) and bug.errno in (errno.EMFILE, errno.ENFILE):
+                # Reading a module or a table can fail with this error too.
+                busy = f"the daemon has too many open files ({bug.strerror}); try again later"
+                return await self._refuse(request, row, NotReady(f"{busy} (LimitNOFILE=)"))
             return self._report_bug(request, row, bug)
 
     def _admit(self, request: web.Request, row: Endpoint) -> None:
@@ -217,10 +217,8 @@ class RequestPipeline:
             response.headers["Allow"] = _allowed(unmatched)
         elif isinstance(error, Unauthorized):
             response.headers["WWW-Authenticate"] = "Bearer"
-        if "retry_after" in error.details:
-            response.headers["Retry-After"] = str(
-                math.ceil(float(str(error.details["retry_after"])))
-            )
+        if seconds := error.details.get("retry_after"):
+            response.headers["Retry-After"] = str(math.ceil(float(str(seconds))))
         if isinstance(error, (TooLarge, TooSlow, BadRequest)):
             # Don't read the rest of the body.
             response.force_close()
@@ -280,10 +278,3 @@ def _check_encoding(path: str) -> None:
             unquote(segment, errors="strict")
         except UnicodeDecodeError:
             raise BadRequest(f"the path is not UTF-8 text at {shorten(segment)}") from None
-
-
-def _no_files(error: OSError) -> NotReady:
-    # Reading a module or a table can fail with this error too.
-    return NotReady(
-        f"the daemon has too many open files ({error.strerror}); try again later (LimitNOFILE=)"
-    )
