@@ -50,6 +50,7 @@ COMMANDS: Mapping[str, str] = {
     "store migrate": "A store keeps its schema version: create a new one with store init",
     "tx list --search": "Filter by --account, --chain, --state and --since, or search its --csv",
     "tx payload --qr": _CODES,
+    "version": "Use `scenarioctl --version`",
     "xcm claim": "Use `tx claim`",
     "xcm quote": _QUOTE,
     "xcm trapped": _TRAPPED,

@@ -3,14 +3,12 @@ what the options tell."""
 
 import errno
 import json
-import platform
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scenarioctl import __version__
 from scenarioctl.chains import registry
 from tests.canned import answers
 from tests.conftest import Ended, Run
@@ -223,15 +221,9 @@ def test_a_store_that_cannot_be_written_is_found_by_trying(
     )
 
 
-def test_version_and_help_tell_what_the_options_tell(scenarioctl: Run) -> None:
-    assert scenarioctl("version") == scenarioctl("--version")
+def test_help_tells_what_the_options_tell(scenarioctl: Run) -> None:
     assert scenarioctl("help").out.startswith(scenarioctl("--help").out.rstrip("\n"))
     assert scenarioctl("help", "create", "scenario") == scenarioctl("create", "scenario", "--help")
-    assert json.loads(scenarioctl("version", "--json").out) == {
-        "version": __version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-    }
 
 
 @pytest.mark.parametrize(

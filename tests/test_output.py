@@ -331,7 +331,7 @@ def test_hex_is_never_broken_into_lines(tmp_path: Path, scenarioctl: Run) -> Non
     store = str(tmp_path / "s.db")
     id = ok(scenarioctl("--store", store, *CREATE_REMARK[:-1], "x" * 300)).strip()
     tx = ok(
-        scenarioctl("--store", store, "--offline", "scenario", "full", id, "--field", "tx")
+        scenarioctl("-q", "--store", store, "--offline", "scenario", "full", id, "--field", "tx")
     ).strip()
 
     shown = Terminal(tmp_path, "--store", store, "--offline", "scenario", "full", id)

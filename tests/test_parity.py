@@ -33,7 +33,6 @@ LOCAL = {
     "daemon": "is what serves the others",
     "doctor": "checks this machine; a daemon has /readyz and store check",
     "help": "the help of this program; a daemon has /openapi.json",
-    "version": "of this program; a daemon has /version",
 }
 
 #: Options that belong to the command line and not to the request, and why.

@@ -10,7 +10,7 @@ from tests.serving import Serving
 
 def test_a_removed_command_says_what_to_do_instead(scenarioctl: Run) -> None:
     for words, instead in COMMANDS.items():
-        line = words.split() if words[0] != "-" else ["version", words]
+        line = words.split() if words[0] != "-" else ["doctor", words]
         ended = scenarioctl(*line)
 
         assert (ended.code, ended.out) == (2, "")

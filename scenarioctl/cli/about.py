@@ -1,28 +1,15 @@
-"""`scenarioctl version`, `help` and `completion`: the program itself."""
+"""`scenarioctl help` and `completion`: the program itself."""
 
-import platform
 from collections.abc import Sequence
 
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
-from scenarioctl import __version__
 from scenarioctl.cli.commands import Command, Group
 from scenarioctl.cli.execution import emit
 from scenarioctl.cli.guides import guides, read_guide
 from scenarioctl.cli.options import argument
 from scenarioctl.errors import InvalidRequest, closest, question, shorten
-
-
-@click.command(cls=Command, example="scenarioctl version --json")
-def version() -> None:
-    """Print the version."""
-    answer = {
-        "version": __version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-    }
-    emit(answer, lambda: click.echo(f"scenarioctl {__version__}"))
 
 
 @click.command(

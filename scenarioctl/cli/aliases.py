@@ -9,6 +9,7 @@ ALIASES = {
     "info": "scenario info",
     "hrmp openchannels": "chain channels",
     "job mempool": "job drafts",
+    "scenario full": "scenario build",
     "template stats": "chain stats",
 }
 

@@ -53,7 +53,6 @@ MORE = {
     ),
     "quote": ("query", "quote", "Quote a swap: what it would buy now."),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
-    "version": ("about", "version", "Print the version."),
     "webhook": ("job", "webhook", "Post and list the events of webhook steps."),
 }
 #: Words of the HTTP interface, which no help shows.

@@ -297,39 +297,6 @@ def build(every: bool, together: bool, **fields: Any) -> None:
         print_answer(result, plain="result.tx")
 
 
-@scenario.command(operation="scenarios.full_scenario_info", arguments=("id",), hidden=True)
-@click.option(
-    "--all",
-    "every",
-    is_flag=True,
-    help="Print all transactions: on a terminal with their facts, else one to a line.",
-)
-def full(every: bool, **fields: Any) -> None:
-    """Show a scenario and its unsigned transaction: the first one, or that of --step.
-
-    --json has all of them in transactions, unless --step selects one.
-    """
-    if every and fields["step"]:
-        raise InvalidRequest(
-            field="step",
-            value=fields["step"],
-            problem="cannot be combined with --all, which prints every step: omit one of them",
-        )
-    result = perform(**fields)
-    answer = result.answer["result"]
-    if every and not asked_for_data():
-        _print_all(answer.get("transactions", [answer]))
-        return
-
-    def draw() -> None:
-        others = answer.get("transactions", [])[1:]
-        draw_facts({name: value for name, value in answer.items() if name != "transactions"})
-        if others:
-            tell(f"{len(others) + 1} transactions in all: --all prints them, --step N one of them.")
-
-    print_answer(result, draw=draw)
-
-
 def _print_all(transactions: Sequence[Mapping[str, Any]]) -> None:
     """Print the transactions of all steps; fail with the first error if a step could not draft."""
     # Those of the first one are told already.
