@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scenarioctl.actions import all_steps, chain_tx, webhook
-from scenarioctl.actions.drafting import Drafted, draft_first
+from scenarioctl.actions.drafting import Drafted
+from scenarioctl.actions.drafts import draft_first
 from scenarioctl.actions.flow_files import draw_single
 from scenarioctl.actions.placeholders import (
     Data,

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions.drafting import judge_drafts
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainUnreachable
@@ -17,6 +16,7 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import save_cached
 from scenarioctl.transactions.extrinsic import bare_extrinsic, explain_incompatibility
+from scenarioctl.worker.draft_checks import judge_drafts
 from tests.canned import answers
 from tests.conftest import DATA
 from tests.messages import says

@@ -8,7 +8,7 @@ from zlib import decompress
 
 import pytest
 
-from scenarioctl.actions.drafting import draft_first
+from scenarioctl.actions.drafts import draft_first
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.story import chains_of, summarise
 from scenarioctl.application import Application

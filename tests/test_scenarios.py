@@ -11,7 +11,7 @@ from zlib import decompress
 
 import pytest
 
-from scenarioctl.actions.drafting import find_step_place
+from scenarioctl.actions.drafts import find_step_place
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import Conflict, InvalidRequest

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.actions.batching import draft_together
-from scenarioctl.actions.drafting import draft_each, draft_first
+from scenarioctl.actions.drafts import draft_each, draft_first
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.problems import find_problems, unfillable_fields
 from scenarioctl.errors import InvalidRequest

@@ -1312,7 +1312,6 @@ async def test_a_schedule_whose_time_zone_is_gone_pauses_its_job(bench: Bench) -
 async def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scenarioctl.actions import drafting
 
     asked: list[tuple[str, int, int]] = []
     newest = 1
@@ -1324,8 +1323,10 @@ async def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
         asked.append((chain, spec_version, len(txs)))
         return ["its index has moved" if tx == "0x02" else "" for tx in txs]
 
-    monkeypatch.setattr(drafting, "current_spec_version", current_spec)
-    monkeypatch.setattr(drafting, "judge_drafts", judge_drafts)
+    from scenarioctl.worker import draft_checks
+
+    monkeypatch.setattr(draft_checks, "current_spec_version", current_spec)
+    monkeypatch.setattr(draft_checks, "judge_drafts", judge_drafts)
     object.__setattr__(bench.app.settings, "offline", False)
 
     async def two(run: FakeRun) -> None:

@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.actions import find_step
-from scenarioctl.actions.carried_data import order_warning
 from scenarioctl.actions.drafting import (
     Drafted,
     check_draft,
     draft_batch,
-    draft_each,
     require_check,
 )
+from scenarioctl.actions.drafts import draft_each, order_warning
 from scenarioctl.actions.sides import outline
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import Check, UnsignedTransaction
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.diagram import Diagram
+
+
+#: In the list of drafts, the type of a transaction of all steps.
+BATCH = "Batch"
 
 
 async def draft_together(

@@ -4,27 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scenarioctl.actions import find_step
 from scenarioctl.errors import (
     ChainRefused,
     ChainUnreachable,
     InvalidRequest,
-    ScenarioctlError,
-    shorten,
 )
 from scenarioctl.model.calls import ActedCall, UnsignedTransaction, call_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from scenarioctl.actions.carried_data import CarriedData
-    from scenarioctl.actions.step_kind import DraftStep
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.confirmation import Confirmed
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Call, Check
-    from scenarioctl.model.diagram import Diagram, Node
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.connected_transfer import Maximum, TransferBuilder
     from scenarioctl.transactions.extrinsic import Draft
@@ -36,13 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Nodes that an error lists.
-_SHOWN = 12
-#: The type of a payout's node, and the key under which its form says, while it is opened, what was
-#: sent for it: `told`, and the places of the lines that are `left`.
-PAYOUT, SENT = "payout", "sent"
-#: In the list of drafts, the type of a transaction of all steps.
-BATCH = "Batch"
 #: Calls of a batch that is made in a thread.
 _MANY_CALLS = 50
 
@@ -218,125 +205,6 @@ async def maximum_of(
         say=lambda maximum: maximum.note,
     )
     return replace(found.agreed(), asked=found.asked, alone=found.alone)
-
-
-async def draft_first(
-    app: "Application",
-    diagram: "Diagram",
-    *,
-    step: int | str = "",
-    sender: bytes | None = None,
-    carried: "CarriedData | None" = None,
-) -> Drafted:
-    """Return the first transaction in execution order, or that of *step*; InvalidRequest if no step
-    drafts one.
-
-    *step* is a number, counted from 1 among the steps that draft a transaction, or the id of a
-    node.  With a *sender* it is checked for them: `transaction.check` has the verdict.  Earlier
-    steps are drafted too if it needs their data;
-    *carried* collects the data.
-    """
-    from scenarioctl.actions.carried_data import CarriedData, draft_carried
-
-    carried = carried or CarriedData(diagram)
-    drafting = [
-        (node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None
-    ]
-    place = find_step_place(step, [node.id for node, _ in drafting])
-    if step == "":
-        # What was sent is not drafted again.
-        place = next(
-            (number for number, (each, _) in enumerate(drafting) if not was_sent(each)), place
-        )
-    node = drafting[place][0]
-    needed = [node]
-    for earlier, _ in reversed(drafting[:place]):
-        if any(carried.is_needed(earlier, later) for later in needed):
-            needed.insert(0, earlier)
-    try:
-        for node in needed[:-1]:
-            await draft_carried(app, carried, node)
-        node = needed[-1]
-        return await draft_carried(app, carried, node, sender)
-    except ScenarioctlError as error:
-        if len(drafting) == 1:
-            raise
-        raise error.within(f"node {shorten(node.id)}") from None
-
-
-def was_sent(node: "Node") -> bool:
-    """Tell whether *node* is a payout of which all payments were sent, as far as its scenario was
-    opened to draft from it."""
-    sent = node.form.get(SENT) if node.type == PAYOUT else None
-    return isinstance(sent, dict) and not sent["left"]
-
-
-def find_drafting_node(diagram: "Diagram", step: int | str) -> str:
-    """Return the id of the node of *step*, or of the first one that drafts a transaction."""
-    nodes = [node.id for node in diagram.in_order() if _draft_of(node) is not None]
-    return nodes[find_step_place(step, nodes)]
-
-
-def find_step_place(step: int | str, nodes: "Sequence[str]") -> int:
-    """Return the place of *step* among the *nodes* that draft a transaction; the first for an empty
-    one."""
-    if not nodes:
-        raise InvalidRequest("this scenario has no step that drafts a transaction")
-    if step == "":
-        return 0
-    from scenarioctl.model.amounts import read_digits
-
-    text = str(step)
-    number = read_digits(text) or 0
-    if 1 <= number <= len(nodes):
-        return number - 1
-    if step in nodes:
-        return nodes.index(text)
-    known = ", ".join(map(shorten, nodes[:_SHOWN])) + (", …" if len(nodes) > _SHOWN else "")
-    several = len(nodes) > 1
-    raise InvalidRequest(
-        field="step",
-        value=step,
-        problem=f"does not exist: this scenario drafts {len(nodes)} transaction{'s' * several}",
-        expected=(
-            f"{'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}"
-        ),
-    )
-
-
-async def draft_each(
-    app: "Application",
-    diagram: "Diagram",
-    *,
-    sender: bytes | None = None,
-    after: str = "",
-    carried: "CarriedData | None" = None,
-) -> "AsyncGenerator[tuple[str, Drafted | ScenarioctlError]]":
-    """Yield the node of each step that drafts a transaction, and the transaction or what is wrong
-    with it.
-
-    With a *sender* it is checked for them; *after* leaves out the steps up to that node, whose data
-    *carried* has.
-    """
-    from scenarioctl.actions.carried_data import CarriedData, draft_carried
-
-    carried = carried or CarriedData(diagram)
-    async with app.long_loop(len(diagram.nodes)) as breathe:
-        for node in diagram.in_order():
-            if after or _draft_of(node) is None:
-                after = "" if node.id == after else after
-                continue
-            await breathe()
-            try:
-                yield node.id, await draft_carried(app, carried, node, sender)
-            except ScenarioctlError as error:
-                carried.lose(node)
-                yield node.id, error
-
-
-def _draft_of(node: "Node") -> "DraftStep | None":
-    step = find_step(node)
-    return None if step is None else step.draft
 
 
 async def check_draft(
@@ -645,47 +513,3 @@ async def act_as(
     from scenarioctl.actions.acting import act
 
     return await act(app, app.acting, chain, table, call)
-
-
-#: Drafts that are compared before other tasks of the event loop run.
-_YIELD_EVERY = 50
-
-
-async def current_spec_version(app: "Application", chain: str) -> int | None:
-    """Return the version of the runtime that *chain* has now.
-
-    None where nobody can tell: it cannot be reached, `--offline` forbids asking, or no such chain
-    is configured any more.
-    """
-    try:
-        version = await app.client(app.registry.find(chain)).version()
-    except (ChainUnreachable, ChainRefused, InvalidRequest):
-        return None
-    number = version.get("specVersion")
-    return number if isinstance(number, int) else None
-
-
-async def judge_drafts(
-    app: "Application", chain: str, spec_version: int, txs: Sequence[str]
-) -> list[str]:
-    """Return, for each of *txs* drafted for that version of *chain*, why it must be drafted anew;
-    "" where it need not.
-
-    Nothing is said against drafts for the version that the chain has, or for a newer one: an
-    endpoint may lag behind. ChainUnreachable where the chain does not tell its runtime.
-    """
-    import asyncio
-
-    from scenarioctl.transactions.extrinsic import explain_incompatibility
-
-    found = app.registry.find(chain)
-    new = await app.client(found).table()
-    if new.spec_version <= spec_version:
-        return [""] * len(txs)
-    old = app.older_runtime(found, spec_version)
-    reasons: list[str] = []
-    for number, tx in enumerate(txs, start=1):
-        reasons.append(explain_incompatibility(old, new, tx, spec_version=spec_version))
-        if number % _YIELD_EVERY == 0:
-            await asyncio.sleep(0)
-    return reasons

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.drafting import PAYOUT, SENT, Drafted, draft_calls, was_sent
+from scenarioctl.actions.drafting import Drafted, draft_calls
 from scenarioctl.actions.payout_lines import PayoutLine, read_lines, sum_lines, write_lines
 from scenarioctl.actions.sides import read_node
 from scenarioctl.actions.step_kind import StepKind
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 #: Its name in the list of drafts.
 TX_TYPE = "Payout"
+#: The type of its node, and the key under which its form says, while it is opened, what was sent
+#: for it: `told`, and the places of the lines that are `left`.
+PAYOUT, SENT = "payout", "sent"
 
 BOX = EditorBox(type=PAYOUT, label="Payout")
 #: Lines that are read on the event loop, in a few milliseconds.
@@ -88,6 +91,13 @@ def _count(text: Any) -> tuple[int, dict[str, Decimal]]:
     except (InvalidRequest, ValueError):
         return count, {}
     return count, {} if unread else sums
+
+
+def was_sent(node: Node) -> bool:
+    """Tell whether *node* is a payout of which all payments were sent, as far as its scenario was
+    opened to draft from it."""
+    sent = node.form.get(SENT)
+    return isinstance(sent, dict) and not sent["left"]
 
 
 async def draft(
@@ -234,4 +244,5 @@ STEP = StepKind(
     },
     tx_type=TX_TYPE,
     draft=draft,
+    is_done=was_sent,
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step, unknown_sentence
-from scenarioctl.actions.carried_data import CarriedData
+from scenarioctl.actions.drafts import CarriedData
 from scenarioctl.actions.placeholders import (
     Placeholder,
     WaitsForData,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 from scenarioctl.actions import find_step, number_steps, unknown_sentence
-from scenarioctl.actions.carried_data import CarriedData
+from scenarioctl.actions.drafts import CarriedData
 from scenarioctl.actions.placeholders import Data, WaitsForData, first_names
 from scenarioctl.actions.sides import outline
 from scenarioctl.actions.story import tell_step
@@ -351,8 +351,12 @@ class Run:
 
     async def _take_together(self, nodes: Sequence[Node]) -> None:
         """Draft all steps, which are *nodes*, as one transaction."""
-        from scenarioctl.actions.batching import check_together, draft_together, sum_drafted
-        from scenarioctl.actions.drafting import BATCH
+        from scenarioctl.actions.batching import (
+            BATCH,
+            check_together,
+            draft_together,
+            sum_drafted,
+        )
 
         self._drafting, self._began, self._joined = 1, self._clock(), BATCH
         drafting = [

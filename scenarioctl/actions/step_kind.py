@@ -86,6 +86,8 @@ class StepKind:
     #: Return the transaction, for the account that will sign if one is given, or raise what is
     #: wrong.
     draft: DraftStep | None = None
+    #: Tell whether all that it drafts was sent: it isn't drafted again.
+    is_done: Callable[[Node], bool] = lambda _node: False
     #: Raise what is wrong with a step that drafts nothing.
     check: Callable[["Application", Diagram, Node], object] | None = None
     #: Do what the step does in a run, or raise what went wrong.  Without `tx_type`, later steps are

@@ -121,7 +121,7 @@ class CreatedSwap(Checked):
 
 
 async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSwap]:
-    from scenarioctl.actions.drafting import draft_first
+    from scenarioctl.actions.drafts import draft_first
     from scenarioctl.actions.flow_files import draw_single
 
     sender = check_sender(request.check, request.sender, is_read=bool(request.acting))
@@ -166,7 +166,7 @@ class CreateRemark(RemarkStep, CreationFields):
 
 
 async def create_remark(app: Application, request: CreateRemark) -> Result[CreatedScenario]:
-    from scenarioctl.actions.drafting import draft_first
+    from scenarioctl.actions.drafts import draft_first
     from scenarioctl.actions.flow_files import draw_single
 
     document = draw_single(app, "Remark", **values_of(request))
@@ -263,7 +263,7 @@ async def check_steps(
     the flow that was *drawn*."""
     from contextlib import aclosing
 
-    from scenarioctl.actions.drafting import draft_each
+    from scenarioctl.actions.drafts import draft_each
     from scenarioctl.actions.placeholders import WaitsForData
 
     found = CheckedSteps()

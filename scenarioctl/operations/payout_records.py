@@ -84,7 +84,7 @@ async def read_sent_payouts(
 
 
 def payouts_of(diagram: "Diagram") -> "list[Node]":
-    from scenarioctl.actions.drafting import PAYOUT
+    from scenarioctl.actions.payout import PAYOUT
 
     return [node for node in diagram.nodes if node.type == PAYOUT]
 
@@ -156,7 +156,7 @@ def status_of(made: SentFor, sent: SentTransaction) -> PaymentStatus:
 async def mark_sent(app: Application, scenario: str, diagram: "Diagram") -> "Diagram":
     """Return *diagram* with each payout marked of which payments were sent, so that these aren't
     drafted again."""
-    from scenarioctl.actions.drafting import SENT
+    from scenarioctl.actions.payout import SENT
 
     payouts = payouts_of(diagram)
     sent = await read_sent_payouts(app, scenario) if payouts else []

@@ -137,8 +137,7 @@ class FullScenario(TypedDict):
 async def full_scenario_info(app: Application, request: FullScenarioInfo) -> Result[FullScenario]:
     from contextlib import aclosing
 
-    from scenarioctl.actions.carried_data import CarriedData
-    from scenarioctl.actions.drafting import draft_each, draft_first
+    from scenarioctl.actions.drafts import CarriedData, draft_each, draft_first
 
     diagram = await open_scenario(app, request.id, yes=request.yes)
     carried = CarriedData(diagram)

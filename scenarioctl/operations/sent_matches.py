@@ -211,7 +211,7 @@ async def _find_drafted(
 
 async def find_node(app: Application, scenario: str, step: int | str) -> str | None:
     """Return the node of *step*, empty for all; None if any of them is meant."""
-    from scenarioctl.actions.drafting import find_drafting_node
+    from scenarioctl.actions.drafts import find_drafting_node
 
     diagram = await open_stored(app, scenario)
     return None if step == "" else "" if step == ALL else find_drafting_node(diagram, step)
@@ -245,7 +245,7 @@ async def _check_changed(app: Application, found: list[DraftedCall]) -> list[Dra
 async def _draft_anew(app: Application, scenario: str) -> list[DraftedCall]:
     """Return the calls that *scenario* drafts now, and remember them."""
     from scenarioctl.actions.batching import draft_together
-    from scenarioctl.actions.drafting import draft_each
+    from scenarioctl.actions.drafts import draft_each
 
     diagram = await open_stored(app, scenario)
     view, plain = app.acting_as(None), diagram.acted_by(None)

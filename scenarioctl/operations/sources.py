@@ -216,7 +216,7 @@ async def _read(app: Application, chain: "Chain", data: bytes) -> Unsigned:
 
 async def _from_scenario(app: Application, request: SourceFields, sender: bytes | None) -> Unsigned:
     from scenarioctl.actions.batching import draft_together
-    from scenarioctl.actions.drafting import draft_first
+    from scenarioctl.actions.drafts import draft_first
     from scenarioctl.operations.sent_matches import drafted_call, look
     from scenarioctl.operations.sent_records import warn_of_scenario
     from scenarioctl.operations.stored_diagrams import open_scenario, warn_of_conditions

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from scenarioctl.actions.batching import draft_together
-from scenarioctl.actions.carried_data import CarriedData
-from scenarioctl.actions.drafting import Drafted, draft_each, require_check
+from scenarioctl.actions.drafting import Drafted, require_check
+from scenarioctl.actions.drafts import CarriedData, draft_each
 from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account

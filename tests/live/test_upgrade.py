@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.actions.drafting import judge_drafts
 from scenarioctl.application import Application
 from scenarioctl.chains import pool
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import bare_extrinsic
+from scenarioctl.worker.draft_checks import judge_drafts
 from tests.live.conftest import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("live_only")]

@@ -1,19 +1,24 @@
-"""Data that the draft of one step gives to later ones: the minimum received of a swap, as the
-amount of a transfer."""
+"""The drafts of a diagram, in execution order, and the data that one step's draft gives to later
+ones: the minimum received of a swap, as the amount of a transfer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions import find_step
+from scenarioctl.actions.drafting import Drafted, check_draft, draft_batch, require_check
 from scenarioctl.actions.placeholders import Data, first_names, has_numbered
-from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
+from scenarioctl.model.amounts import read_digits
+from scenarioctl.model.calls import Check, UnsignedTransaction
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.drafting import Drafted
+    from scenarioctl.actions.step_kind import DraftStep
     from scenarioctl.application import Application
-    from scenarioctl.model.calls import Check, UnsignedTransaction
+
+#: Nodes that an error lists.
+_SHOWN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +30,7 @@ class _Earlier:
     #: As `Drafted.after`.
     after: tuple[str, ...]
     #: None if it was drafted before a wait.
-    transaction: "UnsignedTransaction | None" = None
+    transaction: UnsignedTransaction | None = None
 
 
 class CarriedData:
@@ -58,7 +63,7 @@ class CarriedData:
         """Return the nodes whose data *node* or one of its neighbors uses."""
         return self._data.sources(node.form) | self._near.get(node.id, set())
 
-    def _check_asset(self, sources: set[str], drafted: "Drafted") -> None:
+    def _check_asset(self, sources: set[str], drafted: Drafted) -> None:
         """Refuse a step that sends another asset than the swaps in *sources* bring, or from another
         chain."""
         for source in sorted(sources):
@@ -79,7 +84,7 @@ class CarriedData:
         needed = {name for source in sources for name in (*self._earlier[source].after, source)}
         return tuple(name for name in self._earlier if name in needed)
 
-    def add(self, node: Node, drafted: "Drafted") -> "Drafted":
+    def add(self, node: Node, drafted: Drafted) -> Drafted:
         """Keep the data of *drafted*, and return it with a warning if other transactions have to
         come before it.
 
@@ -143,7 +148,7 @@ class CarriedData:
             first_names(node.form) & {step.data.name, earlier.id}
         )
 
-    def transactions(self, nodes: Sequence[str]) -> "list[UnsignedTransaction]":
+    def transactions(self, nodes: Sequence[str]) -> list[UnsignedTransaction]:
         """Return the transactions of *nodes*, which were added."""
         return [
             transaction
@@ -154,11 +159,9 @@ class CarriedData:
 
 async def draft_carried(
     app: "Application", carried: CarriedData, node: Node, sender: bytes | None = None
-) -> "Drafted":
+) -> Drafted:
     """Return the transaction of *node*, filled with what earlier drafts give; with a *sender* it is
     checked for them."""
-    from scenarioctl.actions.drafting import check_draft
-
     step = find_step(node)
     if step is None or step.draft is None:
         raise RuntimeError(f"{node.id} drafts no transaction")
@@ -173,16 +176,14 @@ async def draft_carried(
 
 
 async def _check_after(
-    app: "Application", carried: CarriedData, drafted: "Drafted", sender: bytes
-) -> "UnsignedTransaction":
+    app: "Application", carried: CarriedData, drafted: Drafted, sender: bytes
+) -> UnsignedTransaction:
     """Return the transaction with a verdict that says what comes of it after the transactions that
     it needs.
 
     It is simulated together with them in one batch.  That is never more than `unknown`: it is not
     what will be signed.
     """
-    from scenarioctl.actions.drafting import check_draft, draft_batch, require_check
-
     alone = drafted.transaction
     stops = require_check(alone).stops
     if require_check(alone).verdict == "ok" or (stops and stops[0].outcome == "ok"):
@@ -218,9 +219,7 @@ async def _check_after(
     return replace(alone, check=replace(check, reasons=reasons))
 
 
-def _unknown(transaction: "UnsignedTransaction", reason: str) -> "Check":
-    from scenarioctl.actions.drafting import require_check
-
+def _unknown(transaction: UnsignedTransaction, reason: str) -> Check:
     return replace(require_check(transaction), verdict="unknown", reasons=(reason,))
 
 
@@ -234,3 +233,114 @@ def order_warning(node: str) -> str:
         "account already held. If you draft the swap again, draft this one again too: the "
         "amount may change"
     )
+
+
+async def draft_first(
+    app: "Application",
+    diagram: Diagram,
+    *,
+    step: int | str = "",
+    sender: bytes | None = None,
+    carried: CarriedData | None = None,
+) -> Drafted:
+    """Return the first transaction in execution order, or that of *step*; InvalidRequest if no step
+    drafts one.
+
+    *step* is a number, counted from 1 among the steps that draft a transaction, or the id of a
+    node.  With a *sender* it is checked for them: `transaction.check` has the verdict.  Earlier
+    steps are drafted too if it needs their data;
+    *carried* collects the data.
+    """
+    carried = carried or CarriedData(diagram)
+    drafting = [
+        (node, draft) for node in diagram.in_order() if (draft := _draft_of(node)) is not None
+    ]
+    place = find_step_place(step, [node.id for node, _ in drafting])
+    if step == "":
+        # What was sent is not drafted again.
+        place = next(
+            (number for number, (each, _) in enumerate(drafting) if not _is_done(each)), place
+        )
+    node = drafting[place][0]
+    needed = [node]
+    for earlier, _ in reversed(drafting[:place]):
+        if any(carried.is_needed(earlier, later) for later in needed):
+            needed.insert(0, earlier)
+    try:
+        for node in needed[:-1]:
+            await draft_carried(app, carried, node)
+        node = needed[-1]
+        return await draft_carried(app, carried, node, sender)
+    except ScenarioctlError as error:
+        if len(drafting) == 1:
+            raise
+        raise error.within(f"node {shorten(node.id)}") from None
+
+
+def _is_done(node: Node) -> bool:
+    step = find_step(node)
+    return step is not None and step.is_done(node)
+
+
+def find_drafting_node(diagram: Diagram, step: int | str) -> str:
+    """Return the id of the node of *step*, or of the first one that drafts a transaction."""
+    nodes = [node.id for node in diagram.in_order() if _draft_of(node) is not None]
+    return nodes[find_step_place(step, nodes)]
+
+
+def find_step_place(step: int | str, nodes: Sequence[str]) -> int:
+    """Return the place of *step* among the *nodes* that draft a transaction; the first for an empty
+    one."""
+    if not nodes:
+        raise InvalidRequest("this scenario has no step that drafts a transaction")
+    if step == "":
+        return 0
+    text = str(step)
+    number = read_digits(text) or 0
+    if 1 <= number <= len(nodes):
+        return number - 1
+    if step in nodes:
+        return nodes.index(text)
+    known = ", ".join(map(shorten, nodes[:_SHOWN])) + (", …" if len(nodes) > _SHOWN else "")
+    several = len(nodes) > 1
+    raise InvalidRequest(
+        field="step",
+        value=step,
+        problem=f"does not exist: this scenario drafts {len(nodes)} transaction{'s' * several}",
+        expected=(
+            f"{'a number from 1 to ' if several else ''}{len(nodes)}, or the id of a node: {known}"
+        ),
+    )
+
+
+async def draft_each(
+    app: "Application",
+    diagram: Diagram,
+    *,
+    sender: bytes | None = None,
+    after: str = "",
+    carried: CarriedData | None = None,
+) -> AsyncGenerator[tuple[str, Drafted | ScenarioctlError]]:
+    """Yield the node of each step that drafts a transaction, and the transaction or what is wrong
+    with it.
+
+    With a *sender* it is checked for them; *after* leaves out the steps up to that node, whose data
+    *carried* has.
+    """
+    carried = carried or CarriedData(diagram)
+    async with app.long_loop(len(diagram.nodes)) as breathe:
+        for node in diagram.in_order():
+            if after or _draft_of(node) is None:
+                after = "" if node.id == after else after
+                continue
+            await breathe()
+            try:
+                yield node.id, await draft_carried(app, carried, node, sender)
+            except ScenarioctlError as error:
+                carried.lose(node)
+                yield node.id, error
+
+
+def _draft_of(node: Node) -> "DraftStep | None":
+    step = find_step(node)
+    return None if step is None else step.draft
