@@ -5,7 +5,7 @@ from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.placeholders import require_filled
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Story, name_chain
-from scenarioctl.actions.vocabulary import FLAG, LINE, Part
+from scenarioctl.actions.vocabulary import FLAG, LINE, Part, Terms
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
@@ -39,10 +39,12 @@ STEP = StepKind(
     box=BOX,
     look=Look(name="note", color="rose", icon="M5 5h14v10"),
     tell=tell,
-    parts={
-        "words": Part(kind=LINE, at="words", called=("formWords",), needed=True),
-        "loud": Part(kind=FLAG, at="loud"),
-    },
+    terms=Terms(
+        {
+            "words": Part(kind=LINE, at="words", called=("formWords",), needed=True),
+            "loud": Part(kind=FLAG, at="loud"),
+        }
+    ),
     tx_type="Note",
     draft=draft,
 )

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.actions import running
-from scenarioctl.actions.running import Wait
+from scenarioctl.actions.step_kind import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import StoreBusy

@@ -50,7 +50,7 @@ def request(form: Mapping[str, Any], content: Any) -> WebRequest:
     whole = {"url": "https://example.org/", **form}
     filled = http.STEP.fill(whole, data(content))
     return read_request(
-        Reading(Application(load_settings({"offline": True})), http.STEP, filled, "form")
+        Reading(Application(load_settings({"offline": True})), http.STEP.terms, filled, "form")
     )
 
 

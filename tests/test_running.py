@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import pytest
 
 from scenarioctl.actions.flow_files import draw_flow, read_flow
-from scenarioctl.actions.running import Run, Wait
+from scenarioctl.actions.running import Run
+from scenarioctl.actions.step_kind import Wait
 from scenarioctl.actions.webhook import webhooks_of
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
@@ -374,7 +375,7 @@ class TestDrafts:
         def broken(*_: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr("scenarioctl.actions.delay.read_node", broken)
+        monkeypatch.setattr("scenarioctl.actions.delay.to_text", broken)
         running = Run(
             stage.app, "scenario1", diagram(remark("x"), ("delay", {"seconds": 1}), edges="ab")
         )

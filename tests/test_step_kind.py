@@ -100,7 +100,7 @@ def test_every_record_is_complete_and_documented(name: str) -> None:
     assert step.name == name
     assert (step.draft is None) != (step.check is None)
     assert step.look.color in COLORS
-    assert (not step.parts) == step.is_shared
+    assert (not step.terms.parts) == step.is_shared
     text = (ROOT / "docs" / "flow.md").read_text()
     assert name in text.partition("|---|")[2].partition("\n\n")[0]
 

@@ -18,7 +18,8 @@ import pytest
 
 from scenarioctl import __version__
 from scenarioctl.actions import running
-from scenarioctl.actions.running import OnStep, Wait
+from scenarioctl.actions.running import OnStep
+from scenarioctl.actions.step_kind import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, StoreUnavailable

@@ -15,7 +15,6 @@ from scenarioctl.actions.drafting import (
     require_check,
 )
 from scenarioctl.actions.drafts import draft_each, order_warning
-from scenarioctl.actions.sides import outline
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.calls import Check, UnsignedTransaction
 from scenarioctl.transactions.call_builder import read_limits
@@ -99,7 +98,7 @@ def check_together(app: "Application", diagram: "Diagram") -> None:
     """
     _check_steps(diagram)
     steps = [(node, step) for node in diagram.in_order() if (step := find_step(node)) is not None]
-    outlines = [outline(app, step, diagram, node) for node, step in steps if step.draft]
+    outlines = [step.outline(app, diagram, node) for node, step in steps if step.draft]
     if not outlines:
         raise InvalidRequest(
             "a batch needs a step that drafts a transaction, and this scenario has none"

@@ -9,15 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 from scenarioctl.actions.placeholders import (
     Data,
     Filled,
+    StepData,
     fill_argument,
     find_placeholders,
     has_placeholder,
     is_json_text,
 )
-from scenarioctl.actions.sides import read_node
-from scenarioctl.actions.step_kind import StepData, StepKind
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Row, Story, name_chain, one_line, shorten_middle
-from scenarioctl.actions.vocabulary import CHAIN, FILLED, Kind, Part, Reading, parsing, parts_of
+from scenarioctl.actions.vocabulary import (
+    CHAIN,
+    FILLED,
+    Kind,
+    Part,
+    Reading,
+    Terms,
+    parsing,
+    parts_of,
+)
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, fold, name_of
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import read_digits, read_number
@@ -238,7 +247,7 @@ def resolve_query(
 def read_query(app: "Application", diagram: Diagram, node: Node) -> Query:
     """Return the query of *node*; InvalidRequest names the missing field, WaitsForData the one with
     a placeholder."""
-    return Query(**read_node(app, STEP, diagram, node))
+    return Query(**STEP.read(app, diagram, node))
 
 
 def read_form(form: Mapping[str, Any]) -> dict[str, Any]:
@@ -404,8 +413,7 @@ STEP = StepKind(
     look=Look(name="query", color="teal", icon="M10.5 4.5a6 6 0 1 0 0 12a6 6 0 1 0 0-12M15 15l5 5"),
     route="query",
     tell=tell,
-    parts=parts_of(QueryStep),
-    rules=_spell,
+    terms=Terms(parts_of(QueryStep), _spell),
     draw=draw,
     formless="the query has no form, expected a chain, a pallet and a method",
     tx_type="ChainQuery",

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.actions.chain_query import PALLET_PART, method_name, tell_item
 from scenarioctl.actions.drafting import Drafted, draft_call
 from scenarioctl.actions.placeholders import fill_argument
-from scenarioctl.actions.sides import read_node
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Row, Story, one_line, shorten_middle
-from scenarioctl.actions.vocabulary import CHAIN, FILLED, Part, Reading, parsing
+from scenarioctl.actions.vocabulary import CHAIN, FILLED, Part, Reading, Terms, parsing
 from scenarioctl.errors import InvalidRequest, name_of
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
@@ -48,7 +47,7 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
 async def draft(
     app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
 ) -> Drafted:
-    step = read_node(app, STEP, diagram, node)
+    step = STEP.read(app, diagram, node)
     chain = step["chain"]
     transaction = await draft_call(
         app,
@@ -111,26 +110,28 @@ STEP = StepKind(
     look=Look(name="call", color="blue", icon="M9 6l-5 6l5 6M15 6l5 6l-5 6"),
     route="tx",
     tell=tell,
-    parts={
-        "chain": Part(kind=CHAIN, at="selectedChain", needed=True),
-        # Parts of the call, as the encoder names them.
-        "pallet_name": replace(PALLET_PART, called=("pallet",), needed=True),
-        "method_name": Part(
-            kind=FILLED,
-            at="selectedMethod.name",
-            called=("method", "selectedMethod"),
-            expected="the name of a call",
-            needed=True,
-        ),
-        "params": Part(
-            kind=parsing(
-                _params,
-                write=lambda params, _: params,
-                fill=lambda params, data, _: fill_argument(params, data),
+    terms=Terms(
+        {
+            "chain": Part(kind=CHAIN, at="selectedChain", needed=True),
+            # Parts of the call, as the encoder names them.
+            "pallet_name": replace(PALLET_PART, called=("pallet",), needed=True),
+            "method_name": Part(
+                kind=FILLED,
+                at="selectedMethod.name",
+                called=("method", "selectedMethod"),
+                expected="the name of a call",
+                needed=True,
             ),
-            at="params",
-        ),
-    },
+            "params": Part(
+                kind=parsing(
+                    _params,
+                    write=lambda params, _: params,
+                    fill=lambda params, data, _: fill_argument(params, data),
+                ),
+                at="params",
+            ),
+        }
+    ),
     draw=draw,
     formless="the call has no form, expected a chain, a pallet, a method and its params",
     tx_type=TX_TYPE,

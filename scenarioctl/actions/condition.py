@@ -8,11 +8,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.fields import read_tokens, units_of
-from scenarioctl.actions.placeholders import Data, Encoder, Filled, JsonEncoder, fill, replace_each
-from scenarioctl.actions.sides import read_node
-from scenarioctl.actions.step_kind import StepData, StepKind
+from scenarioctl.actions.placeholders import (
+    Data,
+    Encoder,
+    Filled,
+    JsonEncoder,
+    StepData,
+    fill,
+    replace_each,
+)
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Row, Story, one_line
-from scenarioctl.actions.vocabulary import ASSET, CHAIN, FILLED, Kind, Part, Reading, parsing
+from scenarioctl.actions.vocabulary import ASSET, CHAIN, FILLED, Kind, Part, Reading, Terms, parsing
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import RAW, read_choice
@@ -53,11 +60,11 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
 
 
 def check(app: "Application", diagram: Diagram, node: Node) -> None:
-    _judge(read_node(app, STEP, diagram, node), now="2000-01-01T00:00", quote=1)
+    _judge(STEP.read(app, diagram, node), now="2000-01-01T00:00", quote=1)
 
 
 async def run(running: "Run", diagram: Diagram, node: Node) -> None:
-    step = read_node(running.app, STEP, diagram, node)
+    step = STEP.read(running.app, diagram, node)
     quote = await _quote(running.app, step) if names_quote(step["when"]) else None
     now = (
         datetime.fromtimestamp(running.now // SECOND, UTC)
@@ -198,26 +205,30 @@ STEP = StepKind(
     box=BOX,
     look=Look(name="condition", color="amber", icon="M12 3l9 9l-9 9l-9-9zM12 8v5M12 16v.01"),
     tell=tell,
-    parts={
-        "when": Part(
-            kind=replace(FILLED, fill=_fill),
-            at="when",
-            expected=ConditionReader.expected,
-            needed=True,
-        ),
-        "else": Part(
-            kind=parsing(
-                lambda value, field: read_choice(value or SKIP, field=field, choices=(SKIP, END)),
-                write=lambda otherwise, _: otherwise,
+    terms=Terms(
+        {
+            "when": Part(
+                kind=replace(FILLED, fill=_fill),
+                at="when",
+                expected=ConditionReader.expected,
+                needed=True,
             ),
-            at="otherwise",
-            default=SKIP,
-        ),
-        "chain": Part(kind=replace(CHAIN, read=_chain, expected=""), at="chain"),
-        "asset": Part(kind=replace(ASSET, expected=""), at="assetId", of="chain"),
-        "sell": Part(kind=Kind(read=_sold), at="sell", of="chain"),
-    },
-    rules=_check,
+            "else": Part(
+                kind=parsing(
+                    lambda value, field: read_choice(
+                        value or SKIP, field=field, choices=(SKIP, END)
+                    ),
+                    write=lambda otherwise, _: otherwise,
+                ),
+                at="otherwise",
+                default=SKIP,
+            ),
+            "chain": Part(kind=replace(CHAIN, read=_chain, expected=""), at="chain"),
+            "asset": Part(kind=replace(ASSET, expected=""), at="assetId", of="chain"),
+            "sell": Part(kind=Kind(read=_sold), at="sell", of="chain"),
+        },
+        _check,
+    ),
     draw=draw,
     formless="the condition has no form, expected `when` to go on",
     check=check,

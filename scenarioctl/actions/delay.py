@@ -3,17 +3,16 @@
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.sides import check_form, read_node
-from scenarioctl.actions.step_kind import StepKind
+from scenarioctl.actions.step_kind import StepKind, Wait
 from scenarioctl.actions.story import Look, Story, one_line
-from scenarioctl.actions.vocabulary import Part, parsing
+from scenarioctl.actions.vocabulary import Part, Terms, parsing
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.model.amounts import parse_number, read_digits, to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.running import Run, Wait
+    from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
 
 #: A day in seconds; use a job with an interval for longer pauses.
@@ -40,10 +39,8 @@ def _duration(seconds: Any) -> str:
     return f"{seconds} s"
 
 
-async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
-    from scenarioctl.actions.running import Wait
-
-    seconds = read_node(running.app, STEP, diagram, node)["seconds"]
+async def run(running: "Run", diagram: Diagram, node: Node) -> Wait | None:
+    seconds = STEP.read(running.app, diagram, node)["seconds"]
     if running.wait is not None:
         return running.wait if running.wait.seconds else None
     running.say(f"Waiting {to_text(seconds)} s")
@@ -75,20 +72,22 @@ def _write_seconds(seconds: Decimal, _: object) -> int | str:
     return int(text) if text.isdigit() else text
 
 
-STEP = StepKind(
+STEP: StepKind = StepKind(
     name="delay",
     box=BOX,
     look=Look(name="delay", color="slate", icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 8v4.5l3 2"),
     tell=tell,
-    parts={
-        "seconds": Part(
-            kind=parsing(parse_seconds, write=_write_seconds, open=True),
-            at="seconds",
-            expected="how long the run pauses",
-            needed=True,
-        )
-    },
+    terms=Terms(
+        {
+            "seconds": Part(
+                kind=parsing(parse_seconds, write=_write_seconds, open=True),
+                at="seconds",
+                expected="how long the run pauses",
+                needed=True,
+            )
+        }
+    ),
     formless="the delay has no form, expected its seconds",
-    check=check_form,
+    check=lambda app, diagram, node: STEP.read(app, diagram, node),
     run=run,
 )

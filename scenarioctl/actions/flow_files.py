@@ -147,7 +147,7 @@ def _written_values(app: "Application", node: Node, kind: StepKind) -> dict[str,
     form = action_data(node) if kind.box is ACTION_BOX else kind.read_form(node.form)
     found = {}
     for key in (*kind.required, *kind.optional):
-        part = kind.parts[key]
+        part = kind.terms.parts[key]
         value = find_value(form, part)
         if value not in (None, "") and value != part.default:
             side = find_side(form, part.at.split(".")[:-1])
@@ -402,7 +402,7 @@ def _read_id(entry: dict[str, Any], number: int, numbers: dict[str, int]) -> Non
 
 def _kind_of(entry: dict[str, Any], place: str) -> StepKind:
     value = entry.get("type")
-    known = {step.name.lower(): step for step in all_steps() if step.parts}
+    known = {step.name.lower(): step for step in all_steps() if step.terms.parts}
     kind = known.get(value.lower()) if isinstance(value, str) else None
     if kind is None:
         given = "is missing" if value is None else f"{shorten(value)} is not a step type"
@@ -440,7 +440,7 @@ def _values(
 ) -> dict[str, Any]:
     values = {key: value for key, value in entry.items() if key not in _ALWAYS}
     for key in values:
-        if key not in kind.parts:
+        if key not in kind.terms.parts:
             known = (*_ALWAYS, *kind.required, *kind.optional)
             meant = suggest(key, known, otherwise=f"a {kind.name} step takes: {', '.join(known)}")
             with _checking(mistakes, field=key):
@@ -533,7 +533,7 @@ def _draw_step(
     }
     with _checking(mistakes, step.number):
         collect = None if mistakes is None else mistakes.add
-        read = Reading(app, step.kind, values, place=step.place, collect=collect)
+        read = Reading(app, step.kind.terms, values, place=step.place, collect=collect)
         return _draw(builder, step.kind, read, start)
     box = step.kind.box
     node = builder.add(box, {"action": step.kind.name} if box is ACTION_BOX else {})
@@ -546,7 +546,7 @@ def draw_single(
     """Return the diagram of one step of the type *name*, from those of *values* that are its keys
     in a flow file."""
     builder, kind = builder or DiagramBuilder(), load_step(name)
-    _draw(builder, kind, Reading(app, kind, values), "")
+    _draw(builder, kind, Reading(app, kind.terms, values), "")
     return builder.document()
 
 
@@ -566,7 +566,7 @@ def in_keys(kind: StepKind, error: ScenarioctlError) -> ScenarioctlError:
 def _key_of(kind: StepKind, field: str) -> tuple[str, str]:
     """Return the key that is a *field* of the form, or holds it, and the path behind it; two empty
     texts if none is."""
-    for key, part in kind.parts.items():
+    for key, part in kind.terms.parts.items():
         for name in (part.at or key, key, *part.called):
             rest = field.removeprefix(name)
             if rest != field and rest[:1] in ("", ".", "["):

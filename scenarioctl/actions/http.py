@@ -15,6 +15,7 @@ from scenarioctl.actions.placeholders import (
     Filled,
     JsonEncoder,
     Placeholder,
+    StepData,
     Unfillable,
     find_placeholders,
     has_placeholder,
@@ -23,10 +24,9 @@ from scenarioctl.actions.placeholders import (
     unfilled,
 )
 from scenarioctl.actions.placeholders import fill as fill_any
-from scenarioctl.actions.sides import check_form, read_node
-from scenarioctl.actions.step_kind import StepData, StepKind
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Story, one_line
-from scenarioctl.actions.vocabulary import Kind, Part, Reading, parsing
+from scenarioctl.actions.vocabulary import Kind, Part, Reading, Terms, parsing
 from scenarioctl.errors import InvalidRequest, RequestFailed, name_of
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import read_choice, read_number
@@ -100,7 +100,7 @@ def _host(url: str) -> str:
 
 
 async def run(running: "Run", diagram: Diagram, node: Node) -> None:
-    step = read_node(running.app, STEP, diagram, node)
+    step = STEP.read(running.app, diagram, node)
     request = _once(read_request(step), f"{running.key} {node.id}")
     what = f"{request.method} {place_of(request.url)}"
     await running.announce(f"Requesting {what}")
@@ -458,7 +458,7 @@ class _Refusing(_PlainEncoder):
         )
 
 
-STEP = StepKind(
+STEP: StepKind = StepKind(
     name="http",
     box=BOX,
     look=Look(
@@ -467,55 +467,61 @@ STEP = StepKind(
         icon="M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M4 12h16M12 4c-5 5-5 11 0 16M12 4c5 5 5 11 0 16",
     ),
     tell=tell,
-    parts={
-        "url": Part(
-            kind=parsing(parse_url, open=True, fill=_fill_url, unread=lambda _, typed: typed),
-            at="url",
-            needed=True,
-        ),
-        "method": Part(
-            kind=parsing(
-                parse_method,
-                write=lambda method, _: method.lower(),
-                back=lambda _app, method, _form: None if method == "get" else str(method).upper(),
+    terms=Terms(
+        {
+            "url": Part(
+                kind=parsing(parse_url, open=True, fill=_fill_url, unread=lambda _, typed: typed),
+                at="url",
+                needed=True,
             ),
-            at="method",
-        ),
-        "headers": Part(
-            kind=Kind(
-                read=_headers,
-                write=lambda headers, _: [{"key": key, "value": value} for key, value in headers],
-                back=_headers_back,
-            ),
-            at="headers",
-        ),
-        "body": Part(
-            kind=Kind(
-                read=lambda reading, value, _name, _of: (
-                    _body(value) if reading.way == "form" else _template(value)
+            "method": Part(
+                kind=parsing(
+                    parse_method,
+                    write=lambda method, _: method.lower(),
+                    back=lambda _app, method, _form: (
+                        None if method == "get" else str(method).upper()
+                    ),
                 ),
-                write=lambda body, _: body,
-                fill=_fill_content,
+                at="method",
             ),
-            at="requestContent",
-        ),
-        "content_type": Part(
-            kind=parsing(
-                lambda value, field: _header_value("" if value is None else value, field=field),
-                back=lambda _app, kind, form: (
-                    None if form.get("requestContent") and kind == _JSON else kind
+            "headers": Part(
+                kind=Kind(
+                    read=_headers,
+                    write=lambda headers, _: [
+                        {"key": key, "value": value} for key, value in headers
+                    ],
+                    back=_headers_back,
                 ),
+                at="headers",
             ),
-            at="contentType",
-        ),
-        "timeout": timeout_part(Decimal(DEFAULT_TIMEOUT), _LONGEST_TIMEOUT),
-        "retries": Part(
-            kind=parsing(_retries, write=lambda retries, _: retries, open=True), at="retries"
-        ),
-    },
+            "body": Part(
+                kind=Kind(
+                    read=lambda reading, value, _name, _of: (
+                        _body(value) if reading.way == "form" else _template(value)
+                    ),
+                    write=lambda body, _: body,
+                    fill=_fill_content,
+                ),
+                at="requestContent",
+            ),
+            "content_type": Part(
+                kind=parsing(
+                    lambda value, field: _header_value("" if value is None else value, field=field),
+                    back=lambda _app, kind, form: (
+                        None if form.get("requestContent") and kind == _JSON else kind
+                    ),
+                ),
+                at="contentType",
+            ),
+            "timeout": timeout_part(Decimal(DEFAULT_TIMEOUT), _LONGEST_TIMEOUT),
+            "retries": Part(
+                kind=parsing(_retries, write=lambda retries, _: retries, open=True), at="retries"
+            ),
+        }
+    ),
     draw=draw,
     formless="the http step has no form, expected a url and a method",
-    check=check_form,
+    check=lambda app, diagram, node: STEP.read(app, diagram, node),
     run=run,
     data=DATA,
 )

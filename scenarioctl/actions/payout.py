@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.drafting import Drafted, draft_calls
 from scenarioctl.actions.payout_lines import PayoutLine, read_lines, sum_lines, write_lines
-from scenarioctl.actions.sides import read_node
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Row, Story, group_digits, name_chain, one_line
-from scenarioctl.actions.vocabulary import CHAIN, FLAG, Kind, Part, Reading
+from scenarioctl.actions.vocabulary import CHAIN, FLAG, Kind, Part, Reading, Terms
 from scenarioctl.errors import Conflict, InvalidRequest
 from scenarioctl.formats.diagram_builder import EditorBox
 from scenarioctl.formats.documents import read_csv
@@ -118,7 +117,7 @@ async def draft(
             "everybody once more, copy the scenario"
         )
     sent = form.get(SENT) or {}
-    step = read_node(app, STEP, diagram, node)
+    step = STEP.read(app, diagram, node)
     chain, text, kind = step["chain"], step["lines"], batch_kind(step["force_batch"])
     table = await app.runtime(chain)
 
@@ -231,17 +230,19 @@ STEP = StepKind(
     look=Look(name="payout", color="blue", icon="M4 7h9M4 12h9M4 17h9M17 5v12M14 14l3 3l3-3"),
     route="payout",
     tell=tell,
-    parts={
-        "chain": Part(kind=CHAIN, at="selectedChain", needed=True),
-        "lines": Part(
-            kind=Kind(read=_lines, write=lambda text, _: text),
-            at="lines",
-            of="chain",
-            needed=True,
-        ),
-        "memos": Part(kind=FLAG, at="memos"),
-        "force_batch": Part(kind=FLAG, at="forceBatch"),
-    },
+    terms=Terms(
+        {
+            "chain": Part(kind=CHAIN, at="selectedChain", needed=True),
+            "lines": Part(
+                kind=Kind(read=_lines, write=lambda text, _: text),
+                at="lines",
+                of="chain",
+                needed=True,
+            ),
+            "memos": Part(kind=FLAG, at="memos"),
+            "force_batch": Part(kind=FLAG, at="forceBatch"),
+        }
+    ),
     tx_type=TX_TYPE,
     draft=draft,
     is_done=was_sent,

@@ -8,13 +8,11 @@ class like `Encoder`.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import read_digits
-
-if TYPE_CHECKING:
-    from scenarioctl.actions.step_kind import StepData
 
 #: Where the editor keeps a webhook's data; a path may leave it out.
 _ROOT = ("eventData", "content")
@@ -59,6 +57,33 @@ class Unfillable(Exception):
     """The part of an error message that follows the name of the field."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class StepData:
+    """What a step gives to the placeholders of later steps."""
+
+    #: `{{ NAME.… }}` finds the data of the newest such step; empty: its fields are found by their
+    #: own names.
+    name: str = ""
+    #: What messages call it, like `an http step's answer`.
+    title: str
+    #: Text on the arrow that leaves the step.
+    label: str
+    #: Fields that the data can have; empty if any.
+    fields: tuple[str, ...] = ()
+    #: Fields that may hold secrets: what is kept of a run has none of them.
+    secret: tuple[str, ...] = ()
+    #: First parts of a path in the web editor -> where that is in the data.
+    editor_paths: Mapping[tuple[str, ...], tuple[str, ...]]
+
+    def find_path(self, path: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return where the data has what the web editor calls *path*; None if it has no such
+        field."""
+        for start, place in self.editor_paths.items():
+            if path[: len(start)] == start:
+                return place + path[len(start) :]
+        return None
+
+
 class Data:
     """The data that fills placeholders: events of webhooks and answers of steps."""
 
@@ -78,7 +103,7 @@ class Data:
         self.missing: dict[str, str] = {}
         self._numbering = numbering
 
-    def add(self, kind: "StepData", content: Any, *, node: str) -> None:
+    def add(self, kind: StepData, content: Any, *, node: str) -> None:
         """Add data of a step, which is looked up before that of earlier steps, by name and by node
         id."""
         content = self._answers[node] = _protect(content)

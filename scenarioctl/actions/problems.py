@@ -8,11 +8,12 @@ from scenarioctl.actions import find_step, unknown_sentence
 from scenarioctl.actions.drafts import CarriedData
 from scenarioctl.actions.placeholders import (
     Placeholder,
+    StepData,
     WaitsForData,
     mark_unfillable,
     unfillable_texts,
 )
-from scenarioctl.actions.step_kind import StepData, StepKind
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.diagram import Diagram, Node, Problem
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from scenarioctl.actions.chain import draw_chain
 from scenarioctl.actions.drafting import Drafted, draft_remark
 from scenarioctl.actions.placeholders import Data, Filled, fill
-from scenarioctl.actions.sides import action_data, read_node
+from scenarioctl.actions.sides import action_data
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import Look, Story, name_chain, one_line, side_texts
-from scenarioctl.actions.vocabulary import CHAIN, FLAG, LINE, Part, Reading, parts_of
+from scenarioctl.actions.vocabulary import CHAIN, FLAG, LINE, Part, Reading, Terms, parts_of
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder
 from scenarioctl.model.diagram import Diagram, Node
@@ -59,7 +59,7 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
 async def draft(
     app: "Application", diagram: Diagram, node: Node, sender: bytes | None = None
 ) -> Drafted:
-    step = read_node(app, STEP, diagram, node)
+    step = STEP.read(app, diagram, node)
     chain = step["chain"]
     if not step["text"]:
         raise InvalidRequest("the Remark has no text, expected it in actionData.source.target")
@@ -87,7 +87,7 @@ STEP = StepKind(
     box=ACTION_BOX,
     look=Look(name="remark", color="rose", icon="M5 5h14v10h-8l-4 4v-4h-2zM9 9h6M9 12h3"),
     tell=tell,
-    parts=parts_of(RemarkStep),
+    terms=Terms(parts_of(RemarkStep)),
     draw=draw,
     tx_type=TX_TYPE,
     draft=draft,

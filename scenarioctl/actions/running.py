@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 from scenarioctl.actions import find_step, number_steps, unknown_sentence
 from scenarioctl.actions.drafts import CarriedData
 from scenarioctl.actions.placeholders import Data, WaitsForData, first_names
-from scenarioctl.actions.sides import outline
+from scenarioctl.actions.step_kind import DraftStep, StepKind, Wait
 from scenarioctl.actions.story import tell_step
 from scenarioctl.errors import (
     InvalidRequest,
@@ -31,7 +31,6 @@ from scenarioctl.model.jobs import (
 )
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.step_kind import DraftStep, StepKind
     from scenarioctl.application import Application
     from scenarioctl.model.calls import UnsignedTransaction
 
@@ -40,17 +39,6 @@ OnStep: TypeAlias = Callable[[list[str]], Awaitable[None]]
 
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wait:
-    """What a run waits for before its next leg."""
-
-    #: As jobs show it: `webhook 6f1c…`.
-    step: str
-    seconds: float
-    #: UUID of the webhook whose event ends it sooner; empty if nothing does.
-    webhook: str = ""
 
 
 class Run:
@@ -393,7 +381,7 @@ class Run:
         why = self.lines[self._said]
         self.steps[node.id] = StepResult(outcome=StepOutcome.SKIPPED, output=why, length=len(why))
 
-    def _output_of(self, step: "StepKind", node: Node) -> str:
+    def _output_of(self, step: StepKind, node: Node) -> str:
         """Return the data that a step gives to later ones, as JSON; empty if it gives none."""
         if step.data is None:
             return ""
@@ -409,7 +397,7 @@ class Run:
         return _fill_node(find_step(near), near, self.data)
 
     async def _draft(
-        self, step: "StepKind", draft: "DraftStep", diagram: Diagram, node: Node, unfilled: Node
+        self, step: StepKind, draft: DraftStep, diagram: Diagram, node: Node, unfilled: Node
     ) -> None:
         drafted = self._carried.add(unfilled, await draft(self.app, diagram, node, None))
         transaction, way = drafted.transaction, drafted.dest_chain
@@ -462,7 +450,7 @@ class Run:
             self.say(f"Warning: {sentence}")
 
     def _keep_failure(
-        self, step: "StepKind", diagram: Diagram, node: Node, error: ScenarioctlError
+        self, step: StepKind, diagram: Diagram, node: Node, error: ScenarioctlError
     ) -> None:
         self._add_missing(step, diagram, node)
         which = f"node {shorten(node.id)}: " if self._several else ""
@@ -511,9 +499,9 @@ class Run:
             self._add_missing(step, self._diagram, node)
         return [f"{NO_TRANSACTION}: {_named(node)} was skipped: {failure}" for _, node in rest]
 
-    def _add_missing(self, step: "StepKind", diagram: Diagram, node: Node) -> None:
+    def _add_missing(self, step: StepKind, diagram: Diagram, node: Node) -> None:
         """Add the entry of a draft that there isn't."""
-        chain, amount = outline(self.app, step, diagram, node)
+        chain, amount = step.outline(self.app, diagram, node)
         if self._joined:
             self.add_entry(self._joined, "", chain=chain, tx=NO_TRANSACTION)
         else:
@@ -524,7 +512,7 @@ class Run:
         self.failure, self.error = self.lines[-1], error
 
 
-def _fill_node(step: "StepKind | None", node: Node, data: Data) -> Node:
+def _fill_node(step: StepKind | None, node: Node, data: Data) -> Node:
     """Return *node* with the placeholders in its form replaced."""
     if not node.form or step is None:
         return node

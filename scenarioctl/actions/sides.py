@@ -1,72 +1,24 @@
 """The two sides of an action: the source, which value leaves, and the target, which receives it."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions import all_steps, find_step
-from scenarioctl.actions.fields import read_form_amount
-from scenarioctl.actions.vocabulary import Collect, Reading
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, name_of, shorten
-from scenarioctl.formats.diagram_builder import ACTION_BOX
+from scenarioctl.actions import all_steps
+from scenarioctl.errors import InvalidRequest, name_of, shorten
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.step_kind import StepKind
-    from scenarioctl.application import Application
+    pass
 
 _CHAIN = frozenset({"chain"})
-_PLACES = frozenset({"source", "target"})
-
-
-def read_node(
-    app: "Application",
-    kind: "StepKind",
-    diagram: Diagram,
-    node: Node,
-    collect: Collect | None = None,
-) -> Reading:
-    """Return what the form of *node* says; of an action, or the chains beside it.
-
-    InvalidRequest names the field at fault, WaitsForData one with a placeholder.
-    """
-    if kind.box is ACTION_BOX:
-        places = {part.at.partition(".")[0] for part in kind.parts.values()} & _PLACES
-        sides = {place: _read_side(diagram, node, place) for place in sorted(places)}
-        form: Mapping[str, Any] = {**action_data(node), **sides}
-    elif node.form or not kind.formless:
-        form = kind.read_form(node.form)
-    else:
-        raise InvalidRequest(kind.formless)
-    return Reading(app, kind, form, "form", collect=collect)
-
-
-def check_form(app: "Application", diagram: Diagram, node: Node) -> None:
-    """Refuse a form that can't be read."""
-    if (kind := find_step(node)) is not None:
-        read_node(app, kind, diagram, node)
-
-
-def outline(app: "Application", kind: "StepKind", diagram: Diagram, node: Node) -> tuple[str, str]:
-    """Return the chain that a step starts on and the raw amount that leaves, as far as its form
-    tells."""
-    name, amount = "", "0"
-    with suppress(ScenarioctlError):
-        step = read_node(app, kind, diagram, node, lambda _: None)
-        key = "source_chain" if "source_chain" in step else "chain"
-        name = "" if key in step.unread else step[key].name
-        if "amount" in step and "amount" not in step.unread:
-            (text, raw), asset = step["amount"], step[step.parts["amount"].of]
-            amount = str(read_form_amount(text, asset, "amount")[1] if raw is None else raw)
-    return name, amount
 
 
 def read_sides(diagram: Diagram, node: Node) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the source and the target of an action, from its own form or from its neighbours."""
-    return _read_side(diagram, node, "source"), _read_side(diagram, node, "target")
+    return read_side(diagram, node, "source"), read_side(diagram, node, "target")
 
 
-def _read_side(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
+def read_side(diagram: Diagram, node: Node, place: str) -> Mapping[str, Any]:
     data = node.form.get("actionData")
     if data is None:
         data = {}

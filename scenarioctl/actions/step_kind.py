@@ -2,19 +2,22 @@
 the type."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.placeholders import Data
+from scenarioctl.actions.fields import read_form_amount
+from scenarioctl.actions.placeholders import Data, StepData
 from scenarioctl.actions.placeholders import fill as fill_form
+from scenarioctl.actions.sides import action_data, read_side
 from scenarioctl.actions.story import Look, Story, chain_text
-from scenarioctl.actions.vocabulary import Part, Reading, find_side
+from scenarioctl.actions.vocabulary import Collect, Reading, Terms, find_side
+from scenarioctl.errors import InvalidRequest, ScenarioctlError
 from scenarioctl.formats.diagram_builder import ACTION_BOX, DiagramBuilder, EditorBox
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
     from scenarioctl.actions.drafting import Drafted
-    from scenarioctl.actions.running import Run, Wait
     from scenarioctl.application import Application
     from scenarioctl.chains.registry import Registry
 
@@ -25,30 +28,14 @@ DraftStep = Callable[["Application", Diagram, Node, bytes | None], Awaitable["Dr
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepData:
-    """What a step gives to the placeholders of later steps."""
+class Wait:
+    """What a run waits for before its next leg."""
 
-    #: `{{ NAME.… }}` finds the data of the newest such step; empty: its fields are found by their
-    #: own names.
-    name: str = ""
-    #: What messages call it, like `an http step's answer`.
-    title: str
-    #: Text on the arrow that leaves the step.
-    label: str
-    #: Fields that the data can have; empty if any.
-    fields: tuple[str, ...] = ()
-    #: Fields that may hold secrets: what is kept of a run has none of them.
-    secret: tuple[str, ...] = ()
-    #: First parts of a path in the web editor -> where that is in the data.
-    editor_paths: Mapping[tuple[str, ...], tuple[str, ...]]
-
-    def find_path(self, path: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return where the data has what the web editor calls *path*; None if it has no such
-        field."""
-        for start, place in self.editor_paths.items():
-            if path[: len(start)] == start:
-                return place + path[len(start) :]
-        return None
+    #: As jobs show it: `webhook 6f1c…`.
+    step: str
+    seconds: float
+    #: UUID of the webhook whose event ends it sooner; empty if nothing does.
+    webhook: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +55,10 @@ class StepKind:
     route: str | None = None
     #: What the step does, finished or not.
     tell: Callable[["Application", Diagram, Node], Story]
-    #: Its fields, in the order in which they are read; none if a flow file cannot have such a step.
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    #: Its fields, in the order in which they are read; none if a flow file has no such step.
+    terms: Terms = field(default=Terms({}))
     #: Keys in the order in which flow files are written, if that is another.
     order: tuple[str, ...] = ()
-    #: What several fields have to be together.
-    rules: Callable[[Reading], None] | None = None
     #: (builder, step, start) -> ids of the first and the last box drawn; None: one box. *start* is
     #: the box of the step before, which serves as the first box if it shows the same chain and
     #: asset.
@@ -90,10 +75,10 @@ class StepKind:
     is_done: Callable[[Node], bool] = lambda _node: False
     #: Raise what is wrong with a step that drafts nothing.
     check: Callable[["Application", Diagram, Node], object] | None = None
-    #: Do what the step does in a run, or raise what went wrong.  Without `tx_type`, later steps are
-    #: then left out.  It takes no longer than the requests that it makes: a `Wait` that it returns
-    #: comes before it is done again, and is in `Run.wait` then.
-    run: Callable[["Run", Diagram, Node], Awaitable["Wait | None"]] | None = None
+    #: Do what the step does in a `Run`, or raise what went wrong.  Without `tx_type`, later steps
+    #: are then left out.  It takes no longer than the requests that it makes: a `Wait` that it
+    #: returns comes before it is done again, and is in `Run.wait` then.
+    run: Callable[[Any, Diagram, Node], Awaitable[Wait | None]] | None = None
     data: StepData | None = None
 
     #: Return what is read of a form, if the editor keeps more in it.
@@ -101,11 +86,45 @@ class StepKind:
     #: The form belongs to the actions beside the step, and is judged with them.
     is_shared: bool = False
 
+    def read(
+        self, app: "Application", diagram: Diagram, node: Node, collect: Collect | None = None
+    ) -> Reading:
+        """Return what the form of *node* says; of an action, or the chains beside it.
+
+        InvalidRequest names the field at fault, WaitsForData one with a placeholder.
+        """
+        if self.box is ACTION_BOX:
+            places = {part.at.partition(".")[0] for part in self.terms.parts.values()}
+            sides: Form = {
+                place: read_side(diagram, node, place)
+                for place in ("source", "target")
+                if place in places
+            }
+            form: Form = {**action_data(node), **sides}
+        elif node.form or not self.formless:
+            form = self.read_form(node.form)
+        else:
+            raise InvalidRequest(self.formless)
+        return Reading(app, self.terms, form, "form", collect=collect)
+
+    def outline(self, app: "Application", diagram: Diagram, node: Node) -> tuple[str, str]:
+        """Return the chain that a step starts on and the raw amount that leaves, as far as its form
+        tells."""
+        name, amount = "", "0"
+        with suppress(ScenarioctlError):
+            step = self.read(app, diagram, node, lambda _: None)
+            key = "source_chain" if "source_chain" in step else "chain"
+            name = "" if key in step.unread else step[key].name
+            if "amount" in step and "amount" not in step.unread:
+                (text, raw), asset = step["amount"], step[step.parts["amount"].of]
+                amount = str(read_form_amount(text, asset, "amount")[1] if raw is None else raw)
+        return name, amount
+
     def fill(self, form: Form, data: Data) -> Form:
         """Return what is read of *form* with its placeholders replaced."""
         read = self.read_form(form)
         filled: dict[str, Any] = fill_form(dict(read), data)
-        for part in self.parts.values():
+        for part in self.terms.parts.values():
             *sides, last = part.at.split(".")
             if self.box is ACTION_BOX:
                 sides.insert(0, "actionData")
@@ -118,11 +137,12 @@ class StepKind:
     @property
     def required(self) -> tuple[str, ...]:
         """The keys that a flow file must have."""
-        return tuple(key for key in self.order or self.parts if self.parts[key].needed)
+        return tuple(key for key in self.order or self.terms.parts if self.terms.parts[key].needed)
 
     @property
     def optional(self) -> tuple[str, ...]:
-        return tuple(key for key in self.order or self.parts if not self.parts[key].needed)
+        keys = self.order or self.terms.parts
+        return tuple(key for key in keys if key not in self.required)
 
     def word(self, node: Node, registry: "Registry") -> str:
         """Return what the step is called in a route; empty to leave it out."""

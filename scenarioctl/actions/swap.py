@@ -17,13 +17,14 @@ from scenarioctl.actions.fields import (
 from scenarioctl.actions.placeholders import (
     Data,
     Encoder,
+    StepData,
     Unfillable,
     fill,
     has_placeholder,
     require_value,
 )
-from scenarioctl.actions.sides import action_data, read_node, read_sides
-from scenarioctl.actions.step_kind import StepData, StepKind
+from scenarioctl.actions.sides import action_data, read_sides
+from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import (
     AssetText,
     Look,
@@ -43,6 +44,7 @@ from scenarioctl.actions.vocabulary import (
     Kind,
     Part,
     Reading,
+    Terms,
     parsing,
     parts_of,
 )
@@ -120,7 +122,7 @@ async def draft(
     """Return the transaction; with a *sender* its quote is held against a dry run of theirs."""
     from scenarioctl.transactions.swap.swap_limits import SwapLimits
 
-    step = read_node(app, STEP, diagram, node)
+    step = STEP.read(app, diagram, node)
     chain, asset_in, asset_out = (step[key] for key in ("chain", "assetin", "assetout"))
     (amount, raw), formula = step["amount"], ""
     if raw is None:
@@ -429,7 +431,7 @@ STEP = StepKind(
     box=ACTION_BOX,
     look=Look(name="swap", color="violet", icon="M5 8h13M14 4l4 4l-4 4M19 16H6M10 12l-4 4l4 4"),
     tell=tell,
-    parts=parts_of(BoundedSwapStep),
+    terms=Terms(parts_of(BoundedSwapStep), _check),
     order=(
         "assetin",
         "assetout",
@@ -442,7 +444,6 @@ STEP = StepKind(
         "max_impact",
         "route",
     ),
-    rules=_check,
     draw=draw,
     tx_type=TX_TYPE,
     draft=draft,

@@ -14,7 +14,7 @@ from scenarioctl.actions.fields import (
     read_remote_fee_asset,
 )
 from scenarioctl.actions.placeholders import has_placeholder
-from scenarioctl.actions.sides import action_data, read_node, read_sides
+from scenarioctl.actions.sides import action_data, read_sides
 from scenarioctl.actions.step_kind import StepKind
 from scenarioctl.actions.story import (
     Look,
@@ -92,7 +92,7 @@ async def draft(
 ) -> Drafted:
     """Return the transaction; with a *sender* it is built for them, and checked."""
     view = app.acting_as(app.acting or diagram.acting)
-    step = read_node(app, STEP, diagram, node)
+    step = STEP.read(app, diagram, node)
     await _work_out(view, step, sender)
     transfer = complete(step)
     source, destination = transfer.source, transfer.destination
@@ -208,7 +208,7 @@ STEP = StepKind(
     box=ACTION_BOX,
     look=Look(name="transfer", color="blue", icon="M4 12h15M13 6l6 6l-6 6"),
     tell=tell,
-    parts=TRANSFER.parts,
+    terms=TRANSFER,
     order=(
         "source_chain",
         "dest_chain",
@@ -222,7 +222,6 @@ STEP = StepKind(
         "allow_death",
         "accept_loss",
     ),
-    rules=TRANSFER.rules,
     draw=draw,
     tx_type=TX_TYPE,
     draft=draft,

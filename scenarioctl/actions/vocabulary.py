@@ -34,7 +34,6 @@ from scenarioctl.model.request_fields import Value, field_values
 from scenarioctl.transactions.keyless_accounts import parse_receiver
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.step_kind import StepKind
     from scenarioctl.application import Application
 
 #: Takes a mistake.
@@ -257,7 +256,7 @@ class Reading(dict[str, Any]):
     def __init__(
         self,
         app: "Application",
-        kind: "StepKind | Terms",
+        terms: Terms,
         values: Mapping[str, Any],
         way: Literal["kept", "built", "form"] = "kept",
         *,
@@ -268,7 +267,7 @@ class Reading(dict[str, Any]):
     ) -> None:
         super().__init__()
         self.app: Application = app
-        self.parts, self.written, self.way = kind.parts, values, way
+        self.parts, self.written, self.way = terms.parts, values, way
         #: A number without a unit is in the smallest one.
         self.is_raw = is_raw
         self._place, self._names, self._collect = place, names or {}, collect
@@ -278,8 +277,8 @@ class Reading(dict[str, Any]):
         self._kept: dict[str, Any] = {}
         for key in self.parts:
             self._read(key)
-        if kind.rules is not None:
-            kind.rules(self)
+        if terms.rules is not None:
+            terms.rules(self)
 
     def checking(self, *keys: str) -> Checking:
         """Check in here what these fields have to be together; nothing if one is unread."""

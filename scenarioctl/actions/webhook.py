@@ -6,17 +6,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.actions.delay import timeout_part
-from scenarioctl.actions.sides import check_form, read_node
-from scenarioctl.actions.step_kind import StepData, StepKind
+from scenarioctl.actions.placeholders import StepData
+from scenarioctl.actions.step_kind import StepKind, Wait
 from scenarioctl.actions.story import Look, Row, Story, one_line
-from scenarioctl.actions.vocabulary import FILLED, Kind, Part, Reading
+from scenarioctl.actions.vocabulary import FILLED, Kind, Part, Reading, Terms
 from scenarioctl.errors import InvalidRequest, TimedOut
 from scenarioctl.formats.diagram_builder import DiagramBuilder, EditorBox
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.running import Run, Wait
+    from scenarioctl.actions.running import Run
     from scenarioctl.application import Application
 
 #: Seconds that a run waits by default.
@@ -42,10 +42,8 @@ def tell(app: "Application", diagram: Diagram, node: Node) -> Story:
     )
 
 
-async def run(running: "Run", diagram: Diagram, node: Node) -> "Wait | None":
-    from scenarioctl.actions.running import Wait
-
-    step = read_node(running.app, STEP, diagram, node)
+async def run(running: "Run", diagram: Diagram, node: Node) -> Wait | None:
+    step = STEP.read(running.app, diagram, node)
     uuid, timeout = step["uuid"], step["timeout"]
     if (former := running.events.get(uuid)) is not None:
         # A run uses one event of a webhook: a second step for the same webhook gets it too.
@@ -104,28 +102,30 @@ def parse_uuid(value: object, *, field: str) -> str:
     return text
 
 
-STEP = StepKind(
+STEP: StepKind = StepKind(
     name="webhook",
     box=BOX,
     look=Look(name="webhook", color="amber", icon="M13 3l-7 10h5l-1 8l8-11h-6z"),
     tell=tell,
-    parts={
-        "name": Part(kind=replace(FILLED, read=_name), at="webhookName", needed=True),
-        "uuid": Part(
-            kind=Kind(
-                read=lambda _reading, value, name, _of: (
-                    value if value in (None, "") else parse_uuid(value, field=name)
+    terms=Terms(
+        {
+            "name": Part(kind=replace(FILLED, read=_name), at="webhookName", needed=True),
+            "uuid": Part(
+                kind=Kind(
+                    read=lambda _reading, value, name, _of: (
+                        value if value in (None, "") else parse_uuid(value, field=name)
+                    ),
+                    write=lambda uuid, _: uuid,
                 ),
-                write=lambda uuid, _: uuid,
+                at="uuid",
+                expected="that of the webhook",
             ),
-            at="uuid",
-            expected="that of the webhook",
-        ),
-        "timeout": timeout_part(DEFAULT_TIMEOUT),
-    },
+            "timeout": timeout_part(DEFAULT_TIMEOUT),
+        }
+    ),
     draw=draw,
     formless="the webhook has no form, expected a webhookName and a uuid",
-    check=check_form,
+    check=lambda app, diagram, node: STEP.read(app, diagram, node),
     run=run,
     data=DATA,
 )

@@ -14,7 +14,8 @@ from scenarioctl.operations.job_runs import NumberedRow, span_of_run
 from scenarioctl.stores.rows import PORTION
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.running import Run, Wait
+    from scenarioctl.actions.running import Run
+    from scenarioctl.actions.step_kind import Wait
 
 
 #: Seconds between two looks for an event.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.actions.swap import SwapStep
+from scenarioctl.actions.swap import STEP, SwapStep
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import values_of
 from scenarioctl.model.json_types import Digits, Hex, Told
@@ -48,7 +48,6 @@ class SwapQuote(Told):
 
 
 async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
-    from scenarioctl.actions import load_step
     from scenarioctl.actions.vocabulary import Reading
     from scenarioctl.chains.addresses import parse_account
     from scenarioctl.chains.confirmation import confirm, say_alone
@@ -57,7 +56,7 @@ async def quote_swap(app: Application, request: QuoteSwap) -> Result[SwapQuote]:
     from scenarioctl.transactions.swap.swap_call import percent
     from scenarioctl.transactions.swap.swap_limits import warn_of_slippage
 
-    step = Reading(app, load_step("swap"), values_of(request), "built")
+    step = Reading(app, STEP.terms, values_of(request), "built")
     chain, asset_in, asset_out = (step[key] for key in ("chain", "assetin", "assetout"))
     (_, amount), slippage, (_, route) = step["amount"], step["slippage"], step["route"]
     sender = parse_account(request.sender, field="sender") if request.sender else None

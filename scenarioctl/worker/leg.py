@@ -36,7 +36,8 @@ from scenarioctl.worker.chores import Attempts, Counts, Pace
 from scenarioctl.worker.notifier import notices_of_run
 
 if TYPE_CHECKING:
-    from scenarioctl.actions.running import Run, Wait
+    from scenarioctl.actions.running import Run
+    from scenarioctl.actions.step_kind import Wait
 
 log = logging.getLogger("scenarioctl.worker")
 
