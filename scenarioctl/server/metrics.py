@@ -90,33 +90,84 @@ class Metrics:
 
     async def write(self, app: Application, worker: "Working | None") -> bytes:
         """Return all metrics in Prometheus' text format, those of *app* and *worker* too."""
-        help = "Whether the last attempt to reach a chain succeeded; only chains that were used."
-        self._read = [
-            *await _store_figures(app),
-            *_usage_figures(app.store.usage()),
-            _gauge("chain_up", help, app.chains_up(), label="chain"),
-            *(_worker_figures(worker) if worker is not None else ()),
-        ]
+        figures = await _of_store(app)
+        usage = app.store.usage()
+        figures |= _of_process(usage) | {"chain_up": app.chains_up()}
+        if worker is not None:
+            figures |= _of_worker(worker)
+        seconds = HistogramMetricFamily(
+            "scenarioctl_store_seconds",
+            "Seconds of the reads and writes of this process that the store answered, from when it "
+            "was asked.",
+            usage.seconds.buckets(),
+            usage.seconds.total,
+        )
+        known = [_metric(name, value) for name, value in figures.items() if value is not None]
+        self._read = [*known, seconds]
         return generate_latest(self.registry)
 
 
-def _gauge(name: str, help: str, value: float | Mapping[str, float], *, label: str = "") -> Metric:
-    """Return a gauge, with the values of one *label* if there are several."""
-    return _fill(GaugeMetricFamily(f"scenarioctl_{name}", help, labels=label and [label]), value)
+#: The value of a metric, or of each value of its label; None if it has none.
+Figure = float | Mapping[str, float] | None
+#: Metric -> its label, if it has one, and what it says.
+_HELP = {
+    "store_up": ("", "Whether the store answers."),
+    "scenarios": ("", "Scenarios in the store."),
+    "jobs": ("state", "Jobs in the store, by state."),
+    "runs_waiting": ("", "Runs that wait for a webhook or a delay."),
+    "jobs_due_seconds": ("", "Seconds for which the longest waiting due job has waited."),
+    "workers": (
+        "",
+        "Workers that are alive, of all processes; on a SQLite store, 1 if there is any.",
+    ),
+    "notifications_waiting": (
+        "state",
+        "Notifications that are not delivered yet: queued, or retrying after a failure.",
+    ),
+    "store_server_connections": ("", "Connections of all clients to the store's server."),
+    "store_server_connections_max": ("", "Connections that the store's server allows."),
+    "store_errors_total": (
+        "",
+        "Reads and writes of this process that failed because of the store.",
+    ),
+    "store_pool_connections": (
+        "state",
+        "Connections of this process to the store's server, by state.",
+    ),
+    "store_pool_waiting": ("", "Requests and runs of this process that wait for a connection."),
+    "store_pool_wait_seconds_total": (
+        "",
+        "Seconds that requests and runs have waited for a connection.",
+    ),
+    "store_listener_up": (
+        "",
+        "Whether this process hears of changes by LISTEN; only after its first event stream.",
+    ),
+    "chain_up": (
+        "chain",
+        "Whether the last attempt to reach a chain succeeded; only chains that were used.",
+    ),
+    "runs_under_way": ("", "Runs in progress, without those that wait."),
+    "runs_total": ("outcome", "Finished runs, by outcome."),
+    "runs_taken_over_total": (
+        "",
+        "Runs that another worker, or an earlier process, had begun and not finished.",
+    ),
+    "drafts_total": ("type", "Drafts made by runs, by type."),
+    "drafts_flagged_total": ("", "Drafts outdated by a runtime upgrade."),
+    "notifications_total": (
+        "outcome",
+        "Attempts to deliver notifications, by outcome, and notifications that were given up.",
+    ),
+}
 
 
-def _counter(
-    name: str, help: str, value: float | Mapping[str, float], *, label: str = ""
-) -> Metric:
-    """Return a counter, as `_gauge`."""
-    return _fill(CounterMetricFamily(f"scenarioctl_{name}", help, labels=label and [label]), value)
-
-
-def _fill(
-    metric: CounterMetricFamily | GaugeMetricFamily, value: float | Mapping[str, float]
-) -> Metric:
-    for each, number in sorted(value.items()) if isinstance(value, Mapping) else (("", value),):
-        metric.add_metric([each] if each else [], number)
+def _metric(name: str, value: float | Mapping[str, float]) -> Metric:
+    label, help = _HELP[name]
+    family = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+    metric = family(f"scenarioctl_{name}", help, labels=[label] if label else [])
+    for each, number in sorted(value.items()) if isinstance(value, Mapping) else [("", value)]:
+        metric.add_metric([each] if label else [], number)
     return metric
 
 
@@ -130,108 +181,61 @@ class Working(Protocol):
     def counts(self) -> "Counts": ...
 
 
-def _worker_figures(worker: Working) -> Iterable[Metric]:
+def _of_worker(worker: Working) -> dict[str, Figure]:
     counts = worker.counts
-    yield _gauge("runs_under_way", "Runs in progress, without those that wait.", worker.running)
-    outcomes = {
-        "executed": counts.executed,
-        "failed": counts.failed,
-        "lost": counts.lost,
-        "left_out": counts.left_out,
-        "bug": counts.bugs,
+    return {
+        "runs_under_way": worker.running,
+        "runs_total": {
+            "executed": counts.executed,
+            "failed": counts.failed,
+            "lost": counts.lost,
+            "left_out": counts.left_out,
+            "bug": counts.bugs,
+        },
+        "runs_taken_over_total": counts.taken_over,
+        "drafts_total": counts.drafts,
+        "drafts_flagged_total": counts.flagged,
+        "notifications_total": {
+            "delivered": counts.notifications_delivered,
+            "failed": counts.notifications_failed,
+            "given_up": counts.notifications_given_up,
+        },
     }
-    yield _counter("runs", "Finished runs, by outcome.", outcomes, label="outcome")
-    help = "Runs that another worker, or an earlier process, had begun and not finished."
-    yield _counter("runs_taken_over", help, counts.taken_over)
-    yield _counter("drafts", "Drafts made by runs, by type.", counts.drafts, label="type")
-    yield _counter("drafts_flagged", "Drafts outdated by a runtime upgrade.", counts.flagged)
-    deliveries = {
-        "delivered": counts.notifications_delivered,
-        "failed": counts.notifications_failed,
-        "given_up": counts.notifications_given_up,
-    }
-    help = "Attempts to deliver notifications, by outcome, and notifications that were given up."
-    yield _counter("notifications", help, deliveries, label="outcome")
 
 
 #: Seconds that a scrape waits for the store.
 _PATIENCE = 8.0
 
 
-async def _store_figures(app: Application) -> Iterable[Metric]:
+async def _of_store(app: Application) -> dict[str, Figure]:
     """Return what the store says of itself, and whether it answers."""
-    help = "Whether the store answers."
     try:
         async with asyncio.timeout(_PATIENCE):
             said, waiting = await app.store.statistics(), await app.store.outbox().figures()
     except (ScenarioctlError, TimeoutError) as error:
         # One that is locked is there.
-        return [_gauge("store_up", help, isinstance(error, StoreBusy))]
+        return {"store_up": isinstance(error, StoreBusy)}
     late = 0.0 if said.next_due is None else max(0.0, (app.clock() - said.next_due) / SECOND)
-    states = {state.value: number for state, number in said.jobs.items()}
-    queues = {"queued": waiting.queued, "retrying": waiting.retrying}
-    figures = [
-        _gauge("store_up", help, 1),
-        _gauge("scenarios", "Scenarios in the store.", said.scenarios),
-        _gauge("jobs", "Jobs in the store, by state.", states, label="state"),
-        _gauge("runs_waiting", "Runs that wait for a webhook or a delay.", said.waiting),
-        _gauge(
-            "jobs_due_seconds", "Seconds for which the longest waiting due job has waited.", late
-        ),
-        _gauge(
-            "workers",
-            "Workers that are alive, of all processes; on a SQLite store, 1 if there is any.",
-            said.workers,
-        ),
-        _gauge(
-            "notifications_waiting",
-            "Notifications that are not delivered yet: queued, or retrying after a failure.",
-            queues,
-            label="state",
-        ),
-    ]
-    if (server := said.connections) is not None:
-        help = "Connections of all clients to the store's server."
-        figures.append(_gauge("store_server_connections", help, server.open))
-        help = "Connections that the store's server allows."
-        figures.append(_gauge("store_server_connections_max", help, server.limit))
-    return figures
+    server = said.connections
+    return {
+        "store_up": 1,
+        "scenarios": said.scenarios,
+        "jobs": {state.value: number for state, number in said.jobs.items()},
+        "runs_waiting": said.waiting,
+        "jobs_due_seconds": late,
+        "workers": said.workers,
+        "notifications_waiting": {"queued": waiting.queued, "retrying": waiting.retrying},
+        "store_server_connections": server.open if server else None,
+        "store_server_connections_max": server.limit if server else None,
+    }
 
 
-def _usage_figures(usage: "Usage") -> list[Metric]:
-    readings: list[Metric] = [
-        HistogramMetricFamily(
-            "scenarioctl_store_seconds",
-            (
-                "Seconds of the reads and writes of this process that the store answered, from "
-                "when it was asked."
-            ),
-            usage.seconds.buckets(),
-            usage.seconds.total,
-        ),
-        _counter(
-            "store_errors",
-            "Reads and writes of this process that failed because of the store.",
-            usage.errors,
-        ),
-    ]
-    if (pool := usage.pool) is not None:
-        open = {"idle": pool.idle, "used": pool.used}
-        help = "Connections of this process to the store's server, by state."
-        readings += [
-            _gauge("store_pool_connections", help, open, label="state"),
-            _gauge(
-                "store_pool_waiting",
-                "Requests and runs of this process that wait for a connection.",
-                pool.waiting,
-            ),
-            _counter(
-                "store_pool_wait_seconds",
-                "Seconds that requests and runs have waited for a connection.",
-                pool.wait_seconds,
-            ),
-        ]
-    if usage.listening is not None:
-        help = "Whether this process hears of changes by LISTEN; only after its first event stream."
-        readings.append(_gauge("store_listener_up", help, usage.listening))
-    return readings
+def _of_process(usage: "Usage") -> dict[str, Figure]:
+    pool = usage.pool
+    return {
+        "store_errors_total": usage.errors,
+        "store_pool_connections": {"idle": pool.idle, "used": pool.used} if pool else None,
+        "store_pool_waiting": pool.waiting if pool else None,
+        "store_pool_wait_seconds_total": pool.wait_seconds if pool else None,
+        "store_listener_up": usage.listening,
+    }
