@@ -183,7 +183,7 @@ def test_the_native_asset_lives_where_config_toml_says() -> None:
 
     assert assets.native(assets.registry.find("own")).location == "0/Here"
     assert refusal("own", {"id": 5, "decimals": 10, "location": "1/Here"}, own=own) == says(
-        "id 5", "'DOT'"
+        "id 5", "id DOT"
     )
 
 

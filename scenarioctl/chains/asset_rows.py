@@ -4,11 +4,12 @@
 config.toml has to be readable, and to agree with what is built in.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, read_location, seen_from, write_location
+from scenarioctl.chains.registry import check_keys
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.files import read_line
@@ -56,43 +57,17 @@ def identities_of(chain: "Chain", number: str, kind: str, location: str) -> tupl
 U32_MAX = 2**32 - 1
 #: What the locations of an Asset Hub's own assets begin with.
 _TRUST_BACKED = TRUST_BACKED.partition("{")[0]
-_KEYS: Mapping[str, tuple[type, ...]] = {
-    "id": (int, str),
-    "symbol": (str,),
-    "name": (str,),
-    "decimals": (int,),
-    "existential_deposit": (int, str),
-    "kind": (str,),
-    "location": (str,),
-    "pays_fees": (bool,),
+#: The keys of a `[[chains.NAME.assets]]` table, and the kind of each value.
+_KEYS: Mapping[str, str] = {
+    "id": "a whole number or a text",
+    "symbol": "a text",
+    "name": "a text",
+    "decimals": "a whole number",
+    "existential_deposit": "a whole number or a text",
+    "kind": "a text",
+    "location": "a text",
+    "pays_fees": "true or false",
 }
-_WORDS: Mapping[tuple[type, ...], str] = {
-    (int, str): "a whole number",
-    (str,): "a text",
-    (int,): "a whole number",
-    (bool,): "true or false",
-}
-
-
-def check_keys(where: str, table: Mapping[str, Any]) -> None:
-    """Refuse unknown keys, values of another kind, and a table without id, symbol or decimals."""
-    for key, value in table.items():
-        kinds = _KEYS.get(key)
-        if kinds is None:
-            raise InvalidRequest(
-                field=where,
-                problem=f"has the unknown key {shorten(key)}",
-                expected=f"one of: {', '.join(_KEYS)}",
-            )
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise InvalidRequest(
-                field=f"{where}.{key}", value=value, problem=f"is not {_WORDS[kinds]}"
-            )
-    for key in ("id", "symbol", "decimals"):
-        if key not in table:
-            raise InvalidRequest(
-                field=f"{where}.{key}", problem="is missing", expected="id, symbol and decimals"
-            )
 
 
 def with_identities(
@@ -102,16 +77,35 @@ def with_identities(
     return [(row, identities_of(chain, row[0], kind_of(row), location_of(row))) for row in rows]
 
 
-def read_id(chain: "Chain", table: Mapping[str, Any]) -> str:
-    """Return the id in *table* in its one form: digits without leading zeros, or a location as
-    *chain* sees it."""
-    number = str(table["id"])
-    if number.isascii() and number.isdigit():
-        return number.lstrip("0") or "0"
-    if "/" in number and number[0] in "012":
-        location = read_location(number, field=f"chains.{chain.name}.assets.id")
-        return seen_from_within(chain, write_location(location))
-    return number
+def read_ids(chain: "Chain", tables: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the id of each table in its one form: digits without leading zeros, or a location as
+    *chain* sees it.
+
+    Refuse unknown keys, values of another kind, and a table without id, symbol or decimals.
+    """
+    where, numbers = f"chains.{chain.name}.assets", []
+    for table in tables:
+        check_keys(where, table, _KEYS)
+        if missing := {"id", "symbol", "decimals"} - table.keys():
+            raise InvalidRequest(
+                field=f"{where}.{min(missing)}",
+                problem="is missing",
+                expected="id, symbol and decimals",
+            )
+        number = str(table["id"])
+        if number.isascii() and number.isdigit():
+            number = number.lstrip("0") or "0"
+        elif "/" in number and number[0] in "012":
+            location = read_location(number, field=f"{where}.id")
+            number = seen_from_within(chain, write_location(location))
+        if number in numbers:
+            raise InvalidRequest(
+                field=f"{where}.id",
+                problem=f"{shown(number)} is there twice",
+                expected="one table for each id",
+            )
+        numbers.append(number)
+    return numbers
 
 
 def check_number(chain: "Chain", table: Mapping[str, Any], number: str) -> None:
@@ -165,59 +159,14 @@ def check_place(chain: "Chain", number: str, kind: str, location: str) -> None:
     if expected and place != expected:
         raise InvalidRequest(
             field=f"{where}.location",
-            problem=f"{location} of id {_shown(number)} is that of another asset",
+            problem=f"{location} of id {shown(number)} is that of another asset",
             expected=expected,
         )
     if kind != "assets" and chain.role == "asset_hub" and place.startswith(_TRUST_BACKED):
         raise InvalidRequest(
             field=f"{where}.location",
-            problem=f"{location} of id {_shown(number)} is that of another asset",
+            problem=f"{location} of id {shown(number)} is that of another asset",
             expected=f"id {place[len(_TRUST_BACKED) : -1]} with kind assets, or another location",
-        )
-
-
-def check_distinct(
-    chain: "Chain", native: tuple[str, str, str], *configured: tuple[str, str, str]
-) -> None:
-    """Refuse an id that is written twice, and two ids of one asset.  Assets are given by their ids,
-    kinds and locations."""
-    where = f"chains.{chain.name}.assets"
-    numbers: set[str] = set()
-    known: dict[str, str] = {}
-    if all(number != native[0] for number, _, _ in configured):
-        known = dict.fromkeys(identities_of(chain, *native), native[0])
-    for number, kind, location in configured:
-        if number in numbers:
-            raise InvalidRequest(
-                field=f"{where}.id",
-                problem=f"{_shown(number)} is there twice",
-                expected="one table for each id",
-            )
-        numbers.add(number)
-        for identity in identities_of(chain, number, kind, location):
-            other = known.setdefault(identity, number)
-            if other != number:
-                raise InvalidRequest(
-                    field=f"{where}.location",
-                    problem=f"{location} of id {_shown(number)} is that of id {_shown(other)} too",
-                    expected="one id for it, or another location",
-                )
-
-
-def check_decimals(
-    chain: "Chain", number: str, decimals: int | None, other: str, known: int | None
-) -> None:
-    """Refuse other *decimals* than are *known* of the same asset elsewhere: messages between chains
-    carry raw amounts."""
-    if known not in (None, decimals):
-        raise InvalidRequest(
-            field=f"chains.{chain.name}.assets.decimals",
-            value=decimals,
-            problem=(
-                f"of id {_shown(number)} contradicts {other}: that is the same asset and has "
-                f"{known}"
-            ),
-            expected="the same decimals, or another location",
         )
 
 
@@ -226,50 +175,42 @@ def check_agreement(
     number: str,
     decimals: int,
     location: str,
-    built_in: Iterable[tuple[list[Any], tuple[str, ...]]],
+    known: Iterable[tuple[list[Any], tuple[str, ...]]],
 ) -> None:
-    """Refuse an asset with other decimals or another *location* than it has in the rows *built_in*,
-    or with the location of another asset.
+    """Refuse an asset with other decimals or another *location* than it has in the *known* rows, or
+    with the location of another asset.
 
     Amounts would be wrong by a power of ten, or another asset would be sent than the one that is
     named.
     """
     where = f"chains.{chain.name}.assets"
     named = set(identities_of(chain, number, "", location))
-    for row, identities in built_in:
-        if row[0] == number:
-            known, listed = decimals_of(row), location_of(row)
-            if known not in (None, decimals):
-                raise InvalidRequest(
-                    field=f"{where}.decimals",
-                    value=decimals,
-                    problem=(
-                        f"is wrong: {_name_of(row)} of {chain.title} has {known} in the "
-                        "built-in table"
-                    ),
-                    expected=str(known),
-                )
-            if location and identities and named.isdisjoint(identities):
-                raise InvalidRequest(
-                    field=f"{where}.location",
-                    problem=(
-                        f"{location} is wrong: {_name_of(row)} of {chain.title} has {listed} "
-                        "in the built-in table"
-                    ),
-                    expected=listed,
-                )
-        elif not named.isdisjoint(identities):
+    for row, identities in known:
+        differs = named.isdisjoint(identities)
+        if row[0] == number and decimals_of(row) not in (None, decimals):
+            raise InvalidRequest(
+                field=f"{where}.decimals",
+                value=decimals,
+                problem=f"is wrong: {_name_of(row)} of {chain.title} has {decimals_of(row)}",
+                expected=str(decimals_of(row)),
+            )
+        if row[0] == number and location and identities and differs:
             raise InvalidRequest(
                 field=f"{where}.location",
-                problem=(
-                    f"{location} of id {_shown(number)} is that of {_name_of(row)} in the "
-                    f"built-in table of {chain.title}"
-                ),
+                problem=f"{location} is wrong: {_name_of(row)} of {chain.title} has "
+                f"{location_of(row)}",
+                expected=location_of(row),
+            )
+        if row[0] != number and not differs:
+            raise InvalidRequest(
+                field=f"{where}.location",
+                problem=f"{location} of id {shown(number)} is that of {_name_of(row)} of "
+                f"{chain.title}",
                 expected=f"id {row[0]}, or another location",
             )
 
 
-def _shown(number: str) -> str:
+def shown(number: str) -> str:
     return number if number.isdigit() else shorten(number, 120)
 
 

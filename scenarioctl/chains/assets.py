@@ -17,18 +17,16 @@ from scenarioctl.chains.asset_rows import (
     TRUST_BACKED,
     U32_MAX,
     check_agreement,
-    check_decimals,
-    check_distinct,
-    check_keys,
     check_number,
     check_place,
     identities_of,
     kind_of,
     location_of,
-    read_id,
+    read_ids,
     read_place,
     read_rows,
     seen_from_within,
+    shown,
     with_identities,
 )
 from scenarioctl.chains.locations import absolute, across, read_location, write_location
@@ -447,10 +445,14 @@ class Assets:
                 if _is_canonical(row)
             }
             written = self.registry.asset_tables(chain)
-            built_in = with_identities(chain, rows) if written else []
-            configured = [self._from_config(chain, one, native, built_in) for one in written]
-            named = [(asset.id, asset.kind, asset.location) for asset in (native, *configured)]
-            check_distinct(chain, *named)
+            known = with_identities(chain, rows) if written else []
+            ids = read_ids(chain, written)
+            if not rows and native.id not in ids:
+                known.append((_row_of(native), self._identities(native)))
+            configured = []
+            for number, one in zip(ids, written, strict=True):
+                configured.append(asset := self._from_config(chain, number, one, native, known))
+                known.append((_row_of(asset), self._identities(asset)))
             table.update((asset.id, asset) for asset in configured)
             self._tables[chain.name] = table
             self._canonical[chain.name] = _with_configured(canonical, table, configured)
@@ -474,9 +476,16 @@ class Assets:
                 backing += [each.name for each in abroad if f"({each.consensus})" in asset.location]
             for name in dict.fromkeys(each for each in backing if each not in ("", chain.name)):
                 other = self.counterpart(asset, self.registry.find(name))
-                if other is not None:
-                    said = f"{other.label} of {name}"
-                    check_decimals(chain, asset.id, asset.decimals, said, other.decimals)
+                if other is not None and other.decimals not in (None, asset.decimals):
+                    raise InvalidRequest(
+                        field=f"chains.{chain.name}.assets.decimals",
+                        value=asset.decimals,
+                        problem=(
+                            f"of id {shown(asset.id)} contradicts {other.label} of {name}: "
+                            f"that is the same asset and has {other.decimals}"
+                        ),
+                        expected="the same decimals, or another location",
+                    )
 
     def _plain_native(self, chain: Chain) -> Asset:
         relay = self.registry.relay_of(chain)
@@ -517,13 +526,12 @@ class Assets:
     def _from_config(
         self,
         chain: Chain,
+        identity: str,
         table: Mapping[str, Any],
         native: Asset,
-        built_in: Sequence[tuple[list[Any], tuple[str, ...]]],
+        known: Sequence[tuple[list[Any], tuple[str, ...]]],
     ) -> Asset:
         where = f"chains.{chain.name}.assets"
-        check_keys(where, table)
-        identity = read_id(chain, table)
         is_native = identity == native.id
         decimals = table["decimals"]
         if not 0 <= decimals <= 38:
@@ -549,7 +557,7 @@ class Assets:
         if kind in ("assets", "tokens", "erc20"):
             check_number(chain, table, identity)
         location = read_place(chain, table, identity, native.location if is_native else "", kind)
-        check_agreement(chain, identity, decimals, location, built_in)
+        check_agreement(chain, identity, decimals, location, known)
         check_place(chain, identity, kind, location)
         deposit = table.get("existential_deposit")
         return Asset(
@@ -586,6 +594,10 @@ class Assets:
             return ""
         issuer = self.registry.parachain(chain, int(home[len("Parachain(") : -1]))
         return issuer.name if issuer is not None else ""
+
+
+def _row_of(asset: Asset) -> list[Any]:
+    return [asset.id, asset.symbol, asset.decimals, None, asset.kind, asset.location]
 
 
 def _symbol_of(row: Asset | list[Any]) -> str:

@@ -223,7 +223,8 @@ class Registry:
                     problem="is not a table",
                     expected=f"[chains.{name}] with role, symbol, …",
                 )
-            _check_keys(name, table)
+            check_keys(f"chains.{name}", table, KEYS)
+            _check_links(name, table)
             if name in chains:
                 chains[name] = _override(chains[name], table)
             elif name in self.incomplete:
@@ -391,19 +392,22 @@ class Registry:
             )
 
 
-def _check_keys(name: str, table: Mapping[str, Any]) -> None:
+def check_keys(where: str, table: Mapping[str, Any], keys: Mapping[str, str]) -> None:
+    """Refuse keys of a table of config.toml that aren't among *keys*, and values of another
+    kind."""
     for key, value in table.items():
-        kind = KEYS.get(key)
+        kind = keys.get(key)
         if kind is None:
             raise InvalidRequest(
-                field=f"chains.{name}",
+                field=where,
                 problem=f"has the unknown key {shorten(key)}",
-                expected=f"one of: {', '.join(KEYS)}",
+                expected=f"one of: {', '.join(keys)}",
             )
         if not _is_kind(value, kind):
-            raise InvalidRequest(
-                field=f"chains.{name}.{key}", value=value, problem=f"is not {kind}"
-            )
+            raise InvalidRequest(field=f"{where}.{key}", value=value, problem=f"is not {kind}")
+
+
+def _check_links(name: str, table: Mapping[str, Any]) -> None:
     for endpoint in table.get("endpoints", ()):
         if not endpoint.startswith(("ws://", "wss://")):
             raise InvalidRequest(
@@ -434,17 +438,25 @@ def _is_template(text: str) -> bool:
     )
 
 
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "a text": (str,),
+    "a whole number": (int,),
+    "a whole number or a text": (int, str),
+    "true or false": (bool,),
+    "a list of texts": (str,),
+    "a list of tables": (Mapping,),
+}
+
+
 def _is_kind(value: object, kind: str) -> bool:
-    if kind == "a text":
-        return isinstance(value, str)
-    if kind == "a whole number":
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if kind == "true or false":
-        return isinstance(value, bool)
-    if not isinstance(value, (list, tuple)):
-        return False
-    item = str if kind == "a list of texts" else Mapping
-    return all(isinstance(entry, item) for entry in value)
+    if kind.startswith("a list"):
+        return isinstance(value, (list, tuple)) and all(
+            isinstance(entry, _TYPES[kind]) for entry in value
+        )
+    return isinstance(value, _TYPES[kind]) and (
+        isinstance(value, bool) == (kind == "true or false")
+        and not (isinstance(value, int) and value < 0)
+    )
 
 
 def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
@@ -480,23 +492,6 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
     )
 
 
-def _check_consensus(name: str, consensus: str, role: str | None) -> None:
-    if consensus and role not in ("relay", None):
-        raise InvalidRequest(
-            field=f"chains.{name}.consensus",
-            value=consensus,
-            problem="belongs in the table of its relay chain",
-            expected=f"none in a table with role {role}",
-        )
-    if consensus and consensus not in NETWORKS:
-        raise InvalidRequest(
-            field=f"chains.{name}.consensus",
-            value=consensus,
-            problem="is not the network of a relay chain that a bridge leads to",
-            expected=f"one of: {', '.join(NETWORKS)}",
-        )
-
-
 def _check_values(name: str, table: Mapping[str, Any]) -> None:
     """Refuse values that no chain can have; the table may be incomplete."""
     plain = name.replace("_", "").replace("-", "")
@@ -506,59 +501,64 @@ def _check_values(name: str, table: Mapping[str, Any]) -> None:
             problem="is not a name for a chain",
             expected="letters, digits, - and _",
         )
-    role = table.get("role")
-    if role is not None and role not in ROLES:
-        raise InvalidRequest(
-            field=f"chains.{name}.role",
-            value=role,
-            problem="is not a role",
-            expected=f"one of: {', '.join(ROLES)}",
-        )
-    if not table.get("symbol", "UNIT"):
-        raise InvalidRequest(
-            field=f"chains.{name}.symbol", value="", problem="is empty", expected="one like DOT"
-        )
-    relay = table.get("relay", name)
-    if role == "relay" and relay != name:
-        raise InvalidRequest(
-            field=f"chains.{name}.relay",
-            value=relay,
-            problem=f"is another chain, but {name} is a relay",
-            expected=f"{name!r}, or none",
-        )
-    _check_consensus(name, table.get("consensus", ""), role)
-    if role in ("asset_hub", "system") and table.get("para_id", 0) >= LOWEST_PUBLIC_PARA_ID:
+    role, consensus = table.get("role"), table.get("consensus", "")
+    length, para_id = table.get("account_bytes", ACCOUNT_ID_32.length), table.get("para_id", 0)
+    # Accounts of 20 bytes are not written with a prefix, and their chains have any number.
+    prefixes = 16383 if length == ACCOUNT_ID_32.length else 2**16 - 1
+    rules = (
+        ("role", role in (None, *ROLES), "is not a role", f"one of: {', '.join(ROLES)}"),
+        ("symbol", table.get("symbol", "UNIT") != "", "is empty", "one like DOT"),
+        (
+            "relay",
+            role != "relay" or table.get("relay", name) == name,
+            f"is another chain, but {name} is a relay",
+            f"{name!r}, or none",
+        ),
+        (
+            "consensus",
+            not consensus or role in ("relay", None),
+            "belongs in the table of its relay chain",
+            f"none in a table with role {role}",
+        ),
+        (
+            "consensus",
+            consensus in ("", *NETWORKS),
+            "is not the network of a relay chain that a bridge leads to",
+            f"one of: {', '.join(NETWORKS)}",
+        ),
         # Teleports to it would burn DOT: no such chain mints what it gets.
-        raise InvalidRequest(
-            f"chains.{name}.para_id {table['para_id']} is not that of a system chain, "
-            f'expected one below {LOWEST_PUBLIC_PARA_ID}, or role = "parachain"'
-        )
-    genesis = table.get("genesis", "").lower()
-    if genesis and len(from_hex(genesis) or b"") != 32:
-        raise InvalidRequest(
-            field=f"chains.{name}.genesis",
-            value=genesis,
-            limit=80,
-            problem="is not a block hash",
-            expected="0x and 64 hex digits",
-        )
-    # Accounts of 20 bytes are not written with it, and their chains have any number.
-    largest_prefix = 16383 if table.get("account_bytes", 32) == ACCOUNT_ID_32.length else 2**16 - 1
-    for key, limit in (("ss58_prefix", largest_prefix), ("decimals", 38), ("para_id", 2**32 - 1)):
-        if table.get(key, 0) > limit:
+        (
+            "para_id",
+            role not in ("asset_hub", "system") or para_id < LOWEST_PUBLIC_PARA_ID,
+            "is not that of a system chain",
+            f'one below {LOWEST_PUBLIC_PARA_ID}, or role = "parachain"',
+        ),
+        (
+            "genesis",
+            not table.get("genesis") or len(from_hex(table["genesis"]) or b"") == 32,
+            "is not a block hash",
+            "0x and 64 hex digits",
+        ),
+        (
+            "account_bytes",
+            length in ACCOUNT_FORMATS,
+            "is not the length of an account",
+            f"one of: {', '.join(map(str, ACCOUNT_FORMATS))}",
+        ),
+        *(
+            (key, table.get(key, 0) <= limit, "is too large", f"at most {limit}")
+            for key, limit in (("ss58_prefix", prefixes), ("decimals", 38), ("para_id", 2**32 - 1))
+        ),
+    )
+    for key, right, problem, expected in rules:
+        if not right:
             raise InvalidRequest(
                 field=f"chains.{name}.{key}",
                 value=table[key],
-                problem="is too large",
-                expected=f"at most {limit}",
+                limit=80,
+                problem=problem,
+                expected=expected,
             )
-    account_bytes = table.get("account_bytes", 32)
-    if account_bytes not in ACCOUNT_FORMATS:
-        raise InvalidRequest(
-            field=f"chains.{name}.account_bytes",
-            problem=f"{account_bytes} is not the length of an account",
-            expected=f"one of: {', '.join(map(str, ACCOUNT_FORMATS))}",
-        )
 
 
 def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
