@@ -4,10 +4,10 @@ again gives the same."""
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scenarioctl.actions.fields import read_tokens
 from scenarioctl.actions.placeholders import has_placeholder
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
+
+T = TypeVar("T")
 
 #: The most lines of a payout, and the most characters.
 MOST = 10_000
@@ -107,8 +109,8 @@ class LineReader:
     _is_point_sure: bool = False
     #: Chain and prefix of addresses that are written for another network -> their lines.
     _foreign: "dict[tuple[Chain, int], list[int]]" = field(default_factory=dict)
-    _chains: "dict[str, Chain | InvalidRequest]" = field(default_factory=dict)
-    _assets: "dict[tuple[str, str], Asset | InvalidRequest]" = field(default_factory=dict)
+    #: What was named before, or why it names nothing.
+    _found: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     def read(self, text: object) -> list[PayoutLine]:
         """Return the lines in *text* that are right; InvalidRequest if it is no table of payments
@@ -245,11 +247,20 @@ class LineReader:
                 )
         if len(self.mistakes) > before:
             return None
-        chain = self._find_chain(number, values.get("chain") or self.chain)
+        registry, assets = self.app.registry, self.app.assets
+        literal, named = values.get("chain") or self.chain, values.get("asset") or self.asset
+        chain = self._find(
+            number, "chain", (literal,), lambda: registry.find(literal, field="chain")
+        )
         asset = (
             None
             if chain is None
-            else self._find_asset(number, chain, values.get("asset") or self.asset)
+            else self._find(
+                number,
+                "asset",
+                (chain.name, named),
+                lambda: assets.find(chain, named, field="asset"),
+            )
         )
         account, name = self._read_account(number, chain, values.get("account", ""))
         amount, raw = self._read_amount(number, asset, values.get("amount", ""))
@@ -292,34 +303,22 @@ class LineReader:
         )
         self.add(number, column, said.statement)
 
-    def _find_chain(self, number: int, name: str) -> "Chain | None":
-        if not name:
-            self.add(number, "chain", f"line {number}, chain is missing")
+    def _find(
+        self, number: int, column: str, key: tuple[str, ...], find: Callable[[], T]
+    ) -> T | None:
+        """Return what a cell names, which the same words named before; None if there is a
+        mistake."""
+        if not key[-1]:
+            self.add(number, column, f"line {number}, {column} is missing")
             return None
-        if name not in self._chains:
+        if key not in self._found:
             try:
-                self._chains[name] = self.app.registry.find(name, field="chain")
+                self._found[key] = find()
             except InvalidRequest as error:
-                self._chains[name] = error
-        found = self._chains[name]
+                self._found[key] = error
+        found: T | InvalidRequest = self._found[key]
         if isinstance(found, InvalidRequest):
-            self._add(number, "chain", found)
-            return None
-        return found
-
-    def _find_asset(self, number: int, chain: "Chain", name: str) -> "Asset | None":
-        if not name:
-            self.add(number, "asset", f"line {number}, asset is missing")
-            return None
-        key = chain.name, name
-        if key not in self._assets:
-            try:
-                self._assets[key] = self.app.assets.find(chain, name, field="asset")
-            except InvalidRequest as error:
-                self._assets[key] = error
-        found = self._assets[key]
-        if isinstance(found, InvalidRequest):
-            self._add(number, "asset", found)
+            self._add(number, column, found)
             return None
         return found
 

@@ -1,6 +1,7 @@
 """The action `swap`: one asset is sold for another on the exchange parachain."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
@@ -300,43 +301,19 @@ def check_pair(asset_in: "Asset", asset_out: "Asset", field: str) -> None:
         )
 
 
-#: Per cent below the quote that a swap may still bring, where nothing else is said.
-_DEFAULT_SLIPPAGE = Decimal(1)
-#: Per cent that a swap's size may worsen its own price, where nothing else is said.
-_DEFAULT_MAX_IMPACT = Decimal(5)
+def _share(default: int, fits: Callable[[Decimal], bool], expected: str) -> Kind:
+    """Return the kind of shares in per cent that are *default* where nothing is said."""
 
+    def parse(value: object, *, field: str) -> Decimal:
+        if value is None or value == "":
+            return Decimal(default)
+        share = parse_number(value, field=field, zero=True)
+        if not fits(share):
+            problem = "is not a share in per cent"
+            raise InvalidRequest(field=field, value=value, problem=problem, expected=expected)
+        return share
 
-def _to_text(number: Decimal, _: object) -> str:
-    return to_text(number)
-
-
-def _slippage(value: object, *, field: str) -> Decimal:
-    """Return a slippage in per cent, the default where *value* is none."""
-    if value is None or value == "":
-        return _DEFAULT_SLIPPAGE
-    slippage = parse_number(value, field=field, zero=True)
-    if slippage >= 100:
-        raise InvalidRequest(
-            field=field,
-            value=value,
-            problem="is not a share in per cent",
-            expected="0 to 99.9, like 0.5",
-        )
-    return slippage
-
-
-def _max_impact(value: object, *, field: str) -> Decimal:
-    if value is None or value == "":
-        return _DEFAULT_MAX_IMPACT
-    impact = parse_number(value, field=field, zero=True)
-    if impact > 100:
-        raise InvalidRequest(
-            field=field,
-            value=value,
-            problem="is not a share in per cent",
-            expected="0 to 100, like 5",
-        )
-    return impact
+    return parsing(parse, write=lambda share, _: to_text(share), open=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,7 +351,11 @@ class SwapStep:
     #: How far below the quote the minimum lies, in per cent (default 1).
     slippage: Annotated[
         str | int | float | None,
-        Part("PERCENT", kind=parsing(_slippage, write=_to_text, open=True), at="slippage"),
+        Part(
+            "PERCENT",
+            kind=_share(1, lambda share: share < 100, "0 to 99.9, like 0.5"),
+            at="slippage",
+        ),
     ] = None
     #: Pools to go through: `5>omnipool>102>stableswap:102>10`, or a JSON list.
     route: Annotated[
@@ -420,7 +401,7 @@ class BoundedSwapStep(SwapStep):
         Part(
             "PERCENT",
             rare=True,
-            kind=parsing(_max_impact, write=_to_text, open=True),
+            kind=_share(5, lambda share: share <= 100, "0 to 100, like 5"),
             at="maxImpact",
         ),
     ] = None

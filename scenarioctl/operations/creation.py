@@ -122,11 +122,9 @@ class CreatedSwap(Checked):
 
 async def create_swap(app: Application, request: CreateSwap) -> Result[CreatedSwap]:
     from scenarioctl.actions.drafts import draft_first
-    from scenarioctl.actions.flow_files import draw_single
 
     sender = check_sender(request.check, request.sender, is_read=bool(request.acting))
-    document = draw_single(app, "swap", **values_of(request))
-    diagram = add_labels(app, _read_single(document), request)
+    diagram = _draw(app, "swap", request)
     drafted = await draft_first(app, diagram, sender=sender)
     transaction = drafted.transaction
     check = passed_check(transaction)
@@ -167,11 +165,9 @@ class CreateRemark(RemarkStep, CreationFields):
 
 async def create_remark(app: Application, request: CreateRemark) -> Result[CreatedScenario]:
     from scenarioctl.actions.drafts import draft_first
-    from scenarioctl.actions.flow_files import draw_single
 
-    document = draw_single(app, "Remark", **values_of(request))
     sender = check_sender(request.check, request.sender, is_read=bool(request.acting))
-    diagram = add_labels(app, _read_single(document), request)
+    diagram = _draw(app, "Remark", request)
 
     async def draft(view: Application) -> "UnsignedTransaction":
         return (await draft_first(view, diagram, sender=sender)).transaction
@@ -185,10 +181,7 @@ class CreateQuery(QueryStep, LabelFields):
 
 
 async def create_query(app: Application, request: CreateQuery) -> Result[CreatedScenario]:
-    from scenarioctl.actions.flow_files import draw_single
-
-    document = draw_single(app, "chainQuery", **values_of(request))
-    return await _store(app, add_labels(app, _read_single(document), request))
+    return await _store(app, _draw(app, "chainQuery", request))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,6 +298,14 @@ def _judge(
     """Raise Warned if the request is strict and there are warnings; nothing is stored yet."""
     if request.strict:
         refuse_warnings(warnings)
+
+
+def _draw(app: Application, name: str, request: CreateSwap | CreateRemark | CreateQuery) -> Diagram:
+    """Return the diagram of one step of the type *name*."""
+    from scenarioctl.actions.flow_files import draw_single
+
+    document = draw_single(app, name, **values_of(request))
+    return add_labels(app, _read_single(document), request)
 
 
 def _read_single(document: Any) -> Diagram:
