@@ -211,12 +211,10 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end, number)
-        try:
+        async with self.app:
             # Fail before listening if the store is unusable.
             await self.app.store.count_scenarios()
             await self._serve()
-        finally:
-            await self.app.close()
         log.info("stopped")
 
     async def _serve(self) -> None:

@@ -131,7 +131,9 @@ class OperationHandler:
                 name: request.headers[name] for name in decoder.given if name in request.headers
             }
         with naming_fields(decoder.request_type, fields, in_sentence=True):
-            result = await self._perform(decoder.decode(fields, parameters), turn)
+            work = self._run(decoder.decode(fields, parameters), turn)
+            is_read = self._row.scope == "read"
+            result = await (work if is_read else self._context.finish(work))
         headers = {}
         for name, sentences in (
             ("Scenarioctl-Notes", result.notes),
@@ -178,11 +180,6 @@ class OperationHandler:
                 "in a JSON body"
             )
         return self._decoder.join(self._decoder.read_query(read_pairs(query)), fields)
-
-    async def _perform(self, decoded: Any, turn: Turn) -> Any:
-        if self._row.scope == "read":
-            return await self._run(decoded, turn)
-        return await self._context.finish(self._run(decoded, turn))
 
     async def _run(self, decoded: Any, turn: Turn) -> Any:
         async with self._context.app.session() as session:

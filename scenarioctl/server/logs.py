@@ -12,13 +12,6 @@ from typing import Any, TextIO
 
 from scenarioctl.errors import StoreUnavailable
 
-#: Values of `log_level`.
-LEVELS = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-}
 #: Level -> syslog priority, which journald reads from the start of a line.
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4}
 #: Lines queued for stderr. Further lines are dropped.
@@ -139,5 +132,5 @@ def start_logging(level: str, *, environment: Mapping[str, str] = os.environ) ->
 def set_level(level: str) -> None:
     """Set the log level: of libraries, at least warning."""
     # At lower levels, libraries log the data that they send.
-    logging.getLogger().setLevel(max(LEVELS[level], logging.WARNING))
-    logging.getLogger("scenarioctl").setLevel(LEVELS[level])
+    logging.getLogger().setLevel(logging.ERROR if level == "error" else logging.WARNING)
+    logging.getLogger("scenarioctl").setLevel(level.upper())

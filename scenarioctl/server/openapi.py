@@ -9,11 +9,10 @@ from scenarioctl import __version__
 from scenarioctl.model.request_fields import field_aliases, field_notes
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import OUTCOMES
-from scenarioctl.operations.transaction_status import TransactionStatus
 from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type
 from scenarioctl.server.examples import EXAMPLES
 from scenarioctl.server.schemas import Schema, answer_schemas, kinds_of, request_schema
-from scenarioctl.server.streams import FollowJobs
+from scenarioctl.server.streams import TOPICS
 
 _JSON = "application/json"
 #: Module of operations -> tag of its endpoints; empty for pages.
@@ -205,6 +204,9 @@ def _page(row: Page, answer: Schema) -> dict[str, Any]:
         },
         "security": _security(row),
     }
+    if row.operation in TOPICS:
+        asked, _ = TOPICS[row.operation]
+        described["parameters"] = _parameters(asked, (), EXAMPLES.get(row.operation, {}))
     if row.operation == "events":
         last_event = {
             "name": "Last-Event-ID",
@@ -212,9 +214,7 @@ def _page(row: Page, answer: Schema) -> dict[str, Any]:
             "schema": {"type": "string"},
             "description": "As browsers send it when they reconnect; overrides `after`.",
         }
-        described["parameters"] = [*_parameters(FollowJobs, (), {}), last_event]
-    elif row.operation == "transaction_events":
-        described["parameters"] = _parameters(TransactionStatus, (), EXAMPLES[row.operation])
+        described["parameters"].append(last_event)
     return described
 
 
