@@ -48,11 +48,6 @@ class Client:
         #: The endpoints that were asked, in this order.
         self.endpoints_asked: dict[str, None] = {}
 
-    @property
-    def block_seconds(self) -> float:
-        """How long a block of the chain takes, in seconds."""
-        return self.pool.block_seconds
-
     async def call(self, method: str, *params: Any) -> Any:
         """Return the result of one JSON-RPC call that only reads; retried on another endpoint if
         the node is lost."""
@@ -347,7 +342,7 @@ class Client:
         endpoint = self.endpoint
         table = self.tables.find(runs, endpoint)
         if table is None:
-            async with self.tables.reading():
+            async with self.tables.reading:
                 table = (
                     self.tables.find(runs, endpoint)
                     # The newest that was known may not be the one this node runs, and that one in

@@ -6,8 +6,8 @@ second endpoint says whether that is the right one.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from math import inf
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,8 +50,6 @@ def _read_bytes(answer: object) -> bytes:
 
 #: So many tables of a chain are kept in memory: the current one, and those of older blocks.
 _TABLES = 8
-#: Seconds for which somebody else who reads a runtime is waited for, before it is read twice.
-_READING = 10.0
 
 #: Name and number of a runtime.
 Runs = tuple[Any, Any]
@@ -69,7 +67,8 @@ class Tables:
         self._tables: dict[tuple[Any, Any, str], RuntimeTable] = {}
         #: Until when it is found (time.monotonic), where that is not for good.
         self._until: dict[tuple[Any, Any, str], float] = {}
-        self._reading = asyncio.Lock()
+        #: Held by who reads one that is missing here, so that others wait for it.
+        self.reading = asyncio.Lock()
         for table in known:
             if table is not None:
                 self.keep(table)
@@ -99,20 +98,6 @@ class Tables:
             oldest = next(iter(self._tables))
             del self._tables[oldest], self._until[oldest]
         return table
-
-    @asynccontextmanager
-    async def reading(self) -> AsyncIterator[None]:
-        """Let one read a runtime that is missing here while others wait for it, though not for
-        ever."""
-        mine = False
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_READING):
-                mine = await self._reading.acquire()
-        try:
-            yield
-        finally:
-            if mine:
-                self._reading.release()
 
 
 def runtime_of(version: dict[str, Any]) -> Runs:

@@ -323,7 +323,7 @@ async def ask_chain(app: Application, chain: "Chain") -> ChainState:
             "block": block,
             "block_time": None if made is None else timestamp(made),
             "age": age,
-            "head": judge_head(age, client.block_seconds),
+            "head": judge_head(age, client.pool.block_seconds),
             "endpoint": shown_endpoint(client.endpoint),
         }
     except TimeoutError:
@@ -348,7 +348,7 @@ def describe_chain(
         "block": None,
         "block_time": None,
         "age": None,
-        "block_seconds": client.block_seconds if client is not None else None,
+        "block_seconds": client.pool.block_seconds if client is not None else None,
         "head": "unknown",
         "endpoint": "",
         "reason": reason,
