@@ -19,8 +19,8 @@ from procrastinate.types import JSONDict
 from benchmarks.http import serve_bare
 
 TASK = "nothing"
-#: Tasks at once, as our workers have them; procrastinate's own default is one.
-CONCURRENCY = 20
+#: Tasks at once, as our workers have legs; procrastinate's own default is one.
+CONCURRENCY = 64
 #: Connections of the server's pool, as many as a daemon has.
 POOL = 10
 #: How Python starts one; procrastinate warns of tasks in a main module.

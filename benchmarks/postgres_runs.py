@@ -22,9 +22,9 @@ from scenarioctl.stores.postgres.connections import ServerSettings
 from tests import daemons
 from tests.postgres import RUNTIME, Server
 
-#: Jobs, or tasks, that are due all the time: five times what the most workers have in progress, so
-#: that none of them ever waits.
-BACKLOG = 5 * 4 * postgres_bare.CONCURRENCY
+#: Jobs, or tasks, that are due all the time: so many that no worker waits, and so few that a fetch
+#: of procrastinate takes as long as with a hundred.
+BACKLOG = 400
 #: Nanoseconds between two planned times of a job: 4 000 occurrences a second are offered.
 EVERY = SECOND // 10
 #: Before something is counted, and while it is.

@@ -23,6 +23,7 @@ from scenarioctl.model.jobs import SECOND
 from scenarioctl.stores.operations import Ring
 from scenarioctl.stores.postgres.bells import QUEUE, TASK, make_engine
 from scenarioctl.stores.postgres.connections import find_pooler
+from scenarioctl.worker.bell import Bell
 from scenarioctl.worker.chores import Attempts, Pace
 from scenarioctl.worker.turns import Turns
 
@@ -43,15 +44,13 @@ _AGAIN = 1.0
 _NOW = Ring(0, 0)
 
 
-class ProcrastinateBell:
+class ProcrastinateBell(Bell):
     """Takes turns while a bell is in the hand of procrastinate's worker."""
 
     is_shared = True
 
     def __init__(self, app: Application, turns: Turns, *, pace: Pace) -> None:
-        self._app = app
-        self._turns = turns
-        self._pace = pace
+        super().__init__(app, turns, pace=pace)
         self._attempts = Attempts(trouble="bells can't be heard", pace=pace)
         self._stopping = False
         self._serves = False

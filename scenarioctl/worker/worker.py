@@ -9,12 +9,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from scenarioctl.application import Application
 from scenarioctl.model.jobs import new_owner
 from scenarioctl.operations.runs import retention_of
-from scenarioctl.stores.operations import Ring
+from scenarioctl.worker.bell import Bell
 from scenarioctl.worker.chores import Counts, Pace, guard, repeat
 from scenarioctl.worker.draft_checks import DraftChecks
 from scenarioctl.worker.legs import Legs
@@ -27,26 +26,6 @@ log = logging.getLogger("scenarioctl.worker")
 _SHARED, _ALONE = 64, 256
 
 
-class Bell(Protocol):
-    """Says when a turn is to be taken."""
-
-    #: A worker without legs is announced all the same.
-    is_shared: bool
-
-    @property
-    def last_beat(self) -> float:
-        """When it last made progress, in seconds of the monotonic clock."""
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Take turns until *stop*.  Legs in progress go on."""
-
-    async def look(self) -> None:
-        """Find what is due and has no bell."""
-
-    async def leave(self) -> None:
-        """Let go of what `run` has left open."""
-
-
 def choose_bell(app: Application, turns: Turns, *, pace: Pace) -> Bell:
     """Return the bell that goes with the application's store."""
     if app.store.engine_address():
@@ -54,49 +33,7 @@ def choose_bell(app: Application, turns: Turns, *, pace: Pace) -> Bell:
         from scenarioctl.worker.procrastinate_bell import ProcrastinateBell
 
         return ProcrastinateBell(app, turns, pace=pace)
-    return EmbeddedBell(app, turns, pace=pace)
-
-
-class EmbeddedBell:
-    """Looks into the store, again and again."""
-
-    is_shared = False
-
-    def __init__(self, app: Application, turns: Turns, *, pace: Pace) -> None:
-        self._app = app
-        self._turns = turns
-        self._pace = pace
-
-    @property
-    def last_beat(self) -> float:
-        return self._turns.last_beat
-
-    async def run(self, stop: asyncio.Event) -> None:
-        stopping = asyncio.create_task(self._wake_at(stop))
-        self._app.store.on_plan = self._hear
-        try:
-            while not stop.is_set():
-                await self._turns.take()
-                # Other processes plan, too.
-                await self._turns.rest(self._pace.poll)
-        finally:
-            self._app.store.on_plan = None
-            stopping.cancel()
-            await asyncio.gather(stopping, return_exceptions=True)
-
-    def _hear(self, ring: Ring) -> bool:
-        self._turns.hear(ring)
-        return True
-
-    async def look(self) -> None:
-        """Do nothing: each turn finds what is due."""
-
-    async def leave(self) -> None:
-        """Do nothing: nothing is open."""
-
-    async def _wake_at(self, stop: asyncio.Event) -> None:
-        await stop.wait()
-        self._turns.wake()
+    return Bell(app, turns, pace=pace)
 
 
 class Worker:

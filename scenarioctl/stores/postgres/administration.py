@@ -5,7 +5,7 @@ figures.
 """
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +122,25 @@ async def inspect(
     """*stalled*: legs whose worker is silent; *late*: those that nobody has begun."""
     skew = await _clock_skew(connection, clock)
     ((version, engine),) = await _all(connection, "SELECT version, engine FROM meta")
-    findings = [
-        *_of_engine(engine),
-        *_of_clocks(skew),
-        *_of_stalled(stalled),
-        *_of_late(late),
-        *[finding async for finding in _of_jobs(connection, workers)],
-        *[finding async for finding in _of_server(connection)],
-    ]
+    installed = engine_migration()
+    where = "ahead of" if skew > 0 else "behind"
+    idle, running = (await _all(connection, _SERVER))[0]
+    findings = {
+        f"The tables of procrastinate have the migration {engine}, and the installed version has "
+        f"{installed}. Install the version that made them, or copy the store into a new one": (
+            engine != installed
+        ),
+        f"The server's clock is {abs(skew):.1f} s {where} this machine's, and runs start "
+        "by the server's. Synchronize both clocks with NTP": abs(skew) >= CLOCK_SKEW,
+        f"{'1 run is' if stalled == 1 else f'{stalled} runs are'} held by workers that have gone. "
+        "A worker takes them over: start one with scenarioctl daemon": stalled,
+        f"{'1 job is' if late == 1 else f'{late} jobs are'} more than 10 seconds late. Start "
+        "another worker with scenarioctl daemon": late,
+        "No worker is running. Start one with scenarioctl daemon": running and not workers,
+        "A process that freezes in a transaction keeps its locks, since a PgBouncer "
+        "drops the timeout that prevents it."
+        " Run ALTER ROLE … SET idle_in_transaction_session_timeout = '5s'": idle == "0",
+    }
     return Inspection(
         engine=(
             f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}"
@@ -137,7 +148,7 @@ async def inspect(
         version=version,
         clock_skew=skew,
         stalled_runs=stalled,
-        findings=tuple(findings),
+        findings=tuple(finding for finding, holds in findings.items() if holds),
     )
 
 
@@ -150,62 +161,10 @@ async def _clock_skew(connection: Connection, clock: Callable[[], int]) -> float
     return round(float(server) - (before + after) / 2e9, 3)
 
 
-def _of_engine(made: str) -> list[str]:
-    installed = engine_migration()
-    if made == installed:
-        return []
-    return [
-        f"The tables of procrastinate have the migration {made}, and the installed version has "
-        f"{installed}. Install the version that made them, or copy the store into a new one"
-    ]
-
-
-def _of_clocks(skew: float) -> list[str]:
-    if abs(skew) < CLOCK_SKEW:
-        return []
-    where = "ahead of" if skew > 0 else "behind"
-    return [
-        f"The server's clock is {abs(skew):.1f} s {where} this machine's, and runs start "
-        "by the server's."
-        " Synchronize both clocks with NTP"
-    ]
-
-
-def _of_stalled(count: int) -> list[str]:
-    if not count:
-        return []
-    runs = "1 run is" if count == 1 else f"{count} runs are"
-    return [
-        (
-            f"{runs} held by workers that have gone. A worker takes them over: start one with "
-            "scenarioctl daemon"
-        )
-    ]
-
-
-def _of_late(count: int) -> list[str]:
-    if not count:
-        return []
-    jobs = "1 job is" if count == 1 else f"{count} jobs are"
-    return [f"{jobs} more than 10 seconds late. Start another worker with scenarioctl daemon"]
-
-
-async def _of_jobs(connection: Connection, workers: int) -> AsyncIterator[str]:
-    running = await _one(connection, "SELECT EXISTS (SELECT FROM jobs WHERE state = 'running')")
-    if running and not workers:
-        yield "No worker is running. Start one with scenarioctl daemon"
-
-
-async def _of_server(connection: Connection) -> AsyncIterator[str]:
-    if (
-        await _one(connection, "SELECT current_setting('idle_in_transaction_session_timeout')")
-        == "0"
-    ):
-        yield (
-            "A process that freezes in a transaction keeps its locks, since a PgBouncer "
-            "drops the timeout that prevents it."
-            " Run ALTER ROLE … SET idle_in_transaction_session_timeout = '5s'"
-        )
+_SERVER = """
+    SELECT current_setting('idle_in_transaction_session_timeout'),
+        EXISTS (SELECT FROM jobs WHERE state = 'running')
+"""
 
 
 async def _all(connection: Connection, question: str, *values: Any) -> list[tuple[Any, ...]]:

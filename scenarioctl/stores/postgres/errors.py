@@ -1,6 +1,8 @@
 """What errors of PostgreSQL mean to a user.  No sentence quotes a connection string, which may hold
 a password."""
 
+from collections.abc import Callable
+
 import psycopg
 from psycopg import errors
 
@@ -21,6 +23,38 @@ RETRY_AFTER = 2
 #: The oldest server, as libpq numbers versions.
 OLDEST_SERVER = 150_000
 
+#: What errors of the server mean to a user.
+_MEANINGS: tuple[
+    tuple[tuple[type[psycopg.Error], ...], Callable[[str], ScenarioctlError], str], ...
+] = (
+    ((errors.QueryCanceled,), StoreBusy, "took too long for a statement; try again later"),
+    (
+        (errors.LockNotAvailable, errors.DeadlockDetected),
+        StoreBusy,
+        "is locked by another transaction; try again later",
+    ),
+    (
+        (errors.ReadOnlySqlTransaction,),
+        StoreFailed,
+        "is read-only (a standby server?): name the primary server",
+    ),
+    (
+        (errors.DiskFull, errors.OutOfMemory),
+        StoreFailed,
+        "is out of disk space or memory; nothing was changed",
+    ),
+    (
+        (errors.DataCorrupted, errors.IndexCorrupted),
+        StoreFailed,
+        "is damaged: restore it from a backup",
+    ),
+    ((errors.ProgramLimitExceeded,), InvalidRequest, "cannot hold a value that large"),
+    (
+        (errors.InsufficientPrivilege,),
+        StoreFailed,
+        "refuses this role ({reason}): grant it the rights, or use another role",
+    ),
+)
 _NO_TABLES = (
     errors.UndefinedTable,
     errors.InvalidSchemaName,
@@ -46,29 +80,12 @@ class Explainer:
 
     def explain(self, error: psycopg.Error) -> ScenarioctlError:
         """Return what *error* means to a user; raise *error* if it is a bug."""
-        if isinstance(error, errors.QueryCanceled):
-            return StoreBusy(f"store {self.name} took too long for a statement; try again later")
-        if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected)):
-            return StoreBusy(f"store {self.name} is locked by another transaction; try again later")
-        if isinstance(error, errors.ReadOnlySqlTransaction):
-            return StoreFailed(
-                f"store {self.name} is read-only (a standby server?): name the primary server"
-            )
-        if isinstance(error, (errors.DiskFull, errors.OutOfMemory)):
-            return StoreFailed(
-                f"store {self.name} is out of disk space or memory; nothing was changed"
-            )
-        if isinstance(error, (errors.DataCorrupted, errors.IndexCorrupted)):
-            return StoreFailed(f"store {self.name} is damaged: restore it from a backup")
+        for classes, kind, meaning in _MEANINGS:
+            if isinstance(error, classes):
+                said = meaning.format(reason=error.diag.message_primary)
+                return kind(f"store {self.name} {said}")
         if isinstance(error, errors.TooManyConnections):
             return self.unavailable("it has too many connections")
-        if isinstance(error, errors.ProgramLimitExceeded):
-            return InvalidRequest(f"store {self.name} cannot hold a value that large")
-        if isinstance(error, errors.InsufficientPrivilege):
-            return StoreFailed(
-                f"store {self.name} refuses this role ({error.diag.message_primary}): grant it the "
-                "rights, or use another role"
-            )
         if isinstance(error, _NO_TABLES):
             return no_tables(self.name)
         if isinstance(error, _GONE) or _is_lost(error):
