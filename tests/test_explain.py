@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.call_builder import build_call
 from scenarioctl.transactions.explain import describe_call, describe_signature
 from scenarioctl.transactions.extrinsic import Extrinsic
+from tests.conftest import DATA, Run
 from tests.runtimes import (
     ASSETS,
     BOB,
@@ -212,3 +215,72 @@ def test_a_signature_says_who_signed_what_besides_the_call() -> None:
         "metadata_hash": True,
         "Other": "0x02",
     }
+
+
+def golden() -> list[dict[str, Any]]:
+    """Return the vectors of calls that name their runtime."""
+    documents = [
+        json.loads((DATA / "vectors" / name).read_text())["vectors"]
+        for name in ("golden.json", "calls.json")
+    ]
+    return [each for vectors in documents for each in vectors if "call_hex" in each]
+
+
+def test_what_is_printed_of_a_call_is_read_as_the_same_call() -> None:
+    differing, refused = [], []
+    tables: dict[str, Any] = {}
+    for vector in golden():
+        source = vector.get("metadata") or vector["chain"]
+        if source not in tables:
+            tables[source] = metadata_table(source) if "metadata" in vector else bundled(source)
+        table = tables[source]
+        name = "hydraDx" if source.startswith("hydra") else vector.get("chain", "polkadot")
+        call = table.decode_call(unhex(vector["call_hex"]))
+        shown = json.loads(json.dumps(describe_call(table, REGISTRY.find(name), call, ASSETS)))
+        try:
+            again = build_call(shown["pallet"], shown["method"], shown["args"], table).call
+        except InvalidRequest as error:
+            refused.append((vector["id"], str(error)))
+            continue
+        if table.encode_call(again) != unhex(vector["call_hex"]):
+            differing.append(vector["id"])
+
+    assert differing == []
+    # What no transaction of ours may do, however it is written.
+    assert len(refused) == 3 and all(
+        "XTokens" in said or "inside another" in said for _, said in refused
+    )
+
+
+@pytest.mark.parametrize(
+    ("chain", "tx", "words"),
+    [
+        (
+            "kusama",
+            "0x630101000100a10f01000101002aa47c41b763a16946b6cc7e051174877b14fafe5d8daf075b0e39e2"
+            "398c8e4c0104000000000b00a0724e180900000000",
+            "XCM version 1",
+        ),
+        (
+            "polkadot",
+            "0x0503008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a480700e40b5402"
+            "45021c000080841e001a00000091b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70"
+            "ce90c3111111111111111111111111111111111111111111111111111111111111111100",
+            "signing payload",
+        ),
+        (
+            "hydraDx",
+            "0x4502846a9081b6ca2414f14c5c859880fe52f831b5d991fa0401597e23e615135a7f2b01b0995ccbec"
+            "483a8e3b70174218efc1eb49de7a235e4acbb4e9842c452477a35e5955c49505f0a4747a109a2032327e"
+            "d8ba29b9b3ca852d280a9a71ef6855a28ac401bd02003b0600000000020000000010a5d4e80000000000"
+            "000000000000feeee2ff80b91e000000000000000000",
+            "made for another runtime than hydradx 428",
+        ),
+    ],
+)
+def test_what_was_made_for_another_runtime_or_is_a_payload_is_told(
+    scenarioctl: Run, chain: str, tx: str, words: str
+) -> None:
+    ended = scenarioctl("--offline", "tx", "decode", "--chain", chain, tx)
+
+    assert (ended.code, words in ended.err) == (2, True)

@@ -1,5 +1,6 @@
 """What is said of a transaction before it is signed: what it does, and whether it does that."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
@@ -166,15 +167,19 @@ def read_transaction(
         try:
             return decode_extrinsic(table, data)
         except InvalidRequest as error:
+            reason = _reason(table, chain, data, error)
+            older = f"; was it made for another runtime than {table}?" * (reason == str(error))
             raise InvalidRequest(
-                field=field, problem=f"is not a valid extrinsic of {chain.title}: {error}"
+                field=field, problem=f"is not a valid extrinsic of {chain.title}: {reason}{older}"
             ) from None
     try:
         return table.decode_call(data)
     except InvalidRequest as error:
         if not _is_versioned(data):
             raise InvalidRequest(
-                field=field, problem=f"is not a valid call of {chain.title}: {error}"
+                field=field,
+                problem=f"is not a valid call of {chain.title}: "
+                f"{_reason(table, chain, data, error)}",
             ) from None
         as_call = error
     try:
@@ -188,6 +193,25 @@ def read_transaction(
                 f"({as_call})"
             ),
         ) from None
+
+
+#: What a decoder says of a version of XCM that a runtime no longer has.
+_OLD_XCM = re.compile(r"0x0(\d) at byte \d+ is not a variant of Versioned")
+
+
+def _reason(table: "RuntimeTable", chain: "Chain", data: bytes, error: InvalidRequest) -> str:
+    """Return why *data* can't be read: what it is, or was made for, if that can be told."""
+    if chain.genesis and bytes.fromhex(chain.genesis[2:]) in data:
+        return (
+            "it is a signing payload: behind the call stands what a signature covers besides; "
+            "decode the call alone"
+        )
+    if old := _OLD_XCM.search(str(error)):
+        return (
+            f"it has XCM version {old[1]}, which {table} no longer takes: it was made for an "
+            "older runtime"
+        )
+    return str(error)
 
 
 def _is_versioned(data: bytes) -> bool:

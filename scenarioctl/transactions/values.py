@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from string import hexdigits
 from typing import TYPE_CHECKING, Any
 
@@ -188,6 +189,9 @@ class ValueReader:
         return self._read_integer(type_id, 0, 2**bits, value)
 
     def _read_integer(self, type_id: int, lowest: int, beyond: int, value: object) -> int:
+        if isinstance(value, Mapping) and value.keys() == {"value", "human"}:
+            # An amount as `tx decode` prints it.
+            value = value["value"]
         given = value
         if isinstance(value, str):
             text = value.strip()
@@ -225,7 +229,10 @@ class ValueReader:
                 # A name of that very length is one (`omnipool`); what is as long as a hash may be a
                 # mistyped one.
                 if length is not None and (length != len(data) or length >= 20):
-                    raise self.misfit(type_id, value)
+                    account = self._account_in(value) if length == 32 else None
+                    if account is None:
+                        raise self.misfit(type_id, value)
+                    data = account
         elif isinstance(value, list) and all(
             type(item) is int and 0 <= item < 256 for item in value
         ):
@@ -235,6 +242,14 @@ class ValueReader:
         if length is not None and len(data) != length:
             raise self.misfit(type_id, value, f"it has {len(data)} bytes")
         return data
+
+    def _account_in(self, value: str) -> bytes | None:
+        """Return the account whose address *value* is: what a location has is printed as one."""
+        from scenarioctl.chains.addresses import parse_account
+
+        with suppress(InvalidRequest):
+            return parse_account(value.strip(), field=self._where)
+        return None
 
     def _read_items(self, type_id: int, length: int | None, value: object) -> list[Any]:
         items = self._parsed(type_id, value)
@@ -279,6 +294,9 @@ class ValueReader:
         ):
             return self._read_call(type_id, value)
         value = self._parsed_table(value)
+        if isinstance(value, Mapping) and value.keys() == {"pallet", "method", "args"}:
+            # A call as `tx decode` prints it.
+            value = {value["pallet"]: {value["method"]: value["args"]}}
         chosen, inner = (value, None) if isinstance(value, str) else (None, None)
         if isinstance(value, Mapping) and len(value) == 1:
             chosen, inner = next(iter(value.items()))
