@@ -8,6 +8,7 @@ from typing import Any
 
 from substrateinterface.utils import hasher
 
+from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.runtime.scale import encode_compact
 from tests.blocks import block_hash, header_of
 from tests.conftest import BOB_HEX
@@ -91,3 +92,7 @@ def answers(chain: str, storage: Mapping[str, str] | None = None, **changes: Any
 def opaque(metadata: bytes) -> str:
     """Return *metadata* as the runtime API answers: an option around bytes with their length."""
     return "0x01" + (encode_compact(len(metadata)) + metadata).hex()
+
+
+def polkadot_at(*endpoints: str) -> Chain:
+    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")

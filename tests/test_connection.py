@@ -8,11 +8,11 @@ import pytest
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import connect
 from scenarioctl.chains.pool import Pool
-from scenarioctl.chains.registry import Chain, Registry
+from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainUnreachable
-from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.table_cache import load_cached
+from tests.canned import opaque, polkadot_at
 from tests.conftest import BOB, DATA, Run
 from tests.messages import raises, says
 from tests.node import Gone, Node
@@ -22,21 +22,12 @@ POLKADOT_GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70
 OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
 
 
-def polkadot_at(*endpoints: str) -> Chain:
-    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
-
-
 def fetch_runtime(chain: Chain, known: RuntimeTable | None, cache: Path) -> RuntimeTable:
     pool = Pool(chain, known=known, cache=cache)
     try:
         return finish(Client(pool).table())
     finally:
         finish(pool.close())
-
-
-def opaque(metadata: bytes) -> str:
-    """Return *metadata* as the runtime API answers: an option around bytes with their length."""
-    return "0x01" + (encode_compact(len(metadata)) + metadata).hex()
 
 
 def answers(**changes: Any) -> dict[str, Any]:

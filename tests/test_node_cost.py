@@ -19,10 +19,9 @@ from aiohttp import WSMsgType, web
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import Timeouts, _read_message, connect
 from scenarioctl.chains.pool import Pool
-from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.rpc_errors import SocketFailed
 from scenarioctl.errors import ChainUnreachable
-from tests.canned import answers
+from tests.canned import answers, polkadot_at
 from tests.messages import raises, says
 from tests.node import Node
 from tests.runner import finish
@@ -100,10 +99,6 @@ def answer_with(text: str) -> Nuisance:
         await socket.send_str(text)
 
     return answer
-
-
-def polkadot_at(*endpoints: str) -> Chain:
-    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
 
 
 @contextmanager

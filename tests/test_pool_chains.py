@@ -14,12 +14,10 @@ import pytest
 from scenarioctl.chains import pool as pools
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Backoff, Pool
-from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainRefused, ChainUnreachable
-from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
 from tests.blocks import header_of
-from tests.canned import GENESIS, HEAD, answers
+from tests.canned import GENESIS, HEAD, answers, opaque, polkadot_at
 from tests.conftest import DATA
 from tests.messages import says
 from tests.node import Feed, Gone, Node, Refusal
@@ -29,14 +27,6 @@ NOWHERE = "ws://127.0.0.1:1/"
 REFUSED = f"Polkadot cannot be reached ({NOWHERE} did not open: Connection refused)"
 OLDER = DATA / "metadata" / "polkadot-1006000.v15.scale"
 CURRENT = {"specName": "polkadot", "specVersion": 2000000}
-
-
-def polkadot_at(*endpoints: str) -> Chain:
-    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
-
-
-def opaque(metadata: bytes) -> str:
-    return "0x01" + (encode_compact(len(metadata)) + metadata).hex()
 
 
 def node(**changes: Any) -> Node:

@@ -17,9 +17,8 @@ from scenarioctl.chains import connection
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.connection import Timeouts, connect
 from scenarioctl.chains.pool import Pool
-from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
-from tests.canned import answers
+from tests.canned import answers, polkadot_at
 from tests.loopback import Server
 from tests.messages import says
 from tests.node import Feed, Node, Silent
@@ -30,10 +29,6 @@ NOWHERE = "ws://127.0.0.1:1/"
 #: Waits two seconds for what is no work: even on a busy machine, a node that answers has done so by
 #: then.  Asks the first endpoint first.
 HURRIED = Timeouts(prompt=2.0, stagger=10.0)
-
-
-def polkadot_at(*endpoints: str) -> Chain:
-    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
 
 
 def silent(*_: Any) -> None:

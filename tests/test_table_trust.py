@@ -13,7 +13,6 @@ import tomli_w
 from scenarioctl.chains import client
 from scenarioctl.chains.client import Client
 from scenarioctl.chains.pool import Pool
-from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
@@ -25,7 +24,7 @@ from scenarioctl.runtime.table_cache import (
     newest_unconfirmed,
     save_cached,
 )
-from tests.canned import GENESIS, answers, opaque
+from tests.canned import GENESIS, answers, opaque, polkadot_at
 from tests.conftest import BOB, DATA, Run
 from tests.messages import raises, says
 from tests.node import Node, Silent
@@ -51,10 +50,6 @@ def runs(metadata: bytes, **more: Any) -> Node:
         ),
     }
     return Node(answers("polkadot", **{**told, **more}))
-
-
-def polkadot_at(*endpoints: str) -> Chain:
-    return Registry({"polkadot": {"endpoints": list(endpoints)}}).find("polkadot")
 
 
 def fetch(tmp_path: Path, *endpoints: str) -> RuntimeTable:
