@@ -12,9 +12,6 @@ from tools.chain_registries import (
     ListedChain,
     Place,
     is_dead,
-    read_chain_info,
-    read_endpoints,
-    reading,
 )
 from tools.freshness import (
     Difference,
@@ -101,44 +98,6 @@ def compare(
 
 def failures(differences: list[Difference]) -> list[str]:
     return [each.failure for each in differences if each.failure]
-
-
-class TestReading:
-    def test_endpoints_of_chains_that_are_reached(self) -> None:
-        found = read_endpoints(ENDPOINTS, "polkadot")
-        assert {place: sorted(chain.endpoints) for place, chain in found.items()} == {
-            ("polkadot", 2034): ["wss://hydration.ibp.network", "wss://rpc.helikon.io/hydradx"],
-            ("polkadot", None): ["wss://polkadot-rpc.publicnode.com"],
-        }
-
-    def test_chains_that_are_active(self) -> None:
-        found = read_chain_info(CHAIN_INFO)
-        assert set(found) == {("polkadot", None), ("paseo", None)}
-        assert found["polkadot", None] == ListedChain(
-            endpoints=frozenset({"wss://a.example"}),
-            genesis="0x91b1",
-            ss58_prefix=0,
-            symbol="DOT",
-            decimals=10,
-        )
-
-    @pytest.mark.parametrize(
-        "text", ["[]", "{", '{"polkadot": {}}', CHAIN_INFO.replace("INACTIVE", "SLEEPING")]
-    )
-    def test_a_package_that_has_changed_is_a_sentence(self, text: str) -> None:
-        with (
-            pytest.raises(
-                SystemExit,
-                match=r"^@subwallet/chain-list@9 is written in another way now, expected chains \(",
-            ),
-            reading("@subwallet/chain-list@9", "chains"),
-        ):
-            read_chain_info(text)
-
-    def test_hosts_that_are_dead(self) -> None:
-        assert is_dead("wss://polkadot.public.curie.radiumblock.co/ws")
-        assert is_dead("wss://paseo.rpc.amforc.com:443")
-        assert not is_dead("wss://ibp.network.example/dotters.network")
 
 
 class TestChains:

@@ -1,6 +1,5 @@
 """What a node said is said again: recorded by a proxy, written to a file, replayed from it."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -23,15 +22,12 @@ from tests.live.recorder import (
     Exchange,
     Recorder,
     Replay,
-    fresh,
     read_conversations,
-    repeatable,
     write_conversations,
 )
 from tests.messages import says
 from tests.node import Feed, Node, Refusal
 from tests.runner import BlockingConnection
-from tests.signing import dev_key
 
 METADATA = DATA / "metadata" / "polkadot-1002005.v14.scale"
 NEWER = DATA / "metadata" / "polkadot-2000000.v15.scale"
@@ -160,34 +156,6 @@ def test_a_runtime_without_its_documentation_is_the_same(path: Path) -> None:
     assert REMARK not in bare
 
 
-def test_the_code_of_a_runtime_is_not_kept(node: Node) -> None:
-    with Recorder(node.url) as recorder:
-        client = BlockingConnection(recorder.url)
-        answer = client.call("state_getStorage", "0x3a636f6465", "0x45")
-        client.close()
-
-    assert answer == LONG
-    assert [each["method"] for each in recorder.exchanges] == [
-        "chain_getBlockHash",
-        "state_getRuntimeVersion",
-    ]
-
-
-def test_what_comes_again_is_written_once(node: Node, tmp_path: Path) -> None:
-    with Recorder(node.url) as recorder:
-        client = BlockingConnection(recorder.url)
-        for key in ("0x01", "0x01", "0x01", "0x02"):
-            client.call("state_getStorage", key)
-        client.close()
-    path = tmp_path / "module.json"
-
-    kept = written(path, recorder.exchanges).chains["RELAY"]
-
-    assert path.read_text().count(LONG) == 1
-    asked = [(each["params"], each["result"], each.get("times")) for each in kept[2:]]
-    assert asked == [(["0x01"], LONG, 3), (["0x02"], LONG, None)]
-
-
 def test_a_value_that_changes_late_changes_as_late_in_a_replay(node: Node, tmp_path: Path) -> None:
     values = iter(["0x0a", "0x0a", "0x0b"])
     node.answers["state_getStorage"] = lambda _: next(values)
@@ -238,42 +206,3 @@ def test_what_was_not_recorded_is_refused(node: Node) -> None:
         ):
             client.call("state_getStorage", "0x03")
         client.close()
-
-
-def test_what_is_told_after_a_subscription_ended_is_not_kept(node: Node) -> None:
-    node.answers["chain_unsubscribeNewHeads"] = Feed([{"number": "0x9"}])
-
-    _, recorder = record(node)
-
-    told = [each["notices"] for each in recorder.exchanges if "notices" in each]
-    assert told == [[{"number": "0x1"}, {"number": "0x2"}]]
-
-
-def test_accounts_are_drawn_again_from_the_salt(monkeypatch: pytest.MonkeyPatch) -> None:
-    def draw(salt: str, test: str = "test_a") -> list[bytes]:
-        monkeypatch.setenv("PYTEST_CURRENT_TEST", f"tests/live/test_some.py::{test} (call)")
-        with repeatable(salt, {}):
-            return [fresh(32), fresh(32)]
-
-    first = draw("salt")
-
-    assert draw("salt") == first
-    assert len({*first, *draw("other"), *draw("salt", "test_b"), fresh(32), fresh(32)}) == 8
-    assert [len(each) for each in first] == [32, 32]
-
-
-def test_signatures_are_those_that_were_kept() -> None:
-    kept: dict[str, str] = {}
-
-    with repeatable("salt", kept):
-        first = dev_key().sign(b"message")
-        twice = dev_key().sign("0x" + b"message".hex())
-        other = dev_key().sign(b"other")
-    with repeatable("salt", json.loads(json.dumps(kept))):
-        again = dev_key().sign(b"message")
-    without = dev_key().sign(b"message")
-
-    assert first == twice == again
-    assert dev_key().verify(b"message", first)
-    # An sr25519 signature is another each time.
-    assert len({first, other, without}) == 3
