@@ -84,23 +84,20 @@ async def _readiness(context: ServerContext) -> tuple[bytes, str]:
     try:
         async with asyncio.timeout(_STORE_TIMEOUT):
             trouble = await context.app.store.health()
+            trouble = trouble and f"accepts no writes: {trouble}"
             if not trouble:
                 await context.app.store.count_scenarios()
     except TimeoutError:
-        raise _store_trouble(f"did not answer within {_STORE_TIMEOUT:g} seconds") from None
+        trouble = f"did not answer within {_STORE_TIMEOUT:g} seconds"
     except ScenarioctlError as error:
-        raise _store_trouble(f"does not answer: {error}") from None
+        trouble = f"does not answer: {error}"
     if trouble:
-        raise _store_trouble(f"accepts no writes: {trouble}")
+        raise NotReady(f"the store {trouble}", details={"field": "store"})
     if context.worker is not None:
         silent = monotonic() - context.worker.last_beat
         if silent > _HEARTBEAT_TIMEOUT:
             raise NotReady(f"the worker has not responded for {silent:.0f} seconds")
     return encode({"status": "ready"}), JSON
-
-
-def _store_trouble(problem: str) -> NotReady:
-    return NotReady(f"the store {problem}", details={"field": "store"})
 
 
 async def _version(context: ServerContext) -> tuple[bytes, str]:

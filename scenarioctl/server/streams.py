@@ -249,8 +249,8 @@ def _write_event(kind: str, said: Mapping[str, Any], *, id: str = "") -> bytes:
 async def sending(request: web.Request, response: web.StreamResponse) -> AsyncIterator[None]:
     """Begin *response*, and end it after the block; disconnect the client if the block fails, which
     it can't be told."""
+    await response.prepare(request)
     try:
-        await response.prepare(request)
         yield
         await response.write_eof()
         return
