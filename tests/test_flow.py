@@ -478,7 +478,11 @@ def test_more_steps_than_a_diagram_holds_are_too_large(app: Application) -> None
 
 
 #: Each kind of step with the keys that it must have and those that it may have.
-STEPS = {step.name: (step.required, step.optional) for step in all_steps() if step.terms.parts}
+STEPS = {
+    step.name: (step.required, step.keys[len(step.required) :])
+    for step in all_steps()
+    if step.terms.parts
+}
 STEP_LIKE = st.fixed_dictionaries(
     {"type": st.sampled_from(list(STEPS))},
     optional={key: documents for row in STEPS.values() for keys in row for key in keys},

@@ -146,7 +146,7 @@ def _write(app: "Application", diagram: Diagram) -> dict[str, Any]:
 def _written_values(app: "Application", node: Node, kind: StepKind) -> dict[str, Any]:
     form = action_data(node) if kind.box is ACTION_BOX else kind.read_form(node.form)
     found = {}
-    for key in (*kind.required, *kind.optional):
+    for key in kind.keys:
         part = kind.terms.parts[key]
         value = find_value(form, part)
         if value not in (None, "") and value != part.default:
@@ -441,7 +441,7 @@ def _values(
     values = {key: value for key, value in entry.items() if key not in _ALWAYS}
     for key in values:
         if key not in kind.terms.parts:
-            known = (*_ALWAYS, *kind.required, *kind.optional)
+            known = (*_ALWAYS, *kind.keys)
             meant = suggest(key, known, otherwise=f"a {kind.name} step takes: {', '.join(known)}")
             with _checking(mistakes, field=key):
                 raise InvalidRequest(

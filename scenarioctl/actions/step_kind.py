@@ -57,7 +57,7 @@ class StepKind:
     tell: Callable[["Application", Diagram, Node], Story]
     #: Its fields, in the order in which they are read; none if a flow file has no such step.
     terms: Terms = field(default=Terms({}))
-    #: Keys in the order in which flow files are written, if that is another.
+    #: The keys that come first in a flow file, if that has another order.
     order: tuple[str, ...] = ()
     #: (builder, step, start) -> ids of the first and the last box drawn; None: one box. *start* is
     #: the box of the step before, which serves as the first box if it shows the same chain and
@@ -135,14 +135,14 @@ class StepKind:
         return filled
 
     @property
-    def required(self) -> tuple[str, ...]:
-        """The keys that a flow file must have."""
-        return tuple(key for key in self.order or self.terms.parts if self.terms.parts[key].needed)
+    def keys(self) -> tuple[str, ...]:
+        """The keys of a flow file, in its order: first those that it must have."""
+        keys = dict.fromkeys((*self.order, *self.terms.parts))
+        return tuple(sorted(keys, key=lambda key: not self.terms.parts[key].needed))
 
     @property
-    def optional(self) -> tuple[str, ...]:
-        keys = self.order or self.terms.parts
-        return tuple(key for key in keys if key not in self.required)
+    def required(self) -> tuple[str, ...]:
+        return tuple(key for key in self.keys if self.terms.parts[key].needed)
 
     def word(self, node: Node, registry: "Registry") -> str:
         """Return what the step is called in a route; empty to leave it out."""

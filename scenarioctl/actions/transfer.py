@@ -219,8 +219,6 @@ STEP = StepKind(
         "sender",
         "xcm_version",
         "remote_fee_asset",
-        "allow_death",
-        "accept_loss",
     ),
     draw=draw,
     tx_type=TX_TYPE,
