@@ -112,7 +112,8 @@ async def draft(
 
 def draw(builder: DiagramBuilder, step: Reading, start: str) -> tuple[str, str]:
     asset, destination = step["assetid"], step["dest_chain"]
-    arriving = None if isinstance(asset, str) else step.app.assets.counterpart(asset, destination)
+    is_known = not isinstance(asset, str) and "dest_chain" not in step.unread
+    arriving = step.app.assets.counterpart(asset, destination) if is_known else None
     source = step["source_chain"], asset
     return draw_action(builder, step, "xTransfer", source, (destination, arriving), start)
 
