@@ -32,6 +32,7 @@ _PICTURES = "Write the picture to a file with -o FILE.svg or -o FILE.png"
 #: sentence; it holds for all commands below it, too.
 COMMANDS: Mapping[str, str] = {
     "completion install": _COMPLETIONS,
+    "config path": "`config show --field config` prints the path",
     "create payout --reread": "Create a payout of the file for each month",
     "create payout --replace": "Create another payout, of the lines that are left to pay",
     "dca": _CALLS,

@@ -62,9 +62,6 @@ _CRON_FIELDS = (
 )
 
 
-_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
-
 def read_schedule(**fields: object) -> Schedule:
     """Return the schedule that these fields describe; an empty one is its default.  InvalidRequest
     names the field."""
@@ -384,13 +381,13 @@ def _read_cron(value: object) -> str:
 
 def _cron_hint(name: str, fields: Mapping[str, str]) -> str:
     """Return why a field of a cron line is wrong, or how it is written; empty if nobody knows."""
-    from calendar import day_name, month_name
+    from calendar import day_abbr, day_name, month_name
 
     given, month = fields[name], read_digits(fields["month"]) or 0
     if name == "day-of-month" and 1 <= (read_digits(given) or 0) <= 31 and 1 <= month <= 12:
         return f"{given} {month_name[month]} never comes"
     if (last := re.fullmatch("(?i)(mon|tue|wed|thu|fri|sat|sun)#?L", given)) is not None:
-        day = _DAYS.index(last[1].lower())
+        day = list(day_abbr).index(last[1].capitalize())
         return f"write the last {day_name[day]} as {(day + 1) % 7}L"
     turned = re.search(r"(?<!\d)(\d{1,2})-(\d{1,2})(?!\d)", given)
     if turned is None or int(turned[1]) <= int(turned[2]):

@@ -22,7 +22,6 @@ LOCAL = {
     "chain refresh": "fills this machine's cache; a client has its own",
     "completion show": "teaches the shells of this machine",
     "config show": "settings of this machine",
-    "config path": "settings of this machine",
     "config init": "settings of this machine",
     "config set": "settings of this machine",
     "config token": "makes a secret, which no daemon hands out",

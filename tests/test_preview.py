@@ -20,7 +20,6 @@ import resvg_py
 from PIL import Image, ImageChops
 
 from scenarioctl.application import Application
-from scenarioctl.cli import pictures
 from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.operations import previews
@@ -361,7 +360,7 @@ def test_a_pipe_gets_the_picture_and_json_the_endpoints_answer(
 def test_a_terminal_is_sent_no_png(
     scenarioctl: Run, sample: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pictures, "_on_terminal", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
     refused = scenarioctl("scenario", "preview", sample)
     drawn = scenarioctl("scenario", "preview", sample, "--format", "svg")

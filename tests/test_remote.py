@@ -632,7 +632,7 @@ def test_what_only_the_daemon_can_say_is_refused_beside_it(
     assert script.asked == []
 
 
-@pytest.mark.parametrize("line", [("config", "show"), ("config", "path")], ids=" ".join)
+@pytest.mark.parametrize("line", [("config", "show"), ("config", "init")], ids=" ".join)
 def test_commands_about_this_machine_do_not_go_with_a_url(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch, line: tuple[str, ...]
 ) -> None:

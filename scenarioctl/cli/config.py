@@ -9,7 +9,7 @@ import click
 from scenarioctl.cli.commands import Group
 from scenarioctl.cli.execution import emit, open_application, print_table, tell
 from scenarioctl.cli.options import complete_scopes, complete_settings, option
-from scenarioctl.errors import Conflict, NotFound
+from scenarioctl.errors import Conflict, InvalidRequest, NotFound, closest
 
 
 @click.group(cls=Group)
@@ -63,12 +63,6 @@ def _in_words(value: object) -> str:
 
 
 @config.command(hidden=True)
-def path() -> None:
-    """Print the path of config.toml."""
-    _print_path(_target())
-
-
-@config.command(hidden=True)
 def init() -> None:
     """Write a config.toml with every setting explained; print its path."""
     from scenarioctl.config_file import template, write_config
@@ -115,14 +109,15 @@ def _refuse_other_name(target: Path, key: str) -> None:
     """Refuse a key of a chain that has another name, or that is misspelt; a new one is fine."""
     from scenarioctl.chains.registry import Registry
     from scenarioctl.config import read_config
-    from scenarioctl.errors import InvalidRequest, closest
 
-    name = key.split(".")[1]
-    chains = {each.name: each.name for each in Registry().all()}
-    chains = {alias: each.name for each in Registry().all() for alias in each.aliases} | chains
-    meant = chains.get(name) or next(iter(closest(name, chains, cutoff=0.85)), name)
-    if meant != name and (name in chains or name not in read_config(target).get("chains", {})):
-        right = f"chains.{chains.get(meant, meant)}.{key.split('.', 2)[-1]}"
+    _, name, *rest = key.split(".", 2)
+    names = {alias: each.name for each in Registry().all() for alias in (each.name, *each.aliases)}
+    near = (
+        [] if name in read_config(target).get("chains", {}) else closest(name, names, cutoff=0.85)
+    )
+    meant = names.get(name) or next((names[each] for each in near), name)
+    if meant != name:
+        right = ".".join(("chains", meant, *rest))
         raise InvalidRequest(
             field="key", value=key, problem=f"names no chain, did you mean {right}?"
         )

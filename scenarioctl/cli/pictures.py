@@ -120,7 +120,7 @@ def preview(
         raise InvalidRequest(
             field="output", problem="'-' and --json both write to stdout: omit one of them"
         )
-    if form == "png" and to_stdout and not asked_for_data() and _on_terminal():
+    if form == "png" and to_stdout and not asked_for_data() and sys.stdout.isatty():
         raise InvalidRequest(
             field="output", problem="is missing: a terminal shows no PNG", expected="-o FILE"
         )
@@ -133,10 +133,6 @@ def preview(
         return
     _write_whole(output, picture, field="output")
     emit(answer, lambda: tell(f"Wrote {output}"))
-
-
-def _on_terminal() -> bool:
-    return sys.stdout.isatty()
 
 
 def _warn_of_problems(problems: Iterable[Mapping[str, Any]]) -> None:

@@ -103,8 +103,12 @@ async def _resolve_accounts(app: Application, request: R) -> tuple[R, tuple[str,
     """Return *request* with the addresses of its accounts, and which names they had; text that is
     no name stays."""
     named = {field: _texts(getattr(request, field)) for field in account_fields(type(request))}
-    texts_given = [text for texts in named.values() for text in texts if isinstance(text, str)]
-    if not any(_is_name(text) or text != text.strip() for text in texts_given):
+    if not any(
+        _is_name(text) or text != text.strip()
+        for texts in named.values()
+        for text in texts
+        if isinstance(text, str)
+    ):
         return request, ()
     book = {each.name: each.address for each in await app.store.addresses().list()}
     changed: dict[str, Any] = {}
