@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.extrinsic import bare_extrinsic, encode_era
+from scenarioctl.transactions.extrinsic import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signer_payload, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.conftest import Ended, Run
@@ -40,11 +41,6 @@ MORTAL = options(
     mode=1,
     metadata_hash=b"\3" * 32,
 )
-#: MORTAL as options of the command.
-AS_OPTIONS = (
-    "--nonce", "7", "--tip", "9", "--era", "64", "--block", "100", "--block-hash", BLOCK,
-    "--metadata-hash", "0x" + "03" * 32,
-)  # fmt: skip
 
 
 def signature(
@@ -68,24 +64,12 @@ def assemble(scenarioctl: Run, *line: str, **how: Any) -> Ended:
 
 
 @pytest.mark.parametrize("call", [REMARK, LONG], ids=["short", "hashed"])
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [(options(), ("--nonce", "5")), (MORTAL, AS_OPTIONS)],
-    ids=["immortal", "mortal"],
-)
-@pytest.mark.parametrize(
-    "form", ["call", "extrinsic", "payload", "wallet payload", "answer of tx payload"]
-)
+@pytest.mark.parametrize("given", [options(), MORTAL], ids=["immortal", "mortal"])
+@pytest.mark.parametrize("form", ["wallet payload", "answer of tx payload"])
 def test_every_form_of_what_was_signed_gives_the_same_transaction(
-    scenarioctl: Run,
-    tmp_path: Path,
-    call: Call,
-    given: SigningOptions,
-    line: tuple[str, ...],
-    form: str,
+    scenarioctl: Run, tmp_path: Path, call: Call, given: SigningOptions, form: str
 ) -> None:
-    data = TABLE.encode_call(call)
-    payload = signing_payload(TABLE, data, given)
+    payload = signing_payload(TABLE, TABLE.encode_call(call), given)
     made = "0x" + dev_key().sign(payload.bytes_to_sign).hex()
     expected = sign(TABLE, call, given)
     file = tmp_path / "payload.json"
@@ -93,16 +77,8 @@ def test_every_form_of_what_was_signed_gives_the_same_transaction(
     file.write_text(
         json.dumps(wallets if form == "wallet payload" else {"signer_payload": wallets})
     )
-    tx = {"call": data, "extrinsic": bare_extrinsic(data), "payload": payload.payload}.get(
-        form, b""
-    )
-    words: tuple[str, ...] = ("0x" + tx.hex(), "--chain", "polkadot", "--sender", ALICE)
-    if form != "payload":
-        words += line
-    if not tx:
-        words = ("--payload", str(file))
 
-    ended = assemble(scenarioctl, *words, "--signature", made)
+    ended = assemble(scenarioctl, "--payload", str(file), "--signature", made)
 
     assert (ended.code, ended.err) == (0, "")
     answer = json.loads(ended.out)
@@ -128,7 +104,7 @@ def without_signature(data: bytes) -> bytes:
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("prefixed", [False, True])
 def test_a_signature_of_every_kind_of_key_is_taken_in_every_form(
-    scenarioctl: Run, scheme: str, told: bool, prefixed: bool
+    scenarioctl: Run, tmp_path: Path, scheme: str, told: bool, prefixed: bool
 ) -> None:
     data = TABLE.encode_call(REMARK)
     payload = signing_payload(TABLE, data, options())
@@ -139,10 +115,10 @@ def test_a_signature_of_every_kind_of_key_is_taken_in_every_form(
     }[scheme]
     byte = {"ed25519": b"\0", "sr25519": b"\1", "ecdsa": b"\2"}[scheme] if prefixed else b""
 
-    ended = assemble(
-        scenarioctl, CALL, "--chain", "polkadot", "--nonce", "5", "--sender", "0x" + account.hex(),
-        "--signature", "0x" + (byte + made).hex(), *(("--scheme", scheme) if told else ()),
-    )  # fmt: skip
+    file = tmp_path / "payload.json"
+    file.write_text(json.dumps(wallet_payload(address=format_account(account, 0))))
+    line = ("--payload", str(file), "--signature", "0x" + (byte + made).hex())
+    ended = assemble(scenarioctl, *line, *(("--scheme", scheme) if told else ()))
 
     answer = json.loads(ended.out)
     assert answer["scheme"] == scheme
@@ -184,8 +160,6 @@ def case(name: str, line: tuple[str, ...], error: str, payload: object = None) -
     return pytest.param(line, payload, error, id=name)
 
 
-GIVEN = (CALL, "--chain", "polkadot", "--sender", ALICE)
-SOUND = (*GIVEN, "--nonce", "5")
 SIGNATURE = signature()
 LONG_PAYLOAD = signing_payload(TABLE, TABLE.encode_call(LONG), options()).payload
 
@@ -203,32 +177,23 @@ def not_his(made: str, who: str = ALICE) -> str:
 
 
 CASES = [
-    case("no signature", SOUND, says('signature', 'missing')),
-    case("a short signature", (*SOUND, "--signature", "0x1234"), says('signature', '0x1234')),
-    case("a signature of another scheme's length", (*SOUND, "--signature", "0x" + "11" * 64,
-        "--scheme", "ecdsa"), says('signature', short('0x' + '11' * 64), '64')),
-    case("a wrong scheme", (*SOUND, "--signature", SIGNATURE, "--scheme", "ed25519"), says(
-        'signature', 'ed25519', 'sr25519')),
-    case("another nonce", (*GIVEN, "--nonce", "6", "--signature", SIGNATURE), not_his(SIGNATURE)),
-    case("another tip", (*SOUND, "--tip", "1", "--signature", SIGNATURE), not_his(SIGNATURE)),
-    case("another chain", (CALL, "--chain", "kusama", "--sender", ALICE, "--nonce", "5",
-        "--signature", SIGNATURE), not_his(SIGNATURE,
-        "HNZata7iMYWmk5RvZRTiAsSDhV8366zq2YGb3tLH5Upf74F").replace(
-        "Polkadot with polkadot 2000000", "Kusama with kusama 1009002")),
-    case("a signed message", (*SOUND, "--signature", signature(message=b"<Bytes>" + signing_payload(
-        TABLE, unhex(CALL), options()).payload + b"</Bytes>")), says('signature', 'transaction')),
-    case("a long payload not hashed", ("0x" + TABLE.encode_call(LONG).hex(), "--chain", "polkadot",
-        "--sender", ALICE, "--nonce", "5", "--signature", signature(LONG, message=LONG_PAYLOAD)),
-        says('signature', 'blake2b-256', 'bytes_to_sign', long_payload=len(LONG_PAYLOAD))),
-    case("no chain", (CALL, "--sender", ALICE, "--nonce", "5", "--signature", SIGNATURE), says(
-        'chain', 'missing')),
-    case("no nonce", (*GIVEN, "--signature", SIGNATURE), says('nonce', 'missing')),
-    case("a payload and a nonce", ("0x" + LONG_PAYLOAD.hex(), "--chain", "polkadot", "--sender",
-        ALICE, "--nonce", "5", "--signature", signature(LONG)), says('nonce', '5')),
-    case("a payload of another chain", ("0x" + LONG_PAYLOAD.replace(GENESIS, b"\5" * 32).hex(),
-        "--chain", "polkadot", "--sender", ALICE, "--signature", SIGNATURE), says('tx', '05' * 32)),
-    case("a payload and a transaction", (CALL, "--signature", SIGNATURE), says('tx', 'payload'),
+    case("no signature", (), says('signature', 'missing'), wallet_payload()),
+    case("a short signature", ("--signature", "0x1234"), says('signature', '0x1234'),
         wallet_payload()),
+    case("a signature of another scheme's length", ("--signature", "0x" + "11" * 64,
+        "--scheme", "ecdsa"), says('signature', short('0x' + '11' * 64), '64'), wallet_payload()),
+    case("a wrong scheme", ("--signature", SIGNATURE, "--scheme", "ed25519"), says(
+        'signature', 'ed25519', 'sr25519'), wallet_payload()),
+    case("another tip", ("--signature", SIGNATURE), not_his(SIGNATURE), wallet_payload(
+        tip="0x00000000000000000000000000000001")),
+    case("a payload of another chain", ("--signature", SIGNATURE), says('genesis', '05' * 32),
+        wallet_payload(genesisHash="0x" + "05" * 32)),
+    case("a signed message", ("--signature", signature(message=b"<Bytes>" + signing_payload(
+        TABLE, unhex(CALL), options()).payload + b"</Bytes>")), says('signature', 'transaction'),
+        wallet_payload()),
+    case("a long payload not hashed", ("--signature", signature(LONG, message=LONG_PAYLOAD)),
+        says('signature', 'blake2b-256', 'bytes_to_sign', long_payload=len(LONG_PAYLOAD)),
+        wallet_payload(LONG)),
     case("a payload that is a list", ("--signature", SIGNATURE), says('payload', '1'), [1]),
     case("another transaction version", ("--signature", SIGNATURE), says('payload', '7', '2000000',
         '26'), wallet_payload(transactionVersion=7)),

@@ -115,7 +115,6 @@ def test_a_transaction_that_is_longer_than_any_block(running: Daemon, size: int)
             ("/api/tx/decode", {}),
             ("/api/chain/Broadcast", {}),
             ("/api/tx/payload", {"sender": BOB}),
-            ("/api/tx/assemble", {"sender": BOB, "signature": "0x" + "00" * 64}),
         ):
             status, answer = send(running, path, {"chain": "polkadot", "tx": tx, **more})
             assert (status, answer["code"]) == (413, "too_large"), path

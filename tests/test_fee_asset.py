@@ -66,19 +66,14 @@ def test_the_native_asset_is_named_by_nothing(scenarioctl: Run, line: tuple[str,
     assert answer["signer_payload"]["assetId"] is None
 
 
-@pytest.mark.parametrize("form", ["wallet payload"])
-def test_a_signed_transaction_keeps_the_asset(scenarioctl: Run, tmp_path: Path, form: str) -> None:
+def test_a_signed_transaction_keeps_the_asset(scenarioctl: Run, tmp_path: Path) -> None:
     answer = payload(scenarioctl, "--fee-asset", "1984")
     file = tmp_path / "payload.json"
     file.write_text(json.dumps(answer))
     made = "0x" + dev_key().sign(unhex(answer["bytes_to_sign"])).hex()
-    words = (
-        (*LINE, "--chain", "assetHub", "--fee-asset", "1984")
-        if form == "options"
-        else ("--payload", str(file))
-    )
 
-    ended = scenarioctl("--offline", "tx", "assemble", *words, "--signature", made)
+    line = ("--offline", "tx", "assemble", "--payload", str(file), "--signature", made)
+    ended = scenarioctl(*line)
 
     decoded = json.loads(
         scenarioctl(

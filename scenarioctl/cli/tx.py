@@ -204,7 +204,6 @@ tx.add_command(
         "assemble",
         "signed_transactions.assemble_transaction",
         prints="tx",
-        arguments=("tx",),
         example="scenarioctl tx payload 0x00071468656c6c6f --chain polkadot \\\n"
         "    --sender 15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5 --json > payload.json\n"
         "  scenarioctl tx assemble --payload payload.json --signature 0x01… | scenarioctl "

@@ -5,17 +5,15 @@ what was to be signed.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import read_choice
-from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import Hex
 from scenarioctl.model.request_fields import ChainName, PayloadJson, TransactionHex, Value
 from scenarioctl.operations.built_transactions import RuntimeUsed, read_aside, runtime_used
-from scenarioctl.operations.payload import SignerFields, default_era, signing_options
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.extrinsic import parse_hex
 
@@ -68,11 +66,8 @@ def _chain_of(app: Application, name: str, genesis: object, field: str) -> "Chai
             ),
         )
     raise InvalidRequest(
-        field="chain",
-        problem=(
-            f"is missing, and the genesis hash of {field} ({shorten(genesis, 80)}) belongs to "
-            "no known chain"
-        ),
+        field=field,
+        problem=f"names no known chain (genesis hash {shorten(genesis, 80)}): pass chain beside it",
     )
 
 
@@ -156,35 +151,18 @@ def require_expected(
     return scheme
 
 
-#: The fields of a signer that a payload says already.
-_IN_A_PAYLOAD = (
-    "nonce",
-    "era",
-    "block",
-    "block_hash",
-    "tip",
-    "fee_asset",
-    "metadata_hash",
-    "genesis",
-)
-
-
 @dataclass(frozen=True, kw_only=True)
-class AssembleTransaction(SignerFields):
-    """Join a transaction and its signature into the signed transaction.
+class AssembleTransaction:
+    """Join a payload and its signature into the signed transaction.
 
-    Pass what was to be signed: `payload`, the payload's hex, or the transaction with the fields
-    that made its payload. A signature that does not match is refused, and so is a whole signed
-    transaction of anything else: another call, signer, nonce, era, tip, fee asset or metadata hash.
+    A signature that does not match is refused, and so is a whole signed transaction of anything
+    else: another call, signer, nonce, era, tip, fee asset or metadata hash.
     """
 
-    #: 0x hex of an unsigned extrinsic or of call data, with the fields of the signer beside it, or
-    #: of a whole payload.
-    tx: TransactionHex = ""
+    #: What was to be signed: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
+    payload: PayloadJson
     #: Chain it is signed for. Not needed if `payload` names it.
     chain: ChainName = ""
-    #: In place of `tx`: the answer of `tx payload`, or polkadot.js's SignerPayloadJSON.
-    payload: PayloadJson = None
     #: The signature, made by any wallet: 64 bytes (sr25519, ed25519) or 65 (ecdsa, ethereum), with
     #: or without the byte that says which.
     signature: Annotated[str, Value("0xHEX")] = ""
@@ -213,10 +191,9 @@ async def assemble_transaction(
     from scenarioctl.transactions.extrinsic import extrinsic_hash
 
     signature, whole = _read_signed(request)
-    if request.payload is not None:
-        chain, to_sign, table = await _read_wallet_payload(app, request)
-    else:
-        chain, to_sign, table = await _read_tx(app, request)
+    chain, given = find_payload(app, request.payload, field="payload", chain=request.chain)
+    table = await app.runtime(chain)
+    to_sign = await read_expected(app, chain, table, given, field="payload")
     scheme, data = await read_aside(
         app,
         whole or to_sign.payload,
@@ -286,96 +263,3 @@ def _join(
     field = "signed_transaction" if whole else "tx"
     data = whole or assemble(table, chain, to_sign, signature, scheme=scheme)[1]
     return require_expected(app, chain, table, data, to_sign, field=field), data
-
-
-async def _read_tx(
-    app: Application, request: AssembleTransaction
-) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
-    from scenarioctl.operations.views import read_transaction
-    from scenarioctl.transactions.signing.payload import signing_payload
-    from scenarioctl.transactions.signing.signatures import PayloadToSign, read_payload
-
-    if not request.tx:
-        raise InvalidRequest(
-            field="tx",
-            problem="is missing",
-            expected="0x hex of an unsigned transaction, or a payload",
-        )
-    if not request.chain:
-        raise InvalidRequest(
-            field="chain", problem="is missing", expected="the chain that tx is signed for"
-        )
-    chain = app.registry.find(request.chain)
-    data = parse_hex(request.tx, field="tx")
-    if not request.sender:
-        raise InvalidRequest(
-            field="sender",
-            problem="is missing",
-            expected="the account that signed: SS58 or 0x public key",
-        )
-    account = chain.account_format.parse(request.sender, field="sender")
-    table = await app.runtime(chain)
-    payload = await read_aside(app, data, read_payload, table, chain, data, account)
-    if payload is not None:
-        _refuse_beside(request, "tx, which is a whole payload")
-        return chain, payload, table
-    extrinsic = await read_aside(app, data, read_transaction, table, chain, data)
-    if not isinstance(extrinsic, Call):
-        if extrinsic.signer is not None:
-            raise InvalidRequest(field="tx", problem="is already signed, broadcast it as it is")
-        data = table.encode_call(extrinsic.call)
-    if request.nonce in (None, ""):
-        raise InvalidRequest(
-            field="nonce", problem="is missing", expected="the one that was signed"
-        )
-    # What was signed is not for the chain to complete: what is left out here was left out there.
-    options = await signing_options(
-        app,
-        chain,
-        replace(
-            request,
-            era=request.era or default_era(request),
-            metadata_hash=request.metadata_hash or "off",
-        ),
-    )
-    signed = signing_payload(table, data, options)
-    return (
-        chain,
-        PayloadToSign(account=account, call_data=data, extra=signed.extra, payload=signed.payload),
-        table,
-    )
-
-
-async def _read_wallet_payload(
-    app: Application, request: AssembleTransaction
-) -> "tuple[Chain, PayloadToSign, RuntimeTable]":
-    if request.tx:
-        raise InvalidRequest(field="tx", problem="and payload are both given", expected="only one")
-    _refuse_beside(request, "payload")
-    chain, given = find_payload(app, request.payload, field="payload", chain=request.chain)
-    table = await app.runtime(chain)
-    to_sign = await read_expected(app, chain, table, given, field="payload")
-    if (
-        request.sender
-        and chain.account_format.parse(request.sender, field="sender") != to_sign.account
-    ):
-        raise InvalidRequest(
-            field="sender",
-            value=request.sender,
-            limit=80,
-            problem=(
-                "is not the account of payload, which has the address "
-                f"{shorten(given.get('address'), 80)}"
-            ),
-        )
-    return chain, to_sign, table
-
-
-def _refuse_beside(request: AssembleTransaction, what: str) -> None:
-    """Refuse what *what* says already: of two that differ, neither may win in silence."""
-    for name in _IN_A_PAYLOAD:
-        value = getattr(request, name)
-        if value not in (None, "", 0, "0"):
-            raise InvalidRequest(
-                field=name, value=value, problem=f"cannot be combined with {what}: leave it out"
-            )
