@@ -5,10 +5,10 @@ import ast
 from tests.conftest import ROOT
 
 #: Statements and modules of the package, lines of its tests, words of its README and docs.
-STATEMENTS = 38_020
-MODULES = 300
-TEST_LINES = 88_450
-WORDS = 22_150
+STATEMENTS = 36_700
+MODULES = 271
+TEST_LINES = 88_000
+WORDS = 22_000
 COLUMNS = 100
 
 
