@@ -197,7 +197,9 @@ def test_a_scenario_keeps_whole_tokens_however_they_are_typed(
     plain = run_offline(scenarioctl, "1.5")
 
     exported = [
-        json.loads(scenarioctl("scenario", "full", each.out.strip(), "--offline").out)["result"]
+        json.loads(scenarioctl("--json", "scenario", "build", each.out.strip(), "--offline").out)[
+            "result"
+        ]
         for each in (ended, plain)
     ]
     assert exported[0] == exported[1]

@@ -86,7 +86,7 @@ def test_its_help_has_them() -> None:
         "Usage: throw [OPTIONS] THING [OTHERS]...",
         "",
         "Options:",
-        "  --chain CHAIN             Where to aim; --speed says how fast.  [required]",
+        "  -c, --chain CHAIN         Where to aim; --speed says how fast.  [required]",
         "  --times N                 How often, up to 9.",
         "  --politely / --rudely     Ask THING whether it likes that.",
         "  --color COLOR             Colors of it.",

@@ -103,12 +103,10 @@ class Tool:
         """Return *tx* signed, the whole way through the program but for the signature."""
         payload = self.asked("tx", "payload", tx, "--chain", chain, "--sender", by.address, *more)
         made = by.sign(message or bytes.fromhex(payload["bytes_to_sign"][2:]))
-        return str(
-            self.asked(
-                "tx", "assemble", payload["payload"], "--chain", chain, "--sender", by.address,
-                "--signature", "0x" + made.hex(),
-            )["tx"]
-        )  # fmt: skip
+        file = self.config.with_name("payload.json")
+        file.write_text(json.dumps(payload))
+        line = ("tx", "assemble", "--payload", str(file), "--signature", "0x" + made.hex())
+        return str(self.asked(*line)["tx"])
 
     def broadcast(self, chain: str, tx: str, wait: str = "in-block") -> Any:
         return self.asked("broadcast", chain, tx, "--wait", wait, "--timeout", "120")

@@ -201,7 +201,7 @@ def test_a_swap_of_the_command_takes_the_least_from_such_a_quote(
 
 
 def test_a_swap_is_quoted_signed_and_broadcast_and_brings_what_was_quoted(
-    market: Market, scenarioctl: Run, live_config: Path
+    market: Market, scenarioctl: Run, live_config: Path, tmp_path: Path
 ) -> None:
     """All of it by the program, but for the signature."""
 
@@ -230,9 +230,11 @@ def test_a_swap_is_quoted_signed_and_broadcast_and_brings_what_was_quoted(
     drafted = ask("create", "swap", *swap)["swap"]["swap_tx"]
     payload = ask("tx", "payload", drafted, *chain, *sender)
     signature = market.alice.sign(bytes.fromhex(payload["bytes_to_sign"][2:]))
-    signed = ask(
-        "tx", "assemble", payload["payload"], *chain, *sender, "--signature", "0x" + signature.hex()
-    )["tx"]
+    file = tmp_path / "payload.json"
+    file.write_text(json.dumps(payload))
+    signed = ask("tx", "assemble", "--payload", str(file), "--signature", "0x" + signature.hex())[
+        "tx"
+    ]
     done = ask("broadcast", market.chain.name, signed, "--wait", "finalized")
 
     (sold,) = (
