@@ -314,7 +314,7 @@ class TestLabels:
             return found
 
         assert tag("treasury", "draft", "treasury") == ["draft", "treasury"]
-        assert tag("monthly", "-draft", "-none") == ["monthly", "treasury"]
+        assert tag("monthly", "-draft") == ["monthly", "treasury"]
 
         row = ok(scenarioctl("scenario", "list", "--tag", "monthly")).split("\t")
         assert (row[0], row[3]) == (rent, "monthly treasury")
@@ -328,6 +328,7 @@ class TestLabels:
         [
             (("edit", "{id}", "--tag", "a b"), says("--tag", "'a b'")),
             (("edit", "{id}", "--tag", ""), says("--tag", "''")),
+            (("edit", "{id}", "--tag", "-none"), says("--tag", "'-none'")),
             (("edit", "{id}", "--name", "a\ud800"), says("name")),
         ],
         ids=lambda value: value[0] if isinstance(value, tuple) else None,

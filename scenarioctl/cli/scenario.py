@@ -59,7 +59,7 @@ _FLOW = "scenario_changes.scenario_flow"
     arguments=("id",),
     without=("content",),
     example="scenarioctl scenario edit 3kf9Qz7aB --file rent.toml\n"
-    "  scenarioctl scenario edit 3kf9Qz7aB --name 'Monthly rent' --tag treasury --tag -draft",
+    "  scenarioctl scenario edit 3kf9Qz7aB --name 'Monthly rent' --tag treasury",
 )
 @option(
     "--file",

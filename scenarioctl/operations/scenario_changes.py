@@ -220,6 +220,10 @@ def _relabeled(document: Document, request: ReplaceScenario) -> Document:
     """Return *document* with the name and the tags that are asked for."""
     labeled = read_diagram(document, field="diagram")
     removed = {tag[1:] for tag in request.tags if tag.startswith("-")}
+    for tag in removed - set(labeled.tags):
+        raise InvalidRequest(
+            field="tags", value=f"-{tag}", problem="is not a tag of this scenario to take away"
+        )
     added = [tag for tag in request.tags if not tag.startswith("-")]
     return label_document(
         document,
