@@ -18,7 +18,6 @@ from scenarioctl.transactions.extrinsic import (
     IMMORTAL,
     SIGNED_V4,
     decode_extrinsic,
-    looks_like_extrinsic,
     parse_era,
     parse_hash,
     parse_hex,
@@ -379,39 +378,6 @@ def _why_not(
 
 
 # Payloads
-
-
-def read_payload(
-    table: "RuntimeTable", chain: "Chain", data: bytes, account: bytes
-) -> PayloadToSign | None:
-    """Return the whole signing payload that *data* is, None where it is something else.
-
-    InvalidRequest for a payload of another runtime or chain.
-    """
-    if looks_like_extrinsic(data):
-        return None
-    try:
-        _, end = table.decode_call_at(data, 0)
-        if end == len(data):
-            return None
-        start = end
-        for extension in table.extensions:
-            _, start = table.decode_at(extension.type_id, data, start)
-        extra = data[end:start]
-        beside: dict[str, Any] = {}
-        for extension in table.extensions:
-            beside[extension.identifier], start = table.decode_at(
-                extension.additional_type_id, data, start
-            )
-    except InvalidRequest:
-        return None
-    if start != len(data):
-        return None
-    _check_versions(
-        table, chain, beside.get("CheckSpecVersion"), beside.get("CheckTxVersion"), "tx"
-    )
-    _check_genesis(chain, beside.get("CheckGenesis"), "tx")
-    return PayloadToSign(account=account, call_data=data[:end], extra=extra, payload=data)
 
 
 def read_wallet_payload(
