@@ -43,6 +43,15 @@ def run(served: Serving, scenario: str) -> None:
     assert served.post("/job/run", {"id": scenario}).status == 200
 
 
+async def keep_lines(app: Application, lines: tuple[str, ...]) -> None:
+    """Keep a run of a new scenario whose log has these lines."""
+    made = await create_remark(app, CreateRemark(chain="polkadot", text="x"))
+    ended = FinishedRun(
+        job=made.answer["result"], epoch=None, planned=0, started=0, finished=0, lines=lines
+    )
+    await app.store.finish_run(ended, retention=Retention())
+
+
 class Stream:
     """A client that reads events one by one."""
 
@@ -271,16 +280,7 @@ def test_a_token_that_is_taken_away_hears_no_more(
     }
 
     async def write(app: Application) -> None:
-        made = await create_remark(app, CreateRemark(chain="polkadot", text="x"))
-        run = FinishedRun(
-            job=made.answer["result"],
-            epoch=None,
-            planned=0,
-            started=0,
-            finished=0,
-            lines=("secret",),
-        )
-        await app.store.finish_run(run, retention=Retention())
+        await keep_lines(app, ("secret",))
 
     with Serving(tmp_path, tokens=tokens) as serving:
         given = [{"Authorization": f"Bearer {token}"} for token, _ in made]
@@ -304,16 +304,7 @@ def test_a_client_that_does_not_read_is_let_go(tmp_path: Path) -> None:
     lines = tuple("x" * 1000 for _ in range(8000))
 
     async def fill(app: Application) -> None:
-        made = await create_remark(app, CreateRemark(chain="polkadot", text="x"))
-        run = FinishedRun(
-            job=made.answer["result"],
-            epoch=None,
-            planned=0,
-            started=0,
-            finished=0,
-            lines=lines,
-        )
-        await app.store.finish_run(run, retention=Retention())
+        await keep_lines(app, lines)
 
     with Serving(tmp_path, request_seconds=1) as served, socket.socket() as connection:
         served.wait_for(fill)

@@ -184,8 +184,7 @@ class UnstoredTransferFields(TransferFields):
 class LossFields:
     """Fields of a transfer that is built without a check."""
 
-    #: Build it also if so little arrives that it is lost. Not with `check`, which judges what
-    #: arrives.
+    #: Build it also if so little arrives that it is lost. A check refuses that nevertheless.
     accept_loss: Annotated[bool, Part(kind=FLAG, at="acceptLoss")] = False
 
 

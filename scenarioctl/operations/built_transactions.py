@@ -1,5 +1,4 @@
-"""Fields and answers of operations that return a transaction: what a signature covers, and its
-check.
+"""Fields and answers of operations that return a transaction, or store one that may be checked.
 
 A scenario whose transactions are checked is stored only if they pass.
 """

@@ -24,6 +24,7 @@ from scenarioctl.model.request_fields import (
 )
 from scenarioctl.operations.built_transactions import (
     RuntimeUsed,
+    hex_of,
     parse_sender,
     read_aside,
     runtime_used,
@@ -280,11 +281,7 @@ async def check_transaction(
 
 
 def _bytes_of(transaction: "UnsignedTransaction") -> CheckedBytes:
-    from scenarioctl.transactions.extrinsic import bare_extrinsic
-
-    if transaction.unproven:
-        return {}
-    return {"txdata": "0x" + bare_extrinsic(transaction.call_data).hex()}
+    return {} if transaction.unproven else {"txdata": hex_of(transaction)}
 
 
 async def find_check(
