@@ -57,7 +57,34 @@ def _sent_asset(reading: Reading, value: Any, name: str, chain: Any) -> Any:
     if reading.way == "built":
         # Any location can be sent at once.
         return find_sent_asset(reading.app.assets, chain, value, field=name)
-    return ASSET.read(reading, value, name, chain)
+    asset = ASSET.read(reading, value, name, chain)
+    if reading.way == "form" and asset is not None and not isinstance(asset, str):
+        # First of all mistakes: what the amount counts may not be what was meant.
+        with reading.checking("dest_chain"):
+            _check_target_asset(reading, asset)
+    return asset
+
+
+def _check_target_asset(reading: Reading, asset: Any) -> None:
+    """Refuse a diagram whose target names another asset; none there means the same one."""
+    source, target = reading.written["source"], reading.written["target"]
+    given = require_filled(target.get("assetId"), field="target.assetId")
+    # The API that the editor came with writes the source's asset id on both sides, with no symbol
+    # beside it.
+    repeats = target.get("symbol") in (None, "") and str(given) == str(source.get("assetId"))
+    if given is None or given == "" or repeats:
+        return
+    destination = reading["dest_chain"]
+    other = find_form_asset(reading.app, destination, target, "target.assetId")
+    if not reading.app.assets.same_asset(asset, other):
+        raise InvalidRequest(
+            field="source",
+            problem=(
+                f"asset {asset.id} and target asset {other.id} are not the same asset: "
+                f"{asset.display_name} on {reading.app.registry.title_of(asset.chain)}, "
+                f"{other.display_name} on {destination.title}"
+            ),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,8 +244,6 @@ def check_transfer(step: Reading) -> None:
     source, destination, asset = step["source_chain"], step["dest_chain"], step["assetid"]
     (address, account), is_form = step["destination_address"], step.way == "form"
     field = step.name("destination_address")
-    if is_form:
-        _check_target_asset(step)
     with step.checking("dest_chain", "destination_address", "yes"):
         if account is not None:
             check_receiver(
@@ -246,29 +271,6 @@ def check_transfer(step: Reading) -> None:
     if step["amount"][1] is not None:
         # It is nobody's share.
         step.put("sender", "")
-
-
-def _check_target_asset(step: Reading) -> None:
-    """Refuse a diagram whose target names another asset; none there means the same one."""
-    source, target = step.written["source"], step.written["target"]
-    given = require_filled(target.get("assetId"), field="target.assetId")
-    # The API that the editor came with writes the source's asset id on both sides, with no symbol
-    # beside it.
-    repeats = target.get("symbol") in (None, "") and str(given) == str(source.get("assetId"))
-    asset, destination = step["assetid"], step["dest_chain"]
-    if given is None or given == "" or repeats or isinstance(asset, str):
-        return
-    other = find_form_asset(step.app, destination, target, "target.assetId")
-    with step.checking("assetid", "dest_chain"):
-        if not step.app.assets.same_asset(asset, other):
-            raise InvalidRequest(
-                field="source",
-                problem=(
-                    f"asset {asset.id} and target asset {other.id} are not the same asset: "
-                    f"{asset.display_name} on {step.app.registry.title_of(asset.chain)}, "
-                    f"{other.display_name} on {destination.title}"
-                ),
-            )
 
 
 TRANSFER = Terms(
