@@ -8,11 +8,13 @@ import atexit
 import os
 import pwd
 import secrets
+import select
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,7 +40,10 @@ _REQUIRED = "POSTGRES_REQUIRED"
 OWNER = "scenarioctl_owner"
 #: Reads and writes the tables, as daemons and commands do.
 RUNTIME = "scenarioctl"
-_PATIENCE = 60
+_PATIENCE = 240
+#: Seconds until a server that was told to stop is killed; its immediate mode kills its own
+#: processes after five.
+_STOPS = 20
 #: Bytes of all tables and indexes.
 _LARGE = 4_000_000
 
@@ -160,8 +165,28 @@ class Server:
         """Stop the server: SIGQUIT is its immediate mode, SIGINT the fast one."""
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(_PATIENCE)
+            try:
+                self.process.wait(_STOPS)
+            except subprocess.TimeoutExpired:
+                self._kill(self.process)
             self.process = None
+
+    def _kill(self, process: "subprocess.Popen[bytes]") -> None:
+        """Kill the server with all its processes, and wait until none of them uses its files."""
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.kill()
+        for child in children:
+            # One may have ended.
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
+        process.wait(_PATIENCE)
+        for child in children:
+            # No signal ends a write to a busy disk.
+            with suppress(ProcessLookupError):
+                handle = os.pidfd_open(int(child))
+                ended, _, _ = select.select([handle], [], [], _PATIENCE)
+                os.close(handle)
+                assert ended, "PostgreSQL did not end"
 
     def remove(self) -> None:
         self.stop()
