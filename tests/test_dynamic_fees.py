@@ -3,19 +3,15 @@
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarioctl.transactions.swap.omnipool_math import (
-    ONE,
-    FeeParameters,
-    TradedVolume,
-    recalculate_asset_fee,
-    recalculate_protocol_fee,
-)
+from scenarioctl.transactions.swap.omnipool_math import ONE, FeeParameters, recalculate_fee
 from tests.conftest import DATA
 
 U128 = st.integers(min_value=0, max_value=2**128 - 1)
+TRADED = st.integers(min_value=-(2**128), max_value=2**128)
 BALANCES = st.integers(min_value=1, max_value=10**30)
 BLOCKS = st.integers(min_value=0, max_value=2**32)
 #: 0.25 % to 5 %, losing 0.005 % a block.
@@ -33,22 +29,15 @@ def parameters(draw: st.DrawFn) -> FeeParameters:
     )
 
 
-def volumes(traded: st.SearchStrategy[int]) -> st.SearchStrategy[TradedVolume]:
-    return st.builds(TradedVolume, amount_in=traded, amount_out=traded, liquidity=BALANCES)
-
-
 def test_fees_are_those_that_executed_trades_had() -> None:
     rows = json.loads((DATA / "vectors" / "dynamic-fees.json").read_text(encoding="utf-8"))["rows"]
-    kinds = {"asset": recalculate_asset_fee, "protocol": recalculate_protocol_fee}
+    signs = {"asset": 1, "protocol": -1}
 
     fees = [
-        kinds[row["kind"]](
+        recalculate_fee(
             row["fee"],
-            volume=TradedVolume(
-                amount_in=int(row["amount_in"]),
-                amount_out=int(row["amount_out"]),
-                liquidity=int(row["liquidity"]),
-            ),
+            signs[row["kind"]] * (int(row["amount_out"]) - int(row["amount_in"])),
+            liquidity=int(row["liquidity"]),
             reserve=int(row["reserve"]),
             blocks=row["blocks"],
             parameters=FeeParameters(
@@ -67,54 +56,49 @@ def test_fees_are_those_that_executed_trades_had() -> None:
 
 @given(
     fee=st.integers(0, 1_000_000),
-    volume=volumes(U128),
+    traded=TRADED,
+    liquidity=BALANCES,
     reserve=U128,
     blocks=BLOCKS,
     bounds=parameters(),
 )
 def test_a_recalculated_fee_stays_within_its_bounds(
-    fee: int, volume: TradedVolume, reserve: int, blocks: int, bounds: FeeParameters
+    fee: int, traded: int, liquidity: int, reserve: int, blocks: int, bounds: FeeParameters
 ) -> None:
-    changed = recalculate_asset_fee(
-        fee, volume=volume, reserve=reserve, blocks=blocks, parameters=bounds
+    changed = recalculate_fee(
+        fee, traded, liquidity=liquidity, reserve=reserve, blocks=blocks, parameters=bounds
     )
 
     assert changed == fee or bounds.min_fee <= changed <= bounds.max_fee
 
 
-@given(
-    fee=st.integers(0, 1_000_000), volume=volumes(BALANCES), reserve=BALANCES, bounds=parameters()
-)
+@given(fee=st.integers(0, 1_000_000), traded=TRADED, reserve=BALANCES, bounds=parameters())
 def test_within_its_block_a_fee_stands(
-    fee: int, volume: TradedVolume, reserve: int, bounds: FeeParameters
+    fee: int, traded: int, reserve: int, bounds: FeeParameters
 ) -> None:
-    assert (
-        recalculate_asset_fee(fee, volume=volume, reserve=reserve, blocks=0, parameters=bounds)
-        == fee
+    kept = recalculate_fee(
+        fee, traded, liquidity=reserve, reserve=reserve, blocks=0, parameters=bounds
     )
+
+    assert kept == fee
 
 
 def test_a_fee_with_bounds_that_contradict_each_other_stands() -> None:
     bounds = replace(ASSET, min_fee=5000, max_fee=4000)
-    volume = TradedVolume(amount_in=0, amount_out=10**9, liquidity=10**12)
 
-    assert (
-        recalculate_asset_fee(4321, volume=volume, reserve=10**12, blocks=5, parameters=bounds)
-        == 4321
+    kept = recalculate_fee(
+        4321, 10**9, liquidity=10**12, reserve=10**12, blocks=5, parameters=bounds
     )
 
+    assert kept == 4321
 
-def test_a_fee_survives_an_oracle_that_saw_next_to_nothing() -> None:
+
+@pytest.mark.parametrize(("liquidity", "fee"), [(1, 50_000), (0, 4321)])
+def test_a_fee_survives_an_oracle_that_saw_next_to_nothing(liquidity: int, fee: int) -> None:
     # One unit against 10^18: the first divisor of the sum is next to nothing, and the fee at its
     # upper bound.
-    volume = TradedVolume(amount_in=0, amount_out=10**9, liquidity=1)
+    changed = recalculate_fee(
+        4321, 10**9, liquidity=liquidity, reserve=10**18, blocks=5, parameters=ASSET
+    )
 
-    assert (
-        recalculate_asset_fee(4321, volume=volume, reserve=10**18, blocks=5, parameters=ASSET)
-        == 50_000
-    )
-    empty = replace(volume, liquidity=0)
-    assert (
-        recalculate_asset_fee(4321, volume=empty, reserve=10**18, blocks=5, parameters=ASSET)
-        == 4321
-    )
+    assert changed == fee

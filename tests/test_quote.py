@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.swap.omnipool_math import (
-    PoolSide,
-    minimum_received,
-    sell_hub_asset,
-    sell_to_omnipool,
-)
+from scenarioctl.transactions.swap.omnipool_math import PoolSide, minimum_received, sell_to_omnipool
 from tests.conftest import DATA
 from tests.messages import Says, raises, says
 
@@ -99,28 +94,3 @@ def test_the_minimum_is_the_quote_less_the_slippage_rounded_down(
 def test_a_minimum_of_nothing_is_refused(quote: int, slippage: str, sentence: Says) -> None:
     with raises(InvalidRequest, sentence):
         minimum_received(quote, Decimal(slippage))
-
-
-SIDE = PoolSide(reserve=10**15, hub_reserve=10**15)
-
-
-@pytest.mark.parametrize(
-    ("amount", "sold", "fee", "sentence"),
-    [
-        (0, SIDE, 0, says("amount", "0")),
-        (2**128, SIDE, 0, says("amount", 2**128)),
-        (5, PoolSide(reserve=0, hub_reserve=1), 0, says("reserve", "0")),
-        (5, SIDE, 1_000_001, says("1000001", "million")),
-        (5, SIDE, -1, says("-1", "million")),
-    ],
-)
-def test_what_no_pool_can_hold_is_refused(
-    amount: int, sold: PoolSide, fee: int, sentence: Says
-) -> None:
-    with raises(InvalidRequest, sentence):
-        quote_omnipool_sell(amount, sold=sold, bought=SIDE, asset_fee=fee, protocol_fee=0)
-
-
-def test_no_more_of_the_hub_asset_is_sold_than_there_can_be() -> None:
-    with raises(InvalidRequest, says(2**128)):
-        sell_hub_asset(2**128, bought=SIDE, asset_fee=0)

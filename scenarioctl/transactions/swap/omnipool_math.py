@@ -5,7 +5,7 @@ dynamic fees of Hydration's runtime, whose numbers are FixedU128, 18 decimals in
 product and quotient is floored, and stops at the largest u128.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from scenarioctl.errors import InvalidRequest
@@ -44,48 +44,37 @@ class Sale:
 def sell_to_omnipool(
     amount: int,
     *,
-    sold: PoolSide,
+    sold: PoolSide | None,
     bought: PoolSide,
     asset_fee: int,
     protocol_fee: int,
-    max_slip_fee: int = 0,
+    max_slip_fee: int,
 ) -> Sale:
     """Return what the Omnipool gives of the asset *bought* for *amount* raw units of the one
-    *sold*.
+    *sold*, None for its hub asset.
 
     Fees are in parts per million: the asset fee is the bought asset's, the protocol fee the sold
     one's.  Every division is floored as on chain; equal to `calculate_sell_state_changes` of
     Hydration's mathematics, without the slip fee where its maximum is 0.
     """
-    _check(amount, sold, bought, (asset_fee, protocol_fee, max_slip_fee))
-    hub_in = amount * sold.hub_reserve // (sold.reserve + amount)
-    hub_fee = protocol_fee * hub_in // MILLION
-    hub_slip = _slip_fee(sold, -hub_in, hub_in, max_slip_fee)
-    hub_net = hub_in - hub_fee - hub_slip
-    if hub_net <= 0:
-        return Sale(amount_out=0, protocol_fee=hub_fee, slip_fee=hub_slip, hub_in=hub_in)
-    bought_for = _buy(hub_net, bought, asset_fee, max_slip_fee)
-    return replace(
-        bought_for, protocol_fee=hub_fee, slip_fee=hub_slip + bought_for.slip_fee, hub_in=hub_in
-    )
-
-
-def sell_hub_asset(amount: int, *, bought: PoolSide, asset_fee: int, max_slip_fee: int = 0) -> Sale:
-    """Return what the Omnipool gives of the asset *bought* for *amount* raw units of its hub
-    asset."""
-    _check(amount, bought, bought, (asset_fee, max_slip_fee))
-    return _buy(amount, bought, asset_fee, max_slip_fee)
-
-
-def _buy(hub: int, bought: PoolSide, asset_fee: int, max_slip_fee: int) -> Sale:
-    hub_slip = _slip_fee(bought, hub, hub, max_slip_fee)
-    hub_out = hub - hub_slip
-    if hub_out <= 0:
-        return Sale(amount_out=0, slip_fee=hub_slip)
+    hub_in = hub_fee = slip = 0
+    hub_net = amount
+    if sold is not None:
+        hub_in = amount * sold.hub_reserve // (sold.reserve + amount)
+        hub_fee = protocol_fee * hub_in // MILLION
+        slip = _slip_fee(sold, -hub_in, hub_in, max_slip_fee)
+        hub_net = max(hub_in - hub_fee - slip, 0)
+    onward = _slip_fee(bought, hub_net, hub_net, max_slip_fee)
+    hub_out = hub_net - onward
     gross = bought.reserve * hub_out // (bought.hub_reserve + hub_out)
-    # The fee is a Permill of the amount, rounded so that what is left is floored.
-    net = (MILLION - asset_fee) * gross // MILLION
-    return Sale(amount_out=net, slip_fee=hub_slip, hub_out=hub_out)
+    return Sale(
+        # The fee is a Permill of the amount, rounded so that what is left is floored.
+        amount_out=(MILLION - asset_fee) * gross // MILLION,
+        protocol_fee=hub_fee,
+        slip_fee=slip + onward,
+        hub_in=hub_in,
+        hub_out=hub_out,
+    )
 
 
 def minimum_received(quote: int, slippage_percent: Decimal) -> int:
@@ -126,28 +115,6 @@ def _slip_fee(side: PoolSide, change: int, amount: int, maximum: int) -> int:
     return size * amount // moved
 
 
-def _check(amount: int, sold: PoolSide, bought: PoolSide, fees: tuple[int, ...]) -> None:
-    if not 0 < amount <= U128_MAX:
-        raise InvalidRequest(
-            field="amount",
-            value=amount,
-            problem="cannot be quoted",
-            expected="from 1 to 2^128 - 1 smallest units",
-        )
-    for value in (sold.reserve, sold.hub_reserve, bought.reserve, bought.hub_reserve):
-        if not 0 < value <= U128_MAX:
-            raise InvalidRequest(
-                f"the pool's reserve {value} is out of range, expected from 1 to 2^128 - 1"
-            )
-    for fee in fees:
-        if not 0 <= fee <= MILLION:
-            raise InvalidRequest(
-                field="fee",
-                problem=f"{fee} is not in parts per million",
-                expected=f"from 0 to {MILLION}",
-            )
-
-
 #: One, in FixedU128.
 ONE = 10**18
 #: FixedU128 of one part per million.
@@ -171,41 +138,14 @@ class FeeParameters:
     amplification: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TradedVolume:
-    """What the pool's oracle says of an asset, smoothed over the Short period; in the asset's
-    smallest unit."""
-
-    amount_in: int
-    amount_out: int
-    liquidity: int
-
-
-def recalculate_asset_fee(
-    fee: int, *, volume: TradedVolume, reserve: int, blocks: int, parameters: FeeParameters
+def recalculate_fee(
+    fee: int, traded: int, *, liquidity: int, reserve: int, blocks: int, parameters: FeeParameters
 ) -> int:
-    """Return the asset fee, *blocks* after it was *fee*; it rises where more left the pool than
-    came in."""
-    return _recalculate(
-        fee, volume.amount_out - volume.amount_in, volume.liquidity, reserve, blocks, parameters
-    )
+    """Return *fee*, in parts per million, *blocks* later; it rises with what was *traded*, and
+    falls with less than nothing.
 
-
-def recalculate_protocol_fee(
-    fee: int, *, volume: TradedVolume, reserve: int, blocks: int, parameters: FeeParameters
-) -> int:
-    """Return the protocol fee, *blocks* after it was *fee*; it rises where more came into the pool
-    than left."""
-    return _recalculate(
-        fee, volume.amount_in - volume.amount_out, volume.liquidity, reserve, blocks, parameters
-    )
-
-
-def _recalculate(
-    fee: int, net_volume: int, liquidity: int, reserve: int, blocks: int, parameters: FeeParameters
-) -> int:
-    """Return *fee*, in parts per million, *blocks* later.
-
+    *traded* and *liquidity* are what the pool's oracle says of the asset, smoothed over the Short
+    period: of the asset fee more that left the pool than came in, of the protocol fee the reverse.
     change = x * sum(w^j / (1 ± w^j * |liquidity - reserve| / reserve), j < min(blocks, 20)) + … -
     blocks * decay.
     """
@@ -227,10 +167,10 @@ def _recalculate(
     forgotten = max(_power(_KEPT, summed) - _power(_KEPT, blocks), 0)
     total = min(total + _quotient(_product(_KEPT, forgotten), DECAY_FACTOR), U128_MAX)
     # The amplified volume is a whole number of units before it is divided.
-    amplified = min(abs(net_volume) * parameters.amplification // ONE, U128_MAX)
+    amplified = min(abs(traded) * parameters.amplification // ONE, U128_MAX)
     change = _product(_ratio(amplified, reserve), total)
     decay = min(parameters.decay * blocks, U128_MAX)
-    change = change - decay if net_volume >= 0 else -min(change + decay, U128_MAX)
+    change = change - decay if traded >= 0 else -min(change + decay, U128_MAX)
     changed = min(max(fee * _PART + change, 0), ONE) // _PART
     return min(max(changed, parameters.min_fee), parameters.max_fee)
 

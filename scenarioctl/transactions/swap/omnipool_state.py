@@ -16,10 +16,7 @@ from scenarioctl.transactions.swap.omnipool_math import (
     FeeParameters,
     PoolSide,
     Sale,
-    TradedVolume,
-    recalculate_asset_fee,
-    recalculate_protocol_fee,
-    sell_hub_asset,
+    recalculate_fee,
     sell_to_omnipool,
 )
 from scenarioctl.transactions.swap.swap_call import (
@@ -127,13 +124,38 @@ class OmnipoolState:
         check_omnipool_trade(self._table, hop, amount)
         bought = self._tradable(hop.asset_out, _BUY)
         sold = None if hop.asset_in == self._hub else self._tradable(hop.asset_in, _SELL)
-        sale = (
-            self._sell_hub_asset(amount, bought)
+        if sold is None and not self._hub_tradable & _SELL:
+            raise ChainRefused(
+                f"{self._hub} (LRNA) cannot be sold in the Omnipool of {self._chain} now: "
+                "HubAssetTradability forbids it"
+            )
+        side = None if sold is None else sold.side
+        held, limit = (
+            (bought.side.hub_reserve, None)
             if sold is None
-            else self._sell(hop, amount, sold, bought)
+            else (
+                sold.side.reserve,
+                sold.volume_limit,
+            )
+        )
+        self._check_amount_in(hop.asset_in, amount, held, limit)
+        protocol_fee = sold.protocol_fee if sold else 0
+        sale, fair = (
+            sell_to_omnipool(
+                amount,
+                sold=side,
+                bought=bought.side,
+                asset_fee=fees[0],
+                protocol_fee=fees[1],
+                max_slip_fee=self._max_slip_fee,
+            )
+            for fees in ((bought.asset_fee, protocol_fee), (0, 0))
         )
         self._check_amount_out(hop.asset_out, sale.amount_out, bought)
-        impact = _impact(amount, sold.side if sold else None, bought.side, self._max_slip_fee)
+        # How far it stays below the price before it, the two fees aside.
+        spot = Fraction(amount * bought.side.reserve, bought.side.hub_reserve)
+        spot *= Fraction(side.hub_reserve, side.reserve) if side else 1
+        impact = max(1 - fair.amount_out / spot, Fraction(0))
         self._apply(hop, amount, sale)
         return QuoteLeg(
             hops=(hop,),
@@ -141,7 +163,7 @@ class OmnipoolState:
             amount_out=sale.amount_out,
             impact=impact,
             asset_fee=bought.asset_fee,
-            protocol_fee=sold.protocol_fee if sold else 0,
+            protocol_fee=protocol_fee,
         )
 
     def fee_change(self, hops: Iterable[RouteHop]) -> Fraction:
@@ -166,28 +188,6 @@ class OmnipoolState:
             self._assets[asset].amount(amount)
             if asset in self._assets
             else f"{amount} of asset {asset}"
-        )
-
-    def _sell_hub_asset(self, amount: int, bought: _PoolAsset) -> Sale:
-        if not self._hub_tradable & _SELL:
-            raise ChainRefused(
-                f"{self._hub} (LRNA) cannot be sold in the Omnipool of {self._chain} now: "
-                "HubAssetTradability forbids it"
-            )
-        self._check_amount_in(self._hub, amount, bought.side.hub_reserve, None)
-        return sell_hub_asset(
-            amount, bought=bought.side, asset_fee=bought.asset_fee, max_slip_fee=self._max_slip_fee
-        )
-
-    def _sell(self, hop: RouteHop, amount: int, sold: _PoolAsset, bought: _PoolAsset) -> Sale:
-        self._check_amount_in(hop.asset_in, amount, sold.side.reserve, sold.volume_limit)
-        return sell_to_omnipool(
-            amount,
-            sold=sold.side,
-            bought=bought.side,
-            asset_fee=bought.asset_fee,
-            protocol_fee=sold.protocol_fee,
-            max_slip_fee=self._max_slip_fee,
         )
 
     @property
@@ -268,42 +268,33 @@ class OmnipoolState:
         kind, rates = next(iter(configured.items())) if configured else ("", {})
         if kind == "Fixed":
             return rates["asset_fee"], rates["protocol_fee"]
-        asset_parameters = FeeParameters(
-            **(
-                rates.get("asset_fee_params")
-                or self._table.constant("DynamicFees", "AssetFeeParameters")
+        parameters = [
+            FeeParameters(
+                **(
+                    rates.get(f"{name.lower()}_fee_params")
+                    or self._table.constant("DynamicFees", f"{name}FeeParameters")
+                )
             )
-        )
-        protocol_parameters = FeeParameters(
-            **(
-                rates.get("protocol_fee_params")
-                or self._table.constant("DynamicFees", "ProtocolFeeParameters")
-            )
-        )
-        fees, since = (asset_parameters.min_fee, protocol_parameters.min_fee), 0
+            for name in ("Asset", "Protocol")
+        ]
+        fees, since = [each.min_fee for each in parameters], 0
         if stored is not None:
-            fees, since = (stored["asset_fee"], stored["protocol_fee"]), stored["timestamp"]
-        if oracle is None:
-            return fees
-        entry, own = oracle[0], "a" if asset < self._hub else "b"
-        volume = TradedVolume(
-            amount_in=entry["volume"][f"{own}_in"],
-            amount_out=entry["volume"][f"{own}_out"],
-            liquidity=entry["liquidity"][own],
-        )
-        blocks = max(self.block + ahead - since, 0)
-        return (
-            recalculate_asset_fee(
-                fees[0], volume=volume, reserve=reserve, blocks=blocks, parameters=asset_parameters
-            ),
-            recalculate_protocol_fee(
-                fees[1],
-                volume=volume,
-                reserve=reserve,
-                blocks=blocks,
-                parameters=protocol_parameters,
-            ),
-        )
+            fees, since = [stored["asset_fee"], stored["protocol_fee"]], stored["timestamp"]
+        if oracle is not None:
+            entry, own = oracle[0], "a" if asset < self._hub else "b"
+            left = entry["volume"][f"{own}_out"] - entry["volume"][f"{own}_in"]
+            fees = [
+                recalculate_fee(
+                    fee,
+                    traded,
+                    liquidity=entry["liquidity"][own],
+                    reserve=reserve,
+                    blocks=max(self.block + ahead - since, 0),
+                    parameters=bounds,
+                )
+                for fee, traded, bounds in zip(fees, (left, -left), parameters, strict=True)
+            ]
+        return fees[0], fees[1]
 
     def _default_route(
         self, pair: tuple[int, int], stored: "Sequence[Mapping[str, Any]] | None"
@@ -420,28 +411,3 @@ def _bits(tradability: Any) -> int:
 def _signed(balance: Mapping[str, int]) -> int:
     (sign, amount), *_ = balance.items()
     return amount if sign == "Positive" else -amount
-
-
-def _impact(amount: int, sold: PoolSide | None, bought: PoolSide, max_slip_fee: int) -> Fraction:
-    """Return how far a trade of *amount* stays below the price before it, the two fees aside,
-    without rounding."""
-    hub = Fraction(amount)
-    spot = Fraction(amount * bought.reserve, bought.hub_reserve)
-    if sold is not None:
-        hub = Fraction(amount * sold.hub_reserve, sold.reserve + amount)
-        spot *= Fraction(sold.hub_reserve, sold.reserve)
-        hub -= _slip_part(sold, -hub, max_slip_fee) * hub
-    hub -= _slip_part(bought, hub, max_slip_fee) * hub
-    return 1 - bought.reserve * hub / (bought.hub_reserve + hub) / spot
-
-
-def _slip_part(side: PoolSide, change: Fraction, maximum: int) -> Fraction:
-    if not maximum:
-        return Fraction(0)
-    changed = side.moved + change
-    after = (side.hub_at_start or side.hub_reserve) + changed
-    return (
-        min(abs(changed) / after, Fraction(maximum, MILLION))
-        if after > 0
-        else Fraction(maximum, MILLION)
-    )
