@@ -4,8 +4,8 @@ from typing import Any
 
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.signing.payload import bytes_to_sign
-from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic, read_wallet_payload
+from scenarioctl.transactions.signing.payload import bytes_to_sign, read_wallet_payload
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.runtimes import bundled
 from tests.signing import dev_key
 

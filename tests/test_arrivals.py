@@ -14,7 +14,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.transaction_status import TransactionStatus, transaction_status
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.submission import arrivals
 from scenarioctl.transactions.submission.inclusion import find_messages
 from tests.blocks import number_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.simulation.ledger import read_balance_changes, unread_events
 from tests.runtimes import ASSETS, REGISTRY, bundled
 from tests.test_check import ALICE_KEY, BOB_KEY, USDT_ON_HUB

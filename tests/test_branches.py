@@ -9,7 +9,7 @@ import pytest
 from scenarioctl.chains.locations import located_accounts
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.inner_calls import local_programs, named_accounts, walk_calls
 from scenarioctl.transactions.simulation.branches import (
     check_branches,

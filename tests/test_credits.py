@@ -6,7 +6,7 @@ import pytest
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.simulation.ledger import read_balance_changes
 
 ALICE, BOB, CAROL = (bytes([number]) * 32 for number in (1, 2, 3))

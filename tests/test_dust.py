@@ -7,7 +7,7 @@ import pytest
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from scenarioctl.transactions.simulation.runtime_api import Findings

@@ -10,11 +10,10 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.events import Event
-from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
+from scenarioctl.transactions.blocks import Event
+from scenarioctl.transactions.signing.payload import PayloadToSign, SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import (
     ETHEREUM,
-    PayloadToSign,
     assemble,
     decode_signed_extrinsic,
     keccak_256,
@@ -132,7 +131,7 @@ def test_a_signature_of_an_ethereum_message_is_named(text: Callable[[bytes], byt
     said = text(wanted.payload)
     prefix = b"\x19Ethereum Signed Message:\n" + str(len(said)).encode()
 
-    with raises(InvalidRequest, says("EIP-191", "Mythos", "bytes_to_sign")):
+    with raises(InvalidRequest, says("EIP-191", "bytes_to_sign")):
         assemble(table, MYTHOS, wanted, ethereum_signature(ALITH_KEY, prefix + said))
 
 

@@ -40,9 +40,9 @@ WORDS = {
     "signer": (BOB, ALICE),
     "nonce": ("nonce", "9", "5"),
     "era": ("era", "immortal", "64"),
-    "tip": ("tip", "1000 DOT", "none"),
+    "tip": ("tip", "1000 DOT", "0 DOT"),
     "metadata hash": ("metadata hash",),
-    "nonce and tip": ("nonce", "9", "5", "tip", "1 DOT", "none"),
+    "nonce and tip": ("nonce", "9", "5", "tip", "1 DOT", "0 DOT"),
     "fee asset": ("fee asset", "USDt", "DOT"),
 }
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.simulation.conservation import check_inner_failures
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from tests.check_rules import trial

@@ -6,7 +6,7 @@ import pytest
 
 from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.registry import Registry
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.simulation.conservation import check_kept
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.ledger import (

@@ -14,7 +14,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.operations.assets import AssetDetails, ShowAsset, show_asset
 from scenarioctl.runtime.table import BUNDLED
 from scenarioctl.runtime.table_cache import save_cached
-from scenarioctl.transactions.runtime_query import find_items
+from scenarioctl.transactions.runtime_items import find_items
 from tests.conftest import DATA, Run
 from tests.messages import says
 from tests.network import table_of
@@ -210,9 +210,10 @@ def test_every_item_of_a_runtime_can_be_described(name: str) -> None:
             *(each for found in apis for each in table.api_methods(found)),
         }
 
-        assert {item.name for item in items} == names
-        assert all(item.type or item.kind == "call" for item in items)
-        assert all(each.type and each.expected for item in items for each in item.parameters)
+        rows = [row for row, _ in items]
+        assert {row["name"] for row in rows} == names
+        assert all(row["type"] or row["kind"] == "call" for row in rows)
+        assert all(each["type"] and each["expected"] for row in rows for each in row["parameters"])
 
 
 # Addresses

@@ -12,7 +12,7 @@ from scenarioctl.model.acting import derivative_account, multisig
 from scenarioctl.model.calls import Call
 from scenarioctl.model.jobs import SentFor, SentState
 from scenarioctl.operations.sent_states import settle
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.submission.outcomes import Outcome, read_outcomes, walk_hashes
 from tests.blocks import block_of
 from tests.canned import ALICE_KEY

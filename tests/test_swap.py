@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import Draft
-from scenarioctl.transactions.swap.swap_call import RouteHop, Swap, build_swap, parse_route
+from scenarioctl.transactions.swap.swap_call import Swap, build_swap, parse_route
 from tests.messages import Says, raises, says
 from tests.runtimes import ASSETS, REGISTRY, bundled, vectors
 
@@ -190,24 +190,6 @@ def test_a_swap_that_cannot_be_made_is_refused(
 def test_a_route_that_is_none_is_refused(route: object, sentence: Says) -> None:
     with raises(InvalidRequest, sentence):
         parse_route(route, field="route")
-
-
-def test_hops_given_to_a_swap_are_judged_too() -> None:
-    hops = (
-        RouteHop(pool="XYK", asset_in=5, asset_out=6),
-        RouteHop(pool="XYK", asset_in=7, asset_out=0),
-    )
-    wanted = Swap(
-        chain=DEX,
-        asset_in=ASSETS.find(DEX, 5),
-        asset_out=ASSETS.find(DEX, 0),
-        amount=10**10,
-        min_amount_out=1,
-        route=hops,
-    )
-
-    with raises(InvalidRequest, says("route[1]", "7", "6")):
-        build_swap(wanted, bundled("hydraDx"))
 
 
 def test_a_swap_is_made_on_an_exchange() -> None:

@@ -11,7 +11,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.calls import Amount, Call, Holding
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.inner_calls import walk_calls
 from scenarioctl.transactions.simulation import swap_credit
 from scenarioctl.transactions.simulation.dry_run import DryRunResult

@@ -12,7 +12,7 @@ from scenarioctl.chains.locations import read_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.simulation import credits
 from scenarioctl.transactions.simulation.arrival import ComputedArrival, compute_arrival
 from scenarioctl.transactions.simulation.credits import recognize_credit

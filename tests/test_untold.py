@@ -10,6 +10,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
+from scenarioctl.transactions.blocks import read_block_hashes
 from scenarioctl.transactions.connected_transfer import TransferBuilder, find_maximum
 from scenarioctl.transactions.signing.signing_context import read_next_nonce
 from scenarioctl.transactions.simulation.dry_run import MOST_STOPS, trace_call
@@ -21,7 +22,6 @@ from scenarioctl.transactions.simulation.runtime_api import (
     query_runtime_api_result,
     read_constant,
 )
-from scenarioctl.transactions.submission.inclusion import read_block_hashes
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import UNLISTED
 from scenarioctl.transactions.transfer_prices import receiver_deposit

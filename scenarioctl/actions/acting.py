@@ -180,7 +180,7 @@ def _proxies_of(
 async def _is_filtered(app: "Application", chain: "Chain", call: "Call", outer: bytes) -> bool:
     """Tell whether the filter of a proxy's type refuses *call*, as a dry run says; a chain without
     one says nothing."""
-    from scenarioctl.transactions.events import explain_dispatch_error
+    from scenarioctl.transactions.blocks import explain_dispatch_error
     from scenarioctl.transactions.simulation.dry_run import try_call
 
     tried = await try_call(app.client, app.registry, chain, call, outer)

@@ -184,11 +184,11 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
 
     A constant is answered offline too, from the cached or bundled runtime table.
     """
+    from scenarioctl.transactions.runtime_items import write_constant
     from scenarioctl.transactions.runtime_query import (
         DEFAULT_LIMIT,
         Constant,
         QueryAnswer,
-        read_constant,
         run_query,
     )
 
@@ -210,7 +210,9 @@ async def ask(app: "Application", query: Query, *, limit: int | None = None) -> 
             f"this is the constant of {known}; no node was asked whether {query.chain.title} "
             "runs it"
         )
-        return QueryAnswer(text=read_constant(known, query.chain, item).text, warnings=(note,))
+        return QueryAnswer(
+            text=write_constant(known, query.chain, item.pallet, item.name), warnings=(note,)
+        )
     return await run_query(
         client, table, resolve_query(table, query), block=block, limit=limit or DEFAULT_LIMIT
     )

@@ -11,12 +11,12 @@ from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
 from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.results import Result
+from scenarioctl.transactions.runtime_items import ItemRow, TypeRow
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.runtime_query import Item
 
 __all__ = ["list_chains", "list_pallets", "open_channels", "show_chain"]
 
@@ -245,39 +245,6 @@ class ApiRow(TypedDict):
     methods: list[str]
 
 
-class ParameterRow(TypedDict):
-    name: str
-    type: str
-    #: What to write, like `an address` or `one of: Id, Index`.
-    expected: str
-
-
-ItemKind: TypeAlias = Literal["call", "storage", "constant", "method"]
-
-
-class ItemRow(TypedDict):
-    kind: ItemKind
-    #: The pallet or runtime API.
-    pallet: str
-    name: str
-    #: Arguments of a call or method, or keys of a storage map.
-    parameters: list[ParameterRow]
-    #: Of the value of a storage item or constant, or of a method's answer; null for a call.
-    type: str | None
-    #: Of a constant, as `query` prints it; null for everything else.
-    value: str | None
-    #: Whether an absent value of a storage item is null, and not the runtime's default; null for
-    #: everything else.
-    optional: bool | None
-
-
-class TypeRow(TypedDict):
-    name: str
-    #: With all modules: two types can have one name.
-    path: str
-    definition: str
-
-
 class PalletList(TypedDict):
     chain: str
     spec_name: str
@@ -292,19 +259,20 @@ class PalletList(TypedDict):
 
 
 async def list_pallets(app: Application, request: ListPallets) -> Result[PalletList]:
-    from scenarioctl.transactions.runtime_query import describe_types, find_items
+    from scenarioctl.transactions.runtime_items import describe_types, find_items
 
     chain = app.registry.find_in_path(request.chain)
     pallet, _, name = request.item.strip().partition(".")
     table = await app.runtime(chain)
     pallets: list[str] | tuple[str, ...] = table.pallets
     apis: list[str] | tuple[str, ...] = table.apis
-    items: list[Item] = []
+    items: list[ItemRow] = []
+    types: list[TypeRow] = []
     if request.item.strip():
-        pallets, apis, items = find_items(table, chain, pallet.strip(), name.strip())
-    types = (
-        describe_types(table, [type_id for item in items for type_id in item.types]) if name else []
-    )
+        pallets, apis, found = find_items(table, chain, pallet.strip(), name.strip())
+        items = [item for item, _ in found]
+        if name:
+            types = describe_types(table, [type_id for _, of_item in found for type_id in of_item])
     places = table.pallet_indices()
     return Result(
         answer={
@@ -322,29 +290,11 @@ async def list_pallets(app: Application, request: ListPallets) -> Result[PalletL
                 for each in pallets
             ],
             "apis": [{"name": each, "methods": list(table.api_methods(each))} for each in apis],
-            "items": [_describe_item(item) for item in items],
-            "types": [
-                {"name": name, "path": path, "definition": definition}
-                for name, path, definition in types
-            ],
+            "items": items,
+            "types": types,
         },
         warnings=app.runtime_warnings(chain, table),
     )
-
-
-def _describe_item(item: "Item") -> ItemRow:
-    return {
-        "kind": item.kind,
-        "pallet": item.pallet,
-        "name": item.name,
-        "parameters": [
-            {"name": each.name, "type": each.type, "expected": each.expected}
-            for each in item.parameters
-        ],
-        "type": item.type,
-        "value": item.value,
-        "optional": item.optional,
-    }
 
 
 #: Direction -> what the relay chain keeps of it: who sends to a parachain, and whom it sends to.

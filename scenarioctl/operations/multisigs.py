@@ -29,7 +29,7 @@ from scenarioctl.operations.built_transactions import (
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.transaction_status import examine, read_effects
 from scenarioctl.stores.sent import SentFilter
-from scenarioctl.transactions.events import Event, read_event
+from scenarioctl.transactions.blocks import Event, read_event
 from scenarioctl.transactions.extrinsic import parse_hash, parse_hex
 from scenarioctl.transactions.values import write_account
 
@@ -247,9 +247,9 @@ async def _opening_call(
     client: "Client", table: "RuntimeTable", opened: "OpenOperation"
 ) -> "Call | str":
     from scenarioctl.actions.acting import hash_call
+    from scenarioctl.transactions.blocks import read_block, read_block_hashes
     from scenarioctl.transactions.extrinsic import decode_extrinsic
     from scenarioctl.transactions.inner_calls import walk_calls
-    from scenarioctl.transactions.submission.inclusion import read_block, read_block_hashes
 
     (block,) = await read_block_hashes(client, [opened.when["height"]])
     _, extrinsics = read_block(client, await client.call("chain_getBlock", block), block)
@@ -398,12 +398,12 @@ async def _find_end(
     It is in the chain's state until it ends, so the block is found by halving.
     """
     from scenarioctl.runtime.storage_keys import storage_key
-    from scenarioctl.transactions.extrinsic import extrinsic_hash
-    from scenarioctl.transactions.submission.inclusion import (
+    from scenarioctl.transactions.blocks import (
         read_block,
         read_block_hashes,
         read_events,
     )
+    from scenarioctl.transactions.extrinsic import extrinsic_hash
 
     key = storage_key(await client.table(), "Multisig", "Multisigs", (account, call_hash)).hex
     low, (high, _) = since, await client.head()

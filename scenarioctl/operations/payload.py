@@ -87,10 +87,10 @@ async def make_payload(
 ) -> MadePayload:
     """Return what the sender of *request* signs for *call_data*, with all that is signed beside it
     said."""
+    from scenarioctl.transactions.explain import say_payments
     from scenarioctl.transactions.extrinsic import decode_extensions
-    from scenarioctl.transactions.signed_differences import say_terms, warn_of_terms
     from scenarioctl.transactions.signing.payload import signing_payload
-    from scenarioctl.transactions.wording.calls import say_payments
+    from scenarioctl.transactions.signing.signing_context import say_terms, warn_of_terms
 
     options = await signing_options(app, chain, request)
     payload = signing_payload(table, call_data, options)

@@ -324,10 +324,10 @@ async def _search(
     that they have signed since is known."""
     from scenarioctl.operations.transaction_status import examine
     from scenarioctl.operations.views import say_transaction
+    from scenarioctl.transactions.blocks import read_heads
     from scenarioctl.transactions.extrinsic import extrinsic_hash
     from scenarioctl.transactions.signing.signatures import decode_signed_extrinsic
     from scenarioctl.transactions.signing.signing_context import read_next_nonce
-    from scenarioctl.transactions.submission.inclusion import read_heads
     from scenarioctl.transactions.submission.tracking import AT_ONCE, find_block
 
     client, account = app.client(chain), from_hex(signer) or b""

@@ -20,7 +20,7 @@ from scenarioctl.transactions.extrinsic import parse_hex
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.signing.signatures import PayloadToSign
+    from scenarioctl.transactions.signing.payload import PayloadToSign
 
 __all__ = ["assemble_transaction"]
 
@@ -80,7 +80,7 @@ async def read_expected(
     field: str,
 ) -> "PayloadToSign":
     """Return what *payload*, a SignerPayloadJSON, says is to be signed on *chain*."""
-    from scenarioctl.transactions.signing.signatures import read_wallet_payload
+    from scenarioctl.transactions.signing.payload import read_wallet_payload
 
     method = payload.get("method")
     return await read_aside(
@@ -109,8 +109,8 @@ def require_expected(
     InvalidRequest says in words what differs; `differences` in its details has each part.
     """
     from scenarioctl.operations.views import say_transaction
-    from scenarioctl.transactions.signed_differences import find_differences
     from scenarioctl.transactions.signing.signatures import assemble, decode_signed_extrinsic
+    from scenarioctl.transactions.signing.signing_context import find_differences
 
     try:
         signed = decode_signed_extrinsic(table, data)

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.chains.assets import NATIVE_DEPOSIT
+from scenarioctl.chains.assets import NATIVE_DEPOSIT, Asset
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.runtime.storage_keys import StorageAddress, StorageKey, storage_key
 from scenarioctl.transactions.transfer.plan import location_of_type
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
+    from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
     from scenarioctl.runtime.table import RuntimeTable
 
@@ -360,8 +360,6 @@ def _contract_holding(
 
 def _unlisted_holding(chain: str, number: int, row: Mapping[str, Any]) -> AssetHolding:
     """Return what the runtime told of an asset that isn't listed here."""
-    from scenarioctl.chains.assets import Asset
-
     return AssetHolding(
         asset=Asset(chain=chain, id=str(number), symbol="", decimals=None, kind="tokens"),
         figures=Figures.read(row),

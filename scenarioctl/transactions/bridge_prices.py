@@ -140,18 +140,8 @@ class BridgePricing(Pricing):
         client = self.clients(destination)
         if arriving is None or not await accepts_fees_in(client, plan.version, arriving.location):
             raise InvalidRequest(f"{alone}. {native.symbol} beside it could not pay either")
-        fee = await self.quote_beside(plan, native, arriving)
-        held = fee if self.sender is None else await self.spendable(native)
-        if held < fee:
-            raise InvalidRequest(
-                f"{alone}. {native.amount(fee)} beside it would pay, but the sender can "
-                f"spend only {native.amount(held)} on {source.title}"
-            )
-        said = (
-            f"{native.amount(fee)} goes along and pays the fee on {destination.title}, which "
-            f"takes none in {what}. What is left of it is the receiver's."
-        )
-        return replace(plan, beside=(native, fee), notes=(said,))
+        why = f", which takes none in {what}"
+        return await self.bring(plan, native, arriving, alone=f"{alone}. ", why=why)
 
     async def _check_arrival(self, plan: Plan) -> None:
         """Refuse what the destination wouldn't credit to the receiver, less what it takes for

@@ -1,7 +1,6 @@
 """Transfers on connected chains: gate, plan, prices, call, check; and the most that can be sent.
 
-Here too the routes open that only a dry run of every hop may open.  What asks the chains is
-imported where it does: most transfers have one form, and need none of it.
+Here too the routes open that only a dry run of every hop may open.
 """
 
 from dataclasses import dataclass, replace
@@ -10,12 +9,24 @@ from typing import TYPE_CHECKING, Literal
 from scenarioctl.chains.confirmation import say_alone
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.balances import Figures, read_holdings
+from scenarioctl.transactions.bridge_prices import BridgePricing
 from scenarioctl.transactions.extrinsic import Draft
 from scenarioctl.transactions.simulation.arrival import delivery_fees
 from scenarioctl.transactions.simulation.costs import dispatch_info
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, try_call
 from scenarioctl.transactions.simulation.fees import convert_fee, fee_currency
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, asset_at
+from scenarioctl.transactions.simulation.reserves import (
+    check_configured_reserves,
+    check_para_ids,
+    check_trusted_reserve,
+    trusts,
+)
+from scenarioctl.transactions.simulation.runtime_api import (
+    Inconclusive,
+    asset_at,
+    existential_deposit,
+    free_balance,
+)
 from scenarioctl.transactions.transfer.build import build_transfer, draft_plan
 from scenarioctl.transactions.transfer.plan import Plan, build_candidate, make_plan
 from scenarioctl.transactions.transfer.request import (
@@ -32,7 +43,7 @@ from scenarioctl.transactions.transfer.routes import (
     teleport_asked_for,
 )
 from scenarioctl.transactions.transfer.ways import UNLISTED, came_over_bridge, pays_with_itself
-from scenarioctl.transactions.transfer_prices import MORE_IF_CONVERTED, more
+from scenarioctl.transactions.transfer_prices import MORE_IF_CONVERTED, Pricing, asking, more
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +52,6 @@ if TYPE_CHECKING:
     from scenarioctl.model.calls import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.simulation.runtime_api import Clients
-    from scenarioctl.transactions.transfer_prices import Pricing
 
 
 @dataclass(kw_only=True)
@@ -78,12 +88,6 @@ class TransferBuilder:
         return await self.build()
 
     async def _receiver_holds(self) -> bool:
-        from scenarioctl.transactions.simulation.runtime_api import (
-            Inconclusive,
-            existential_deposit,
-            free_balance,
-        )
-
         transfer = self.transfer
         arriving = self.assets.counterpart(transfer.asset, transfer.destination)
         if arriving is None:
@@ -101,8 +105,6 @@ class TransferBuilder:
         for each in (transfer, *alone):
             if each.is_local or not (is_bridged(each) or came_over_bridge(each)):
                 continue
-            from scenarioctl.transactions.simulation.reserves import check_configured_reserves
-
             await check_configured_reserves(self.clients, each, self.assets.registry)
 
     async def _build_form(self, sender: bytes | None) -> Draft:
@@ -120,15 +122,9 @@ class TransferBuilder:
             return await self.pricing(sender).price(route)
         return make_plan(transfer, route, self.table, self.known_destination)
 
-    def pricing(self, sender: bytes | None = None) -> "Pricing":
+    def pricing(self, sender: bytes | None = None) -> Pricing:
         """Return what asks the chains on the way for their prices."""
-        from scenarioctl.transactions.transfer_prices import Pricing
-
-        kind = Pricing
-        if is_bridged(self.transfer):
-            from scenarioctl.transactions.bridge_prices import BridgePricing
-
-            kind = BridgePricing
+        kind = BridgePricing if is_bridged(self.transfer) else Pricing
         return kind(
             clients=self.clients,
             assets=self.assets,
@@ -158,12 +154,6 @@ class TransferBuilder:
         return draft, check
 
     async def _try_candidates(self, sender: bytes) -> "tuple[Draft, Check] | None":
-        from scenarioctl.transactions.simulation.reserves import (
-            check_para_ids,
-            check_trusted_reserve,
-        )
-        from scenarioctl.transactions.transfer_prices import asking
-
         routes = candidate_routes(self.transfer, self.assets)
         if not routes:
             return None
@@ -203,9 +193,6 @@ class TransferBuilder:
         don't tell them apart where the parachain accepts both; the backing would end up in the
         wrong place.
         """
-        from scenarioctl.transactions.simulation.reserves import trusts
-        from scenarioctl.transactions.transfer_prices import asking
-
         transfer = self.transfer
         asked = teleport_asked_for(transfer, self.assets)
         if asked is None:
@@ -307,7 +294,8 @@ async def find_maximum(
         raise InvalidRequest(
             field="amount", problem=f"max is nothing: {stopped or held}", advice=advice
         )
-    amount = _first_tried(transfer, budget)
+    # Between chains, what delivery takes has to be left.
+    amount = budget if transfer.is_local else max(budget // 2, 1)
     for _ in range(_ROUNDS):
         tried = amount
         costs = await _costs(
@@ -327,14 +315,6 @@ async def find_maximum(
     amount = min(amount, tried)
     note = _describe(transfer, figures, amount, budget - amount)
     return Maximum(amount=amount, note=note if pays_fee else f"{note}; the signer pays the fee")
-
-
-def _first_tried(transfer: Transfer, budget: int) -> int:
-    """Return an amount that tells the costs: between chains, what delivery takes has to be left of
-    *budget*."""
-    if transfer.is_local:
-        return budget
-    return max(budget // 2, 1)
 
 
 async def _read_figures(builder: TransferBuilder, sender: bytes) -> tuple[Figures, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import XCM_PALLETS, write_location
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.extrinsic import decode_era
 from scenarioctl.transactions.inner_calls import Danger, kind_of_call, read_call
 from scenarioctl.transactions.values import ValueWriter, write_account, write_plain
 
@@ -48,8 +49,6 @@ def describe_call(
 
 def describe_signature(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets") -> dict[str, Any]:
     """Return who signed *extrinsic*, with what, and what besides the call is signed."""
-    from scenarioctl.transactions.extrinsic import decode_era
-
     signer = extrinsic.signer
     if isinstance(signer, Mapping) and set(signer) == {"Id"}:
         signer = signer["Id"]
@@ -59,17 +58,17 @@ def describe_signature(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets")
         kind, signature = next(iter(signature.items()))
         described["kind"] = kind.lower()
     described["signature"] = write_plain(signature)
-    for identifier, value in extrinsic.extensions.items():
+    return {**described, **describe_extensions(extrinsic.extensions, chain, assets)}
+
+
+def describe_extensions(
+    extensions: Mapping[str, Any], chain: "Chain", assets: "Assets"
+) -> dict[str, Any]:
+    """Return what is signed beside a call, as the values of the signed extensions say it."""
+    described: dict[str, Any] = {}
+    for identifier, value in extensions.items():
         if identifier in ("CheckMortality", "CheckEra"):
-            era = _era_bytes(value)
-            mortal = None if era is None else decode_era(era)
-            described["era"] = (
-                write_plain(value)
-                if era is None
-                else "immortal"
-                if mortal is None
-                else {"period": mortal[0], "phase": mortal[1]}
-            )
+            described["era"] = _describe_era(value)
         elif identifier == "CheckNonce":
             described["nonce"] = value
         elif identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
@@ -85,6 +84,19 @@ def describe_signature(extrinsic: "Extrinsic", chain: "Chain", assets: "Assets")
         else:
             described[identifier] = write_plain(value)
     return described
+
+
+def say_payments(
+    extensions: Mapping[str, Any], chain: "Chain", assets: "Assets"
+) -> tuple[str, ...]:
+    """Return what *extensions* have the signer pay beside the plain fee: a tip, or the fee in
+    another asset."""
+    told = describe_extensions(extensions, chain, assets)
+    tip, asset = told.get("tip"), told.get("fee_asset")
+    said = [f"a tip of {tip['human']}"] if tip and tip["value"] != "0" else []
+    if asset:
+        said.append(f"its fee paid in {asset.get('symbol', asset['location'])}")
+    return tuple(said)
 
 
 class _Describer(ValueWriter):
@@ -180,13 +192,13 @@ def _text_or_hex(data: bytes) -> str:
     return text if shown.isprintable() and not text.startswith("0x") else "0x" + data.hex()
 
 
-def _era_bytes(value: Any) -> bytes | None:
-    """Return the bytes of an era as the metadata has it: `Immortal`, `{"Mortal69": 2}`."""
+def _describe_era(value: Any) -> Any:
+    """Return an era as the metadata has it: `Immortal`, `{"Mortal69": 2}`."""
     if value == "Immortal":
-        return b"\0"
-    if isinstance(value, Mapping) and len(value) == 1:
-        name, second = next(iter(value.items()))
-        first = name.removeprefix("Mortal")
-        if first.isdigit() and isinstance(second, int):
-            return bytes((int(first), second))
-    return None
+        return "immortal"
+    name, second = next(iter(value.items())) if isinstance(value, Mapping) else ("", None)
+    first = name.removeprefix("Mortal")
+    if not (first.isdigit() and isinstance(second, int)):
+        return write_plain(value)
+    mortal = decode_era(bytes((int(first), second)))
+    return mortal and {"period": mortal[0], "phase": mortal[1]}

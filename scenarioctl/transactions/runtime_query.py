@@ -1,23 +1,28 @@
-"""The items of a runtime, as people read and query them: calls, storage items, constants, methods,
-and their types.
+"""Queries of storage items, constants and runtime APIs.
 
 A query is judged by a runtime table alone (`find_query_item`, `parse_query`), before any node is
 asked (`run_query`).
 """
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import ChainUnreachable, InvalidRequest, blaming, fold, shorten, suggest
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, blaming, shorten
 from scenarioctl.runtime.storage_keys import HASHERS, StorageKey, read_key, storage_key
 from scenarioctl.runtime.type_table import ApiMethod, StorageEntry
+from scenarioctl.transactions.runtime_items import (
+    find_places,
+    format_result,
+    is_named,
+    items_of,
+    suggest_item,
+    write_constant,
+)
 from scenarioctl.transactions.values import ValueReader, ValueWriter
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
-    from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
 
@@ -38,6 +43,8 @@ class Constant:
 
 
 QueryItem = StorageEntry | Constant | ApiMethod
+#: A kind of item -> what several are called.
+_KINDS = {"storage": "storage items", "constant": "constants", "method": "methods"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,44 +71,36 @@ class QueryAnswer:
 
 
 def find_query_item(
-    table: "RuntimeTable",
-    pallet: object,
-    method: object,
-    *,
-    pallet_field: str = "pallet_name",
-    method_field: str = "method_name",
+    table: "RuntimeTable", pallet: object, method: object, *, pallet_field: str, method_field: str
 ) -> QueryItem:
-    """Return what the two names mean, in any case and without regard to `_` and `-`.
+    """Return what the two names mean.
 
     InvalidRequest lists what this runtime has, or what was meant.
     """
-    pallets = _matching(pallet, table.pallets)
-    apis = _matching(pallet, table.apis)
-    if not pallets and not apis:
-        silent = (
-            ""
-            if table.apis
-            else f" (its metadata, version {table.metadata_version}, describes no runtime APIs)"
-        )
-        likely = _suggestion(pallet, [("pallets", table.pallets), ("runtime APIs", table.apis)])
-        raise InvalidRequest(
-            field=pallet_field,
-            value=pallet,
-            problem=f"is not a pallet or a runtime API of {table}{silent}, {likely}",
-        )
-    known: list[tuple[str, str, str]] = []
-    for name in pallets:
-        known += [("storage item", name, entry) for entry in table.storage_entries(name)]
-        known += [("constant", name, constant) for constant in table.constants(name)]
-    known += [("method", name, each) for name in apis for each in table.api_methods(name)]
+    pallets, apis = find_places(table, pallet, field=pallet_field)
+    rows = items_of(table, pallets, apis)
+    known = [row for row in rows if row[0] != "call"]
     exact = [row for row in known if row[2] == method]
-    found = exact or [
-        row for row in known if isinstance(method, str) and fold(row[2]) == fold(method)
-    ]
+    found = exact or [row for row in known if is_named(row[2], method)]
     if not found:
-        raise _unknown_method(table, pallets, apis, known, method, method_field)
+        place = " or ".join([*pallets, *apis])
+        call = next((row for row in rows if is_named(row[2], method)), None)
+        if call is not None:
+            problem = (
+                f"is a call of {call[1]}, which changes the chain and cannot be queried: use a "
+                "chainTx step"
+            )
+        else:
+            groups = [
+                (_KINDS[kind], [row[2] for row in known if row[0] == kind])
+                for kind in ("storage", "constant", "method")
+            ]
+            problem = f"is not in {place} of {table}, {suggest_item(method, groups)}"
+        raise InvalidRequest(field=method_field, value=method, problem=problem)
     if len(found) > 1 and not exact:
-        meant = ", ".join(f"the {kind} {name}.{each}" for kind, name, each in found)
+        meant = ", ".join(
+            f"the {_KINDS[kind].removesuffix('s')} {name}.{each}" for kind, name, each in found
+        )
         raise InvalidRequest(
             field=method_field,
             value=method,
@@ -109,7 +108,7 @@ def find_query_item(
         )
     # Of several with one spelling the storage item is meant: it is what changes.
     kind, name, each = found[0]
-    if kind == "storage item":
+    if kind == "storage":
         return table.storage_entry(name, each)
     if kind == "constant":
         return Constant(pallet=name, name=each)
@@ -123,25 +122,14 @@ def parse_query(table: "RuntimeTable", item: QueryItem, params: Sequence[object]
     InvalidRequest names the parameter that does not fit, its type, and what would.
     """
     if isinstance(item, Constant):
-        if params:
-            raise InvalidRequest(
-                f"{item.pallet}.{item.name} is a constant and takes no parameters: leave "
-                f"{shorten(params[0])} out"
-            )
+        _check_count(f"{item.pallet}.{item.name}", "is a constant and", "parameter", (), params)
         return RuntimeQuery(item=item)
     if isinstance(item, ApiMethod):
         return RuntimeQuery(item=item, params=_read_arguments(table, item, params))
-    kinds = ", ".join(table.type_name(type_id) for type_id in item.key_types)
-    count = len(item.key_types)
-    if len(params) > count:
-        takes = (
-            f"takes {count} key{'' if count == 1 else 's'} ({kinds})"
-            if count
-            else "is a single value and takes no keys"
-        )
-        raise InvalidRequest(f"{item.pallet}.{item.name} {takes}, not {len(params)}")
+    name, kinds = f"{item.pallet}.{item.name}", [*map(table.type_name, item.key_types)]
+    _check_count(name, "" if kinds else "is a single value and", "key", kinds, params)
     keys = tuple(
-        ValueReader(table, f"{item.pallet}.{item.name}: key {number}").read(type_id, value)
+        ValueReader(table, f"{name}: key {number}").read(type_id, value)
         for number, (type_id, value) in enumerate(
             zip(item.key_types, params, strict=False), start=1
         )
@@ -149,6 +137,18 @@ def parse_query(table: "RuntimeTable", item: QueryItem, params: Sequence[object]
     # What the types let pass may still not encode.
     storage_key(table, item.pallet, item.name, keys, partial=True)
     return RuntimeQuery(item=item, params=keys)
+
+
+def _check_count(
+    name: str, what: str, noun: str, kinds: Sequence[str], given: Sequence[object]
+) -> None:
+    """Refuse more than *name*, which has a key or parameter of each of *kinds*, takes."""
+    if len(given) > len(kinds):
+        takes = f"no {noun}s"
+        if kinds:
+            takes = f"{len(kinds)} {noun}{'s' * (len(kinds) != 1)} ({', '.join(kinds)})"
+        takes = " ".join(filter(None, (name, what, "takes", takes)))
+        raise InvalidRequest(f"{takes}, not {len(given)}: leave {shorten(given[len(kinds)])} out")
 
 
 async def run_query(
@@ -166,7 +166,8 @@ async def run_query(
     …}`; the key is a list where it has several parts.
     """
     if isinstance(asked.item, Constant):
-        return read_constant(table, client.chain, asked.item)
+        item = asked.item
+        return QueryAnswer(text=write_constant(table, client.chain, item.pallet, item.name))
     writer = ValueWriter(table, client.chain, text_numbers=True)
     if isinstance(asked.item, ApiMethod):
         return await _read_api(client, table, writer, asked.item, asked.params, block)
@@ -185,24 +186,6 @@ async def run_query(
             # A value without content, as in a set, is there all the same.
             return QueryAnswer(text="[]")
     return QueryAnswer(text=format_result(writer.value(value_type, value)))
-
-
-def read_constant(table: "RuntimeTable", chain: "Chain", constant: Constant) -> QueryAnswer:
-    """Return a constant, for which no node is needed."""
-    type_id, value = table.constant_value(constant.pallet, constant.name)
-    return QueryAnswer(
-        text=format_result(ValueWriter(table, chain, text_numbers=True).value(type_id, value))
-    )
-
-
-def format_result(value: Any) -> str:
-    """Return plain data as the one text that a query answers with: itself where it is text, else
-    compact JSON."""
-    return (
-        value
-        if isinstance(value, str)
-        else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    )
 
 
 async def _read_api(
@@ -298,15 +281,8 @@ def _read_arguments(
     table: "RuntimeTable", method: ApiMethod, params: Sequence[object]
 ) -> tuple[Any, ...]:
     name = f"{method.api}.{method.name}"
-    count = len(method.inputs)
-    if len(params) > count:
-        kinds = ", ".join(
-            f"{field.name}: {table.type_name(field.type_id)}" for field in method.inputs
-        )
-        takes = (
-            f"{count} parameter{'' if count == 1 else 's'} ({kinds})" if count else "no parameters"
-        )
-        raise InvalidRequest(f"{name} takes {takes}, not {len(params)}")
+    kinds = [f"{field.name}: {table.type_name(field.type_id)}" for field in method.inputs]
+    _check_count(name, "", "parameter", kinds, params)
     arguments = []
     for number, field in enumerate(method.inputs):
         reader = ValueReader(table, f"{name}: parameter {field.name}")
@@ -328,251 +304,3 @@ def _encode_arguments(table: "RuntimeTable", method: ApiMethod, arguments: Seque
         table.encode(field.type_id, value)
         for field, value in zip(method.inputs, arguments, strict=True)
     )
-
-
-def _matching(name: object, names: Sequence[str]) -> list[str]:
-    if not isinstance(name, str):
-        return []
-    return [each for each in names if fold(each) == fold(name)] if name else []
-
-
-def _unknown_method(
-    table: "RuntimeTable",
-    pallets: list[str],
-    apis: list[str],
-    known: list[tuple[str, str, str]],
-    method: object,
-    field: str,
-) -> InvalidRequest:
-    place = " or ".join([*pallets, *apis])
-    for pallet in pallets:
-        for call in table.methods(pallet):
-            if isinstance(method, str) and fold(call) == fold(method):
-                return InvalidRequest(
-                    field=field,
-                    value=method,
-                    problem=(
-                        f"is a call of {pallet}, which changes the chain and cannot be "
-                        "queried: use a chainTx step"
-                    ),
-                )
-    groups = [
-        (plural, [each for kind, _, each in known if kind == one])
-        for one, plural in (
-            ("storage item", "storage items"),
-            ("constant", "constants"),
-            ("method", "methods"),
-        )
-    ]
-    return InvalidRequest(
-        field=field,
-        value=method,
-        problem=f"is not in {place} of {table}, {_suggestion(method, groups)}",
-    )
-
-
-def _suggestion(name: object, groups: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Return what may have been meant by *name*, or all that it could have been."""
-    listed = "; ".join(f"{plural}: {', '.join(names)}" for plural, names in groups if names)
-    listed = listed if len(listed) <= 400 else listed[:399] + "…"
-    otherwise = f"expected one of its {listed}" if listed else "it has nothing to read"
-    return suggest(
-        name,
-        [each for _, names in groups for each in names],
-        otherwise=otherwise,
-        count=3,
-        cutoff=0.75,
-    )
-
-
-#: As many types are described: more than an XCM program is made of, and a bound for metadata that
-#: never ends.
-MOST_TYPES = 400
-#: Written down nowhere: every call or event of the runtime is one of theirs.
-_WHOLE_RUNTIME = ("RuntimeCall", "RuntimeEvent", "RuntimeError")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """An argument, or a part of a key."""
-
-    name: str
-    type: str
-    #: What to write for it.
-    expected: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Item:
-    """What a pallet or a runtime API has."""
-
-    kind: Literal["call", "storage", "constant", "method"]
-    pallet: str
-    name: str
-    parameters: tuple[Parameter, ...] = ()
-    #: Type of the value or the answer; None for a call.
-    type: str | None = None
-    #: Of a constant, as a query answers it.
-    value: str | None = None
-    #: Whether an absent value of a storage item is None.
-    optional: bool | None = None
-    #: The types of its parameters and its value.
-    types: tuple[int, ...] = ()
-
-
-def find_items(
-    table: "RuntimeTable", chain: "Chain", pallet: str, name: str
-) -> tuple[list[str], list[str], list[Item]]:
-    """Return the pallets and the runtime APIs that *pallet* means, and their items; of these only
-    *name*, if given.
-
-    InvalidRequest suggests what was meant.
-    """
-    pallets = [each for each in table.pallets if fold(each) == fold(pallet)]
-    apis = [each for each in table.apis if fold(each) == fold(pallet)]
-    if not pallets and not apis:
-        known = [*table.pallets, *table.apis]
-        otherwise = f"expected one that `scenarioctl chain pallets {chain.name}` lists"
-        raise InvalidRequest(
-            field="item",
-            value=pallet,
-            problem=(
-                f"is not a pallet or a runtime API of {table}, "
-                f"{suggest(pallet, known, otherwise=otherwise, count=3, cutoff=0.7)}"
-            ),
-        )
-    items = [item for each in pallets for item in _pallet_items(table, chain, each, name)]
-    items += [item for each in apis for item in _methods(table, each, name)]
-    if name and not items:
-        place = " or ".join([*pallets, *apis])
-        known = [item.name for each in pallets for item in _pallet_items(table, chain, each)]
-        known += [item.name for each in apis for item in _methods(table, each)]
-        otherwise = f"expected one that `scenarioctl chain pallets {chain.name} {place}` lists"
-        raise InvalidRequest(
-            field="item",
-            value=name,
-            problem=(
-                f"is not a call, storage item, constant or method of {place} of {table}, "
-                f"{suggest(name, known, otherwise=otherwise, count=3, cutoff=0.7)}"
-            ),
-        )
-    return pallets, apis, items
-
-
-def describe_types(table: "RuntimeTable", type_ids: Iterable[int]) -> list[tuple[str, str, str]]:
-    """Return name, path and definition of each named type that these types are made of, the nearest
-    first."""
-    waiting = list(dict.fromkeys(type_ids))
-    seen = set(waiting)
-    found: list[tuple[str, str, str]] = []
-    while waiting and len(found) < MOST_TYPES:
-        type_id = waiting.pop(0)
-        path, _, kind, definition = table.types[type_id]
-        name = path.rpartition("::")[2]
-        if path and name not in _WHOLE_RUNTIME and not table.types.is_option(type_id):
-            found.append((table.type_name(type_id), path, _define(table, kind, definition)))
-        if name in _WHOLE_RUNTIME or name == "AccountId32":
-            continue
-        for inner in table.types.parts(type_id):
-            if inner not in seen:
-                seen.add(inner)
-                waiting.append(inner)
-    return found
-
-
-def _pallet_items(table: "RuntimeTable", chain: "Chain", pallet: str, name: str = "") -> list[Item]:
-    def is_wanted(each: str) -> bool:
-        return not name or fold(each) == fold(name)
-
-    items = [_call(table, pallet, each) for each in table.methods(pallet) if is_wanted(each)]
-    items += [
-        _storage(table, pallet, each) for each in table.storage_entries(pallet) if is_wanted(each)
-    ]
-    items += [
-        _constant(table, chain, pallet, each) for each in table.constants(pallet) if is_wanted(each)
-    ]
-    return items
-
-
-def _call(table: "RuntimeTable", pallet: str, name: str) -> Item:
-    fields = table.call_fields(pallet, name)
-    return Item(
-        kind="call",
-        pallet=pallet,
-        name=name,
-        parameters=_parameters(table, [(field.name, field.type_id) for field in fields]),
-        types=tuple(field.type_id for field in fields),
-    )
-
-
-def _storage(table: "RuntimeTable", pallet: str, name: str) -> Item:
-    entry = table.storage_entry(pallet, name)
-    keys = [
-        (f"key {number}" if len(entry.key_types) > 1 else "key", type_id)
-        for number, type_id in enumerate(entry.key_types, start=1)
-    ]
-    return Item(
-        kind="storage",
-        pallet=pallet,
-        name=name,
-        parameters=_parameters(table, keys),
-        type=table.type_name(entry.value_type),
-        optional=entry.modifier == "Optional",
-        types=(*entry.key_types, entry.value_type),
-    )
-
-
-def _constant(table: "RuntimeTable", chain: "Chain", pallet: str, name: str) -> Item:
-    type_id, _ = table.constant_value(pallet, name)
-    return Item(
-        kind="constant",
-        pallet=pallet,
-        name=name,
-        type=table.type_name(type_id),
-        value=read_constant(table, chain, Constant(pallet=pallet, name=name)).text,
-        types=(type_id,),
-    )
-
-
-def _methods(table: "RuntimeTable", api: str, name: str = "") -> list[Item]:
-    found = []
-    for each in table.api_methods(api):
-        if name and fold(each) != fold(name):
-            continue
-        method = table.api_method(api, each)
-        inputs = [(field.name, field.type_id) for field in method.inputs]
-        found.append(
-            Item(
-                kind="method",
-                pallet=api,
-                name=each,
-                parameters=_parameters(table, inputs),
-                type=table.type_name(method.output_type),
-                types=(*(type_id for _, type_id in inputs), method.output_type),
-            )
-        )
-    return found
-
-
-def _parameters(table: "RuntimeTable", fields: Sequence[tuple[str, int]]) -> tuple[Parameter, ...]:
-    reader = ValueReader(table, "")
-    return tuple(
-        Parameter(name=name, type=table.type_name(type_id), expected=reader.example(type_id))
-        for name, type_id in fields
-    )
-
-
-def _define(table: "RuntimeTable", kind: str, definition: Any) -> str:
-    if kind == "composite":
-        return _fields(table, definition).lstrip() or "nothing"
-    if kind == "variant":
-        return " | ".join(f"{label}{_fields(table, fields)}" for label, _, fields in definition)
-    return kind
-
-
-def _fields(table: "RuntimeTable", fields: list[Any]) -> str:
-    if not fields:
-        return ""
-    if fields[0][0] is None:
-        return f"({', '.join(table.type_name(field[1]) for field in fields)})"
-    return " { " + ", ".join(f"{field[0]}: {table.type_name(field[1])}" for field in fields) + " }"

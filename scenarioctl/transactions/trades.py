@@ -12,7 +12,7 @@ from scenarioctl.transactions.inner_calls import kind_of_call, walk_calls
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.events import Event
+    from scenarioctl.transactions.blocks import Event
 
 #: Least amounts that protect nothing, and a most amount that protects nothing.
 ANY_LEAST, ANY_MOST = (0, 1), U128_MAX

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.simulation.arrival import (
     HopFee,
     accepts_fees_in,
@@ -121,28 +120,49 @@ class Pricing:
         held = self.assets.at(transfer.source, "1/Here")
         if held is None or not pays_with_itself(transfer):
             return tuple(plans)
+        beside = f"with {held.display_name} beside it"
         try:
-            fee = await self.quote_beside(plans[0], held, self.assets.native(destination))
-            balance = await self.spendable(held)
+            paid = await self.bring(plans[0], held, self.assets.native(destination))
         except (Inconclusive, ChainUnreachable) as problem:
             self.untried = (
-                f"with {held.display_name} beside it: how much of it pays the fee on "
-                f"{destination.title} could not be asked for ({problem})"
+                f"{beside}: how much of it pays the fee on {destination.title} could not be asked "
+                f"for ({problem})"
             )
             self.is_untold = True
-            return tuple(plans)
+        except InvalidRequest as problem:
+            self.untried = f"{beside}: {problem}"
+        else:
+            plans += [replace(plan, beside=paid.beside, notes=paid.notes) for plan in plans]
+        return tuple(plans)
+
+    async def bring(
+        self,
+        plan: Plan,
+        held: "Asset",
+        arriving: "Asset",
+        *,
+        alone: str = "",
+        why: str = "",
+        deposit: int = 0,
+    ) -> Plan:
+        """Return *plan* with as much of *held*, which the destination has as *arriving*, as pays
+        there beside the asset, and for a *deposit* of the receiver.
+
+        InvalidRequest, which begins with *alone*, if the sender can't spend so much.
+        """
+        there = self.transfer.destination.title
+        fee = await self.quote_beside(plan, held, arriving) + TIMES * deposit
+        balance = fee if self.sender is None else await self.spendable(held)
         if balance < fee:
-            self.untried = (
-                f"with {held.display_name} beside it: {held.amount(fee)} pays the fee on "
-                f"{destination.title}, but the sender can spend {held.amount(balance)} on "
-                f"{transfer.source.title}"
+            raise InvalidRequest(
+                f"{alone}{held.amount(fee)} beside it would pay on {there}, but the sender can "
+                f"spend {held.amount(balance)} on {self.transfer.source.title}"
             )
-            return tuple(plans)
         note = (
-            f"{held.amount(fee)} goes along and pays the fee on {destination.title}; what is "
-            "left of it is the receiver's"
+            f"{held.amount(fee)} goes along and pays the fee on {there}{why}; what is left of it "
+            "is the receiver's"
         )
-        return (*plans, *(replace(plan, beside=(held, fee), notes=(note,)) for plan in plans))
+        return replace(plan, beside=(held, fee), fee_settled=True, notes=(note,))
 
     async def make_plan(self, route: Route) -> Plan:
         table = await self.clients(self.transfer.destination).table()
@@ -196,35 +216,16 @@ class Pricing:
                 deposit = await receiver_deposit(
                     client, self.assets, asset=sent, pays=arriving, receiver=transfer.beneficiary
                 )
-            fee = await self.quote_beside(plan, asset, arriving) + TIMES * deposit
-            held = fee if self.sender is None else await self.spendable(asset)
-        if held < fee:
-            raise InvalidRequest(
-                field=named,
-                problem=(
-                    f": {asset.amount(fee)} goes along to pay the fee on {destination.title}, "
-                    f"but the sender can spend {asset.amount(held)} on {transfer.source.title}"
-                ),
-            )
-        notes: tuple[str, ...] = (
-            (
-                f"{asset.amount(fee)} goes along, in addition to the amount, and pays the fee "
-                f"on {destination.title}; what is left of it is the receiver's"
-            ),
-        )
+            paid = await self.bring(plan, asset, arriving, alone=f"{named}: ", deposit=deposit)
         if deposit:
-            notes += (
-                (
-                    f"The receiver holds no {transfer.asset.display_name} on "
-                    f"{destination.title} yet: it takes a deposit of about "
-                    f"{arriving.amount(deposit)} from them for that, in the asset in which "
-                    "they pay fees there. It comes out of what goes along if they have none "
-                    "of their own."
-                ),
+            told = (
+                f"The receiver holds no {transfer.asset.display_name} on {destination.title} yet: "
+                f"it takes a deposit of about {arriving.amount(deposit)} from them for that, in "
+                "the asset in which they pay fees there. It comes out of what goes along if they "
+                "have none of their own."
             )
-        return replace(
-            plan, beside=(asset, fee), fee_settled=True, sufficient=sufficient, notes=notes
-        )
+            paid = replace(paid, notes=(*paid.notes, told))
+        return replace(paid, sufficient=sufficient)
 
     async def _pay_on_hub(self, plan: Plan) -> Plan:
         """Send one asset where the Asset Hub takes its fee in it, else a little of the relay's
@@ -252,18 +253,8 @@ class Pricing:
                     "and pays the fee"
                 ),
             )
-        fee = await self.quote_beside(plan, held, native)
-        balance = await self.spendable(held)
-        if balance < fee:
-            raise InvalidRequest(
-                f"{alone}; {native.amount(fee)} beside it would pay, but the sender can "
-                f"spend {to_whole(balance, native.decimals or 0)} on {source.title}"
-            )
-        note = (
-            f"{native.amount(fee)} goes along and pays the fee on {hub.title}, which takes "
-            f"none in {what}; what is left of it is the receiver's"
-        )
-        return replace(plan, beside=(held, fee), fee_settled=True, notes=(note,))
+        why = f", which takes none in {what}"
+        return await self.bring(plan, held, native, alone=f"{alone}; ", why=why)
 
     async def takes_fees_in_sent(self, plan: Plan) -> bool:
         destination = self.transfer.destination

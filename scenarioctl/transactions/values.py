@@ -7,8 +7,10 @@ from contextlib import suppress
 from string import hexdigits
 from typing import TYPE_CHECKING, Any
 
+from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest, fold, shorten
 from scenarioctl.model.amounts import from_hex, read_digits, read_json_number
+from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic
 
 if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
@@ -159,15 +161,13 @@ class ValueReader:
     def _read_option(self, inner: int, value: object, depth: int) -> Any:
         if value is None or value in ("", "null", "None"):
             return None
-        value = self._parsed_table(value)
+        value = self._parsed_table(inner, value)
         if isinstance(value, Mapping) and set(value) == {"Some"}:
             value = value["Some"]
         read = self.read(inner, value, depth + 1)
         return {"Some": read} if self._table.types.can_be_none(inner) else read
 
     def _read_account(self, type_id: int, value: object) -> bytes:
-        from scenarioctl.chains.addresses import parse_account
-
         if not isinstance(value, str):
             raise self.misfit(type_id, value)
         return parse_account(value.strip(), field=self._where)
@@ -229,10 +229,11 @@ class ValueReader:
                 # A name of that very length is one (`omnipool`); what is as long as a hash may be a
                 # mistyped one.
                 if length is not None and (length != len(data) or length >= 20):
-                    account = self._account_in(value) if length == 32 else None
-                    if account is None:
-                        raise self.misfit(type_id, value)
-                    data = account
+                    # What a location has is printed as an address.
+                    try:
+                        data = parse_account(value.strip(), field=self._where)
+                    except InvalidRequest:
+                        raise self.misfit(type_id, value) from None
         elif isinstance(value, list) and all(
             type(item) is int and 0 <= item < 256 for item in value
         ):
@@ -242,14 +243,6 @@ class ValueReader:
         if length is not None and len(data) != length:
             raise self.misfit(type_id, value, f"it has {len(data)} bytes")
         return data
-
-    def _account_in(self, value: str) -> bytes | None:
-        """Return the account whose address *value* is: what a location has is printed as one."""
-        from scenarioctl.chains.addresses import parse_account
-
-        with suppress(InvalidRequest):
-            return parse_account(value.strip(), field=self._where)
-        return None
 
     def _read_items(self, type_id: int, length: int | None, value: object) -> list[Any]:
         items = self._parsed(type_id, value)
@@ -293,7 +286,7 @@ class ValueReader:
             and value[:2] in ("0x", "0X")
         ):
             return self._read_call(type_id, value)
-        value = self._parsed_table(value)
+        value = self._parsed_table(type_id, value)
         if isinstance(value, Mapping) and value.keys() == {"pallet", "method", "args"}:
             # A call as `tx decode` prints it.
             value = {value["pallet"]: {value["method"]: value["args"]}}
@@ -313,8 +306,6 @@ class ValueReader:
 
     def _read_call(self, type_id: int, value: str) -> Any:
         """Return a call of its call data, or of the bare extrinsic around it."""
-        from scenarioctl.transactions.extrinsic import decode_extrinsic, looks_like_extrinsic
-
         data = from_hex(value)
         if data is None:
             raise self.misfit(type_id, value, "it is not hex")
@@ -337,15 +328,10 @@ class ValueReader:
         except (ValueError, RecursionError):
             raise self.misfit(type_id, value, "it is not JSON") from None
 
-    def _parsed_table(self, value: object) -> Any:
+    def _parsed_table(self, type_id: int, value: object) -> Any:
         """Return the JSON object in *value*, or *value* as it is where it holds none."""
-        if isinstance(value, str) and value.lstrip().startswith("{"):
-            try:
-                return json.loads(
-                    value, parse_float=read_json_number, parse_constant=_refuse_constant
-                )
-            except (ValueError, RecursionError):
-                return value
+        with suppress(InvalidRequest):
+            return self._parsed(type_id, value) if _is_table(value) else value
         return value
 
     def _is_byte(self, type_id: int) -> bool:

@@ -10,8 +10,8 @@ from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.extrinsic import extrinsic_hash
-from scenarioctl.transactions.signing.payload import bytes_to_sign
-from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic, read_wallet_payload
+from scenarioctl.transactions.signing.payload import bytes_to_sign, read_wallet_payload
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from tests.blocks import block_hash, block_of, header_of, number_of
 from tests.browser.page import Page
 from tests.network import FakeChain, FakeNetwork, table_of

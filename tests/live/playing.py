@@ -12,7 +12,7 @@ from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainRefused
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.events import Event, explain_dispatch_error
+from scenarioctl.transactions.blocks import Event, explain_dispatch_error
 from scenarioctl.transactions.extrinsic import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic

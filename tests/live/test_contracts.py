@@ -10,7 +10,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.calls import Call
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from tests.conftest import DATA, Run
 from tests.live.conftest import Live
 from tests.live.recorder import fresh

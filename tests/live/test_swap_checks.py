@@ -14,7 +14,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.calls import Call, Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.simulation.simulate import Trial, simulate
 from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
 from tests.live.conftest import Live

@@ -15,7 +15,7 @@ from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import read_key, storage_key, twox
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.type_table import StorageEntry
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.extrinsic import encode_era
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
 from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic

@@ -13,21 +13,22 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.extrinsic import IMMORTAL, decode_era
-
-if TYPE_CHECKING:
-    from scenarioctl.runtime.table import RuntimeTable
-
-
-from typing import TYPE_CHECKING
-
-from scenarioctl.errors import TooLarge
+from scenarioctl.errors import InvalidRequest, TooLarge, shorten
+from scenarioctl.model.amounts import read_digits
 from scenarioctl.runtime.scale import encode_compact
-from scenarioctl.transactions.signing.fee_asset import write_asset_id
+from scenarioctl.transactions.extrinsic import (
+    IMMORTAL,
+    decode_era,
+    parse_era,
+    parse_hash,
+    parse_hex,
+)
+from scenarioctl.transactions.signing.fee_asset import read_asset_id, write_asset_id
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
+
 
 #: Payloads longer than this are hashed before they are signed.
 HASHED_ABOVE = 256
@@ -134,11 +135,6 @@ def bytes_to_sign(payload: bytes) -> bytes:
 
 
 def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
-    for name, value in (("genesis_hash", options.genesis_hash), ("block_hash", options.block_hash)):
-        if len(value) != 32:
-            raise InvalidRequest(
-                field=name, value=value, problem="is not a hash", expected="32 bytes"
-            )
     if options.mode not in (0, 1):
         raise InvalidRequest(
             field="mode",
@@ -150,23 +146,13 @@ def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
         raise InvalidRequest(
             field="metadata_hash", problem="and mode 1 belong together", expected="both or neither"
         )
-    if options.metadata_hash is not None:
-        if len(options.metadata_hash) != 32:
-            raise InvalidRequest(
-                field="metadata_hash",
-                value=options.metadata_hash,
-                problem="is not a hash",
-                expected="32 bytes",
-            )
-        if all(extension.identifier != "CheckMetadataHash" for extension in table.extensions):
-            raise InvalidRequest(
-                field="metadata_hash",
-                problem=(
-                    f"cannot be signed, the runtime {table.spec_name} {table.spec_version} has "
-                    "no CheckMetadataHash"
-                ),
-                expected="none",
-            )
+    has_mode = any(each.identifier == "CheckMetadataHash" for each in table.extensions)
+    if options.metadata_hash is not None and not has_mode:
+        raise InvalidRequest(
+            field="metadata_hash",
+            problem=f"cannot be signed, the runtime {table} has no CheckMetadataHash",
+            expected="none",
+        )
     if decode_era(options.era) is None and options.block_hash != options.genesis_hash:
         raise InvalidRequest(
             field="block_hash", problem="is not the genesis hash, which an immortal era requires"
@@ -329,4 +315,108 @@ def vault_frames(data: bytes) -> tuple[bytes, ...]:
         + index.to_bytes(2, "big")
         + data[index * FRAME_SIZE : (index + 1) * FRAME_SIZE]
         for index in range(count)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PayloadToSign:
+    """A payload, and the parts of it that go into the extrinsic."""
+
+    account: bytes
+    call_data: bytes
+    extra: bytes
+    #: Not hashed.
+    payload: bytes
+
+
+def read_wallet_payload(
+    table: "RuntimeTable", chain: "Chain", given: Mapping[str, Any], *, field: str = "payload"
+) -> PayloadToSign:
+    """Return what polkadot.js's SignerPayloadJSON, given in *field*, says is to be signed."""
+    account = chain.account_format.parse(given.get("address"), field=f"{field}.address")
+    version = given.get("version", 4)
+    if version != 4:
+        raise InvalidRequest(
+            field=f"{field}.version", value=version, problem="is not supported", expected="4"
+        )
+    spec = _number(given, field, "specVersion")
+    _check_versions(table, chain, spec, _number(given, field, "transactionVersion"), field)
+    genesis = parse_hash(given.get("genesisHash"), field=f"{field}.genesisHash")
+    _check_genesis(chain, genesis, field)
+    names = [extension.identifier for extension in table.extensions]
+    stated = given.get("signedExtensions", names)
+    if stated != names:
+        raise InvalidRequest(
+            field=f"{field}.signedExtensions",
+            value=stated,
+            problem=f"does not match {table}, expected: {', '.join(names)}",
+        )
+    mode = _number(given, field, "mode", 0)
+    metadata_hash = (
+        parse_hash(given["metadataHash"], field=f"{field}.metadataHash")
+        if given.get("metadataHash") is not None
+        else None
+    )
+    call_data = parse_hex(given.get("method"), field=f"{field}.method")
+    try:
+        call = table.decode_call(call_data)
+    except InvalidRequest as error:
+        raise InvalidRequest(
+            field=f"{field}.method", problem=f"is not a valid call of {chain.title}: {error}"
+        ) from None
+    options = SigningOptions(
+        nonce=_number(given, field, "nonce"),
+        tip=_number(given, field, "tip", 0),
+        era=parse_era(given.get("era"), field=f"{field}.era"),
+        genesis_hash=genesis,
+        block_hash=parse_hash(given.get("blockHash"), field=f"{field}.blockHash"),
+        asset_id=read_asset_id(table, chain, given.get("assetId"), field=f"{field}.assetId"),
+        mode=mode,
+        metadata_hash=metadata_hash,
+    )
+    # As the runtime writes it: some wallets pad what they give.
+    written = signing_payload(table, table.encode_call(call), options)
+    return PayloadToSign(
+        account=account, call_data=written.call_data, extra=written.extra, payload=written.payload
+    )
+
+
+def _check_versions(
+    table: "RuntimeTable", chain: "Chain", spec: object, transaction: object, what: str
+) -> None:
+    if spec is not None and spec != table.spec_version:
+        raise InvalidRequest(
+            f"{what} was made for runtime version {shorten(spec)}, but {chain.title} runs "
+            f"{table}: make a new payload and sign that"
+        )
+    if transaction is not None and transaction != table.transaction_version:
+        raise InvalidRequest(
+            f"{what} was made for transaction version {shorten(transaction)}, but {table} "
+            f"has {table.transaction_version}: make a new payload and sign that"
+        )
+
+
+def _check_genesis(chain: "Chain", genesis: object, what: str) -> None:
+    if chain.genesis and isinstance(genesis, bytes) and "0x" + genesis.hex() != chain.genesis:
+        raise InvalidRequest(
+            f"{what} was made for another chain, with genesis hash 0x{genesis.hex()}, not "
+            f"for {chain.title}"
+        )
+
+
+def _number(given: Mapping[str, Any], field: str, name: str, otherwise: int | None = None) -> int:
+    """Return a number that is one, its digits, or its 0x hex, as polkadot.js writes it."""
+    value = given.get(name, otherwise)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    text = value if isinstance(value, str) and len(value) <= 80 and value.isascii() else ""
+    if (number := read_digits(text)) is not None:
+        return number
+    if text[:2] == "0x" and text[2:].isalnum():
+        try:
+            return int(text[2:], 16)
+        except ValueError:
+            pass
+    raise InvalidRequest(
+        field=f"{field}.{name}", value=value, problem="is not a number", expected="digits or 0x hex"
     )

@@ -5,26 +5,22 @@ No private key ever enters this program: signatures are verified with the accoun
 made elsewhere.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.errors import InvalidRequest, shorten
-from scenarioctl.model.amounts import read_digits
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.extrinsic import (
     IMMORTAL,
     SIGNED_V4,
     decode_extrinsic,
-    parse_era,
-    parse_hash,
-    parse_hex,
 )
-from scenarioctl.transactions.signing.fee_asset import read_asset_id
 from scenarioctl.transactions.signing.payload import (
     HASHED_ABOVE,
+    PayloadToSign,
     SigningOptions,
     bytes_to_sign,
     signing_payload,
@@ -159,27 +155,44 @@ def verify_signature(scheme: str, signature: bytes, message: bytes, account: byt
         return False
 
 
-def signed_instead(
-    scheme: str, signature: bytes, payload: bytes, account: bytes
-) -> Literal["message", "ethereum message", "payload", ""]:
-    """Return what *account* signed by mistake instead of the bytes to sign; "" if it is none of
-    these.
+def explain_signature(signature: bytes, payload: bytes, account: bytes, scheme: str = "") -> str:
+    """Return what the *signature* of *account* is, if it isn't one of *scheme* of the bytes to sign
+    of *payload*; "" if that isn't found.
 
-    A `message` stands between <Bytes> and </Bytes>; an `ethereum message` has the prefix of
-    EIP-191, and is the bytes or their hex as text; a `payload` is too long to be signed without
-    hashing it.
+    Some wallets sign a message around the bytes, between <Bytes> and </Bytes> or with the prefix of
+    EIP-191, and some don't hash what is long.
     """
-    for inner in (payload, bytes_to_sign(payload)):
-        if verify_signature(scheme, signature, b"<Bytes>" + inner + b"</Bytes>", account):
-            return "message"
-        if scheme != ETHEREUM:
-            continue
-        for text in (inner, b"0x" + inner.hex().encode(), inner.hex().encode(), keccak_256(inner)):
-            prefixed = b"\x19Ethereum Signed Message:\n%d%b" % (len(text), text)
-            if verify_signature(scheme, signature, prefixed, account):
-                return "ethereum message"
-    if len(payload) > HASHED_ABOVE and verify_signature(scheme, signature, payload, account):
-        return "payload"
+    message = bytes_to_sign(payload)
+    wrapped = [b"<Bytes>" + inner + b"</Bytes>" for inner in (payload, message)]
+    texts = [
+        text
+        for inner in (payload, message)
+        for text in (inner, b"0x" + inner.hex().encode(), inner.hex().encode(), keccak_256(inner))
+    ]
+    prefixed = [b"\x19Ethereum Signed Message:\n%d%b" % (len(text), text) for text in texts]
+    for name, bare in possible_signatures(signature):
+        if scheme and name != scheme and verify_signature(name, bare, message, account):
+            return f"is {name}, not {scheme}: assemble it with scheme {name}, or without one"
+        for signed, why in (
+            (
+                wrapped,
+                "of a message (<Bytes>…</Bytes>), which no chain accepts: sign it as a transaction",
+            ),
+            (
+                prefixed if name == ETHEREUM else [],
+                "of an Ethereum message (EIP-191, personal_sign), which the chain does not "
+                "accept: sign the field bytes_to_sign of tx payload without a prefix (secp256k1 "
+                "over its keccak-256 hash)",
+            ),
+            (
+                [payload] if payload != message else [],
+                f"of all {len(payload)} bytes of the "
+                f"payload, which no chain accepts above {HASHED_ABOVE} bytes: sign their "
+                "blake2b-256 hash, the field bytes_to_sign of tx payload",
+            ),
+        ):
+            if any(verify_signature(name, bare, each, account) for each in signed):
+                return f"is {why}"
     return ""
 
 
@@ -287,17 +300,6 @@ def _ecdsa_account(signature: bytes, message: bytes) -> bytes:
     return blake2b(keys[signature[64]].to_string("compressed"), digest_size=32).digest()
 
 
-@dataclass(frozen=True, kw_only=True)
-class PayloadToSign:
-    """A payload, and the parts of it that go into the extrinsic."""
-
-    account: bytes
-    call_data: bytes
-    extra: bytes
-    #: Not hashed.
-    payload: bytes
-
-
 def assemble(
     table: "RuntimeTable",
     chain: "Chain",
@@ -332,142 +334,15 @@ def assemble(
                 scheme=name,
                 signature=bare,
             )
-    raise InvalidRequest(_why_not(chain, table, to_sign, signature, forms, scheme))
-
-
-def _why_not(
-    chain: "Chain",
-    table: "RuntimeTable",
-    to_sign: PayloadToSign,
-    signature: bytes,
-    forms: tuple[tuple[str, bytes], ...],
-    scheme: str,
-) -> str:
+    why = explain_signature(signature, to_sign.payload, to_sign.account, scheme)
     who = format_account(to_sign.account, chain.ss58_prefix)
-    payload, message = to_sign.payload, bytes_to_sign(to_sign.payload)
-    for name, bare in possible_signatures(signature):
-        if scheme and name != scheme and verify_signature(name, bare, message, to_sign.account):
-            return f"signature is {name}, not {scheme}: leave scheme out, or set it to {name}"
-    for name, bare in forms:
-        signed = signed_instead(name, bare, payload, to_sign.account)
-        if signed == "message":
-            return (
-                "signature is of a message (<Bytes>…</Bytes>), which no chain accepts: sign it "
-                "as a transaction"
-            )
-        if signed == "ethereum message":
-            return (
-                "signature is of an Ethereum message (EIP-191, personal_sign), which "
-                f"{chain.title} does not accept: sign the field "
-                "bytes_to_sign of tx payload without a prefix (secp256k1 over its "
-                "keccak-256 hash), as wallets sign a transaction of "
-                "a Polkadot chain"
-            )
-        if signed == "payload":
-            return (
-                f"signature is of all {len(payload)} bytes of the payload, which no chain "
-                f"accepts above {HASHED_ABOVE} bytes: "
-                "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"
-            )
-    return (
-        f"signature {shorten(signature)} is not one of {who} for this payload on "
-        f"{chain.title} with {table}: "
-        "pass exactly what was signed (nonce, era, tip, …, or payload), and the account "
-        "that signed it"
+    raise InvalidRequest(
+        f"signature {why}"
+        if why
+        else f"signature {shorten(signature)} is not one of {who} for this payload on "
+        f"{chain.title} with {table}: pass exactly what was signed (nonce, era, tip, …, or "
+        "payload), and the account that signed it"
     )
 
 
 # Payloads
-
-
-def read_wallet_payload(
-    table: "RuntimeTable", chain: "Chain", given: Mapping[str, Any], *, field: str = "payload"
-) -> PayloadToSign:
-    """Return what polkadot.js's SignerPayloadJSON, given in *field*, says is to be signed."""
-    account = chain.account_format.parse(given.get("address"), field=f"{field}.address")
-    version = given.get("version", 4)
-    if version != 4:
-        raise InvalidRequest(
-            field=f"{field}.version", value=version, problem="is not supported", expected="4"
-        )
-    spec = _number(given, field, "specVersion")
-    _check_versions(table, chain, spec, _number(given, field, "transactionVersion"), field)
-    genesis = parse_hash(given.get("genesisHash"), field=f"{field}.genesisHash")
-    _check_genesis(chain, genesis, field)
-    names = [extension.identifier for extension in table.extensions]
-    stated = given.get("signedExtensions", names)
-    if stated != names:
-        raise InvalidRequest(
-            field=f"{field}.signedExtensions",
-            value=stated,
-            problem=f"does not match {table}, expected: {', '.join(names)}",
-        )
-    mode = _number(given, field, "mode", 0)
-    metadata_hash = (
-        parse_hash(given["metadataHash"], field=f"{field}.metadataHash")
-        if given.get("metadataHash") is not None
-        else None
-    )
-    call_data = parse_hex(given.get("method"), field=f"{field}.method")
-    try:
-        call = table.decode_call(call_data)
-    except InvalidRequest as error:
-        raise InvalidRequest(
-            field=f"{field}.method", problem=f"is not a valid call of {chain.title}: {error}"
-        ) from None
-    options = SigningOptions(
-        nonce=_number(given, field, "nonce"),
-        tip=_number(given, field, "tip", 0),
-        era=parse_era(given.get("era"), field=f"{field}.era"),
-        genesis_hash=genesis,
-        block_hash=parse_hash(given.get("blockHash"), field=f"{field}.blockHash"),
-        asset_id=read_asset_id(table, chain, given.get("assetId"), field=f"{field}.assetId"),
-        mode=mode,
-        metadata_hash=metadata_hash,
-    )
-    # As the runtime writes it: some wallets pad what they give.
-    written = signing_payload(table, table.encode_call(call), options)
-    return PayloadToSign(
-        account=account, call_data=written.call_data, extra=written.extra, payload=written.payload
-    )
-
-
-def _check_versions(
-    table: "RuntimeTable", chain: "Chain", spec: object, transaction: object, what: str
-) -> None:
-    if spec is not None and spec != table.spec_version:
-        raise InvalidRequest(
-            f"{what} was made for runtime version {shorten(spec)}, but {chain.title} runs "
-            f"{table}: make a new payload and sign that"
-        )
-    if transaction is not None and transaction != table.transaction_version:
-        raise InvalidRequest(
-            f"{what} was made for transaction version {shorten(transaction)}, but {table} "
-            f"has {table.transaction_version}: make a new payload and sign that"
-        )
-
-
-def _check_genesis(chain: "Chain", genesis: object, what: str) -> None:
-    if chain.genesis and isinstance(genesis, bytes) and "0x" + genesis.hex() != chain.genesis:
-        raise InvalidRequest(
-            f"{what} was made for another chain, with genesis hash 0x{genesis.hex()}, not "
-            f"for {chain.title}"
-        )
-
-
-def _number(given: Mapping[str, Any], field: str, name: str, otherwise: int | None = None) -> int:
-    """Return a number that is one, its digits, or its 0x hex, as polkadot.js writes it."""
-    value = given.get(name, otherwise)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    text = value if isinstance(value, str) and len(value) <= 80 and value.isascii() else ""
-    if (number := read_digits(text)) is not None:
-        return number
-    if text[:2] == "0x" and text[2:].isalnum():
-        try:
-            return int(text[2:], 16)
-        except ValueError:
-            pass
-    raise InvalidRequest(
-        field=f"{field}.{name}", value=value, problem="is not a number", expected="digits or 0x hex"
-    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import split_account, write_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable
-from scenarioctl.transactions.events import explain_dispatch_error
+from scenarioctl.transactions.blocks import explain_dispatch_error
 from scenarioctl.transactions.inner_calls import (
     Danger,
     account_inside,

@@ -18,7 +18,7 @@ from scenarioctl.chains.locations import (
     write_location,
 )
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.transactions.events import (
+from scenarioctl.transactions.blocks import (
     Event,
     explain_balance_error,
     explain_xcm_error,

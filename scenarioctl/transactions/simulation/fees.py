@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.model.calls import Amount
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.events import Event
+    from scenarioctl.transactions.blocks import Event
 
 
 _PALLET = "MultiTransactionPayment"

@@ -13,7 +13,7 @@ from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import absolute, split_account, write_location
 from scenarioctl.chains.trust import is_beyond_bridge
-from scenarioctl.transactions.events import Event
+from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.keyless_accounts import kind_of
 from scenarioctl.transactions.simulation.arrival import (
     HopFee,
@@ -29,7 +29,7 @@ from scenarioctl.transactions.xcm_instructions import read_instruction
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.events import Event
+    from scenarioctl.transactions.blocks import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.simulate import Trial
 

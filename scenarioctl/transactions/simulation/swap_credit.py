@@ -37,7 +37,7 @@ from scenarioctl.transactions.wording.calls import tell_call
 if TYPE_CHECKING:
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.events import Event
+    from scenarioctl.transactions.blocks import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.simulate import Trial
     from scenarioctl.transactions.swap.swap_call import Quote

@@ -20,7 +20,7 @@ from scenarioctl.transactions.xcm_instructions import chain_at
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.events import Event
+    from scenarioctl.transactions.blocks import Event
     from scenarioctl.transactions.simulation.simulate import Trial
 
 

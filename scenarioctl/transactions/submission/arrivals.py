@@ -16,17 +16,16 @@ from scenarioctl.chains.locations import split_account
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.json_types import HoldingAnswer
 from scenarioctl.runtime.storage_keys import storage_key
-from scenarioctl.transactions.events import Event, read_event
-from scenarioctl.transactions.simulation.dry_run import try_call
-from scenarioctl.transactions.simulation.trapped_assets import say_trapped
-from scenarioctl.transactions.submission.inclusion import (
-    SentMessage,
-    gains,
-    message_id,
+from scenarioctl.transactions.blocks import (
+    Event,
     read_block_hashes,
+    read_event,
     read_events,
     read_heads,
 )
+from scenarioctl.transactions.simulation.dry_run import try_call
+from scenarioctl.transactions.simulation.trapped_assets import say_trapped
+from scenarioctl.transactions.submission.inclusion import SentMessage, gains, message_id
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -199,33 +198,22 @@ async def confirm_arrival(
         there = await look_for(second, start, sender, assets=assets)
     except (ChainUnreachable, ChainRefused):
         return {**known, "asked": 1}
-    if there["state"] == "waiting":
-        reason = (
-            f"{client.endpoint} says that it {known['state']} in block {number}, and "
-            f"{second.endpoint} doesn't say so yet."
-        )
-        return {
-            **known,
-            "state": "waiting",
-            "settled": False,
-            "block_number": None,
-            "reason": reason,
-        }
     told = ("state", "block_number", "reason", "received")
-    if [there.get(name) for name in told] != [known.get(name) for name in told]:
-        reason = (
-            f"{client.endpoint} says that it {known['state']} in block {number}, and "
-            f"{second.endpoint} that it"
-            f" {there['state']} in block {there['block_number']}: one of them is wrong."
+    said = f"{client.endpoint} says that it {known['state']} in block {number}, and "
+    if there["state"] == "waiting":
+        known["state"], known["reason"] = (
+            "waiting",
+            f"{said}{second.endpoint} doesn't say so yet.",
         )
-        return {
-            **known,
-            "state": "unknown",
-            "settled": False,
-            "block_number": None,
-            "reason": reason,
-        }
-    return {**known, "settled": known["settled"] and there["settled"], "asked": 2}
+    elif [there.get(name) for name in told] != [known.get(name) for name in told]:
+        known["state"], known["reason"] = (
+            "unknown",
+            f"{said}{second.endpoint} that it {there['state']} in block {there['block_number']}: "
+            "one of them is wrong.",
+        )
+    else:
+        return {**known, "settled": known["settled"] and there["settled"], "asked": 2}
+    return {**known, "settled": False, "block_number": None}
 
 
 async def read_blocks(

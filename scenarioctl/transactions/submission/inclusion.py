@@ -4,8 +4,7 @@ messages that it sent.
 Its events tell where a message goes, and by which id the destination will know it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,18 @@ from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.calls import Amount, Call, Holding
 from scenarioctl.model.json_types import HoldingAnswer
-from scenarioctl.runtime.storage_keys import extrinsics_roots, storage_key
-from scenarioctl.transactions.events import Event, explain_dispatch_error, read_event
-from scenarioctl.transactions.extrinsic import decode_extrinsic, extrinsic_hash
+from scenarioctl.runtime.storage_keys import storage_key
+from scenarioctl.transactions.blocks import (
+    Event,
+    _read_time,
+    event_type,
+    explain_dispatch_error,
+    find_extrinsic,
+    read_block,
+    read_event,
+    read_events,
+)
+from scenarioctl.transactions.extrinsic import decode_extrinsic
 from scenarioctl.transactions.simulation.ledger import (
     paid_for_delivery,
     read_balance_changes,
@@ -41,35 +49,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.runtime.table import RuntimeTable
-
-
-@dataclass(frozen=True, kw_only=True)
-class Heads:
-    """Numbers of a chain's best and last final block."""
-
-    best: int
-    finalized: int
-
-
-async def read_heads(client: "Client") -> Heads:
-    final, best = await client.call_many([("chain_getFinalizedHead", ()), ("chain_getHeader", ())])
-    if not isinstance(final, str):
-        # Without a hash the question below would be about the best block.
-        raise ChainUnreachable(
-            f"{client.endpoint} returned no finalized head: {shorten(final, 80)}"
-        )
-    return Heads(best=client.read_number(best), finalized=await client.number_of(final))
-
-
-async def read_block_hashes(client: "Client", numbers: Iterable[int]) -> list[str]:
-    """Return the hashes of the blocks with *numbers*; ChainUnreachable if the node doesn't have all
-    of them."""
-    blocks = await client.call_many([("chain_getBlockHash", (number,)) for number in numbers])
-    if not all(isinstance(block, str) for block in blocks):
-        raise ChainUnreachable(
-            f"{client.endpoint} returned no hash of a block: {shorten(blocks, 200)}"
-        )
-    return blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +140,6 @@ _OTHER_FEES = {
 }
 #: The pallet of chains on which each account has a currency of its own for fees.
 _CURRENCIES = "MultiTransactionPayment"
-#: Characters of an extrinsic that sets the time, at most.
-_TIME_SET = 40
 _FEE_PAID = "TransactionPayment.TransactionFeePaid"
 #: Events of a currency that an account pays and gets: the field that names it ("" for the native
 #: asset).
@@ -234,11 +211,6 @@ async def read_inclusion(
         )
     records = read_events(client, table, raw)
     values = [record["event"] for record in records if record["phase"] == {"ApplyExtrinsic": index}]
-    event_type = next(
-        field[1]
-        for field in table.types[table.types[key.entry.value_type][3]][3]
-        if field[0] == "event"
-    )
     writer = ValueWriter(table, client.chain)
     events = [read_event(value) for value in values]
     call = _read_call(table, extrinsics[index])
@@ -253,7 +225,7 @@ async def read_inclusion(
         block=block_hash,
         number=number,
         index=index,
-        events=tuple(writer.value(event_type, value) for value in values),
+        events=tuple(writer.value(event_type(table), value) for value in values),
         **_read_fees(client.chain, assets, events, chosen=_CURRENCIES in table.pallets),
         left=losses(events, client.chain, assets, account),
         received=None
@@ -359,39 +331,6 @@ def _read_delivery(
     return tuple(amount_of(asset, value) for asset, value in found if asset is not None and value)
 
 
-def _read_time(table: "RuntimeTable", extrinsics: Sequence[str]) -> int | None:
-    """Return the argument of `Timestamp.set`, which each block has among its first extrinsics."""
-    # The others among the first may be long.
-    for each in (each for each in extrinsics[:4] if len(each) <= _TIME_SET):
-        with suppress(InvalidRequest):
-            call = decode_extrinsic(table, from_hex(each) or b"").call
-            if (call.pallet, call.method) == ("Timestamp", "set"):
-                time: int = call.args["now"]
-                return time
-    return None
-
-
-def find_extrinsic(extrinsics: Sequence[Any], hash: str) -> int | None:
-    """Return the place of the extrinsic with *hash* among those of a block, in 0x hex; None if it
-    isn't there."""
-    for index, each in enumerate(extrinsics):
-        if isinstance(each, str) and extrinsic_hash(from_hex(each) or b"") == hash:
-            return index
-    return None
-
-
-def read_events(client: "Client", table: "RuntimeTable", raw: Any) -> list[Any]:
-    """Return the records in *raw*, the System.Events of a block."""
-    key = storage_key(table, "System", "Events", ())
-    try:
-        records: list[Any] = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
-    except (TypeError, ValueError, InvalidRequest):
-        raise ChainUnreachable(
-            f"{client.endpoint} returned unreadable events: {shorten(raw, 80)}"
-        ) from None
-    return records
-
-
 def _failure(table: "RuntimeTable", events: Sequence[Event]) -> str:
     for event in events:
         if str(event) == "System.ExtrinsicFailed":
@@ -477,27 +416,6 @@ def _read_other_fee(chain: "Chain", assets: "Assets", identity: Any, value: int)
     place = "" if isinstance(identity, int) else write_location(identity)
     unlisted = f"the asset at {place}" if place else "an unknown asset"
     return Amount(value=value, asset=f"asset {identity}" if isinstance(identity, int) else unlisted)
-
-
-def read_block(client: "Client", answer: Any, block_hash: str) -> tuple[int, list[str]]:
-    """Return number and extrinsics, in 0x hex, of the block with the hash *block_hash*;
-    ChainUnreachable if they aren't its own."""
-    block = answer.get("block") if isinstance(answer, Mapping) else None
-    extrinsics = block.get("extrinsics") if isinstance(block, Mapping) else None
-    data = [from_hex(each) for each in extrinsics] if isinstance(extrinsics, list) else [None]
-    if not isinstance(block, Mapping) or not isinstance(extrinsics, list) or None in data:
-        raise ChainUnreachable(
-            f"{client.endpoint} returned an unreadable block: {shorten(answer, 200)}"
-        )
-    number = client.check_header(block.get("header"), block_hash)
-    if block["header"]["extrinsicsRoot"] not in extrinsics_roots(
-        [each for each in data if each is not None]
-    ):
-        raise ChainUnreachable(
-            f"{client.endpoint} returned other transactions for block {number} of "
-            f"{client.chain.title} than the block has"
-        )
-    return number, extrinsics
 
 
 def _inner_errors(table: "RuntimeTable", event: Event) -> list[str]:

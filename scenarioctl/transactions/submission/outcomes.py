@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.model.calls import Call, call_key
-from scenarioctl.transactions.events import Event, explain_dispatch_error, tells_failure
+from scenarioctl.transactions.blocks import Event, explain_dispatch_error, tells_failure
 from scenarioctl.transactions.inner_calls import account_inside, kind_of_call, walk_calls
 
 if TYPE_CHECKING:

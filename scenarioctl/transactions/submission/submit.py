@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.rpc_errors import NodeError
 from scenarioctl.errors import ChainRefused, ChainUnreachable, shorten
-from scenarioctl.transactions.submission.inclusion import read_block, read_block_hashes
+from scenarioctl.transactions.blocks import read_block, read_block_hashes
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.jobs import SentState, SentTransaction
-from scenarioctl.transactions.extrinsic import extrinsic_hash
-from scenarioctl.transactions.submission.arrivals import expect_arrivals
-from scenarioctl.transactions.submission.inclusion import (
+from scenarioctl.transactions.blocks import (
     Heads,
-    Inclusion,
     read_block,
     read_block_hashes,
     read_heads,
-    read_inclusion,
 )
+from scenarioctl.transactions.extrinsic import extrinsic_hash
+from scenarioctl.transactions.submission.arrivals import expect_arrivals
+from scenarioctl.transactions.submission.inclusion import Inclusion, read_inclusion
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
-from scenarioctl.errors import ChainRefused, ChainUnreachable, Conflict, InvalidRequest, shorten
+from scenarioctl.errors import ChainRefused, Conflict, InvalidRequest
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.extrinsic import (
     BARE_V4,
@@ -19,13 +19,13 @@ from scenarioctl.transactions.extrinsic import (
 )
 from scenarioctl.transactions.signing.payload import bytes_to_sign
 from scenarioctl.transactions.signing.signatures import (
-    SCHEMES,
     SignedExtrinsic,
     decode_signed_extrinsic,
+    explain_signature,
     rebuild_payload,
-    signed_instead,
     verify_signature,
 )
+from scenarioctl.transactions.signing.signing_context import read_hash
 
 if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
@@ -145,19 +145,9 @@ async def read_signer_state(
             # A runtime without accounts of this kind: the chain judges the nonce alone.
             key = None
     header, *stored = await client.call_many(requests)
-    try:
-        number = int(header["number"], 16)
-        account: Any = None
-        if key is not None:
-            raw = key.entry.default if stored[0] is None else bytes.fromhex(stored[0][2:])
-            account = table.decode(key.entry.value_type, raw)
-    except (KeyError, TypeError, ValueError, InvalidRequest):
-        raise ChainUnreachable(
-            f"{client.endpoint} returned an unreadable head or account: "
-            f"{shorten([header, *stored], 200)}"
-        ) from None
+    account = None if key is None else client.read_value(table, key, stored[0])
     nonce = account.get("nonce") if isinstance(account, dict) else None
-    return SignerState(number=number, nonce=nonce)
+    return SignerState(number=client.read_number(header), nonce=nonce)
 
 
 def check_nonce(chain: "Chain", signed: SignedExtrinsic, standing: SignerState) -> str:
@@ -207,7 +197,7 @@ class _SignatureCheck:
         """Fetch genesis hash and the hashes of *births* blocks that the era may start from."""
         if not self.genesis:
             known = self.client.chain.genesis or await self.client.call("chain_getBlockHash", 0)
-            self.genesis = self._read_hash(known) or bytes(32)
+            self.genesis = bytes(32) if known is None else read_hash(self.client, known)
         era = decode_era(self.signed.era)
         if era is None:
             self.births = [(0, self.genesis)]
@@ -221,24 +211,12 @@ class _SignatureCheck:
         hashes = await self.client.call_many(
             [("chain_getBlockHash", (number,)) for number in wanted]
         )
-        read = map(self._read_hash, hashes)
+        # The node may not know the block.
         self.births = [
-            (number, found) for number, found in zip(wanted, read, strict=True) if found is not None
+            (number, read_hash(self.client, each))
+            for number, each in zip(wanted, hashes, strict=True)
+            if each is not None
         ]
-
-    def _read_hash(self, answer: Any) -> bytes | None:
-        """Return a block hash, None where the node does not know the block."""
-        if answer is None:
-            return None
-        try:
-            data = bytes.fromhex(answer[2:])
-        except (TypeError, ValueError):
-            data = b""
-        if len(data) != 32:
-            raise ChainUnreachable(
-                f"{self.client.endpoint} returned no block hash: {shorten(answer, 80)}"
-            )
-        return data
 
     def fits(self, hashes: tuple[bytes | None, ...]) -> bool:
         """Tell whether it was signed with one of those metadata hashes."""
@@ -311,9 +289,9 @@ async def check_signature(
     raise InvalidRequest(await aside(_why_bad, check, hashes, data, others))
 
 
-def _fits(signed: SignedExtrinsic, payload: bytes, scheme: str = "") -> bool:
+def _fits(signed: SignedExtrinsic, payload: bytes) -> bool:
     return signed.account is not None and verify_signature(
-        scheme or signed.scheme, signed.signature, bytes_to_sign(payload), signed.account
+        signed.scheme, signed.signature, bytes_to_sign(payload), signed.account
     )
 
 
@@ -324,24 +302,8 @@ def _why_bad(
     signed, chain, table = check.signed, check.client.chain, check.table
     account = signed.account or b""
     for payload in (payload for each in hashes for _, payload in check.payloads(each)):
-        for scheme in SCHEMES:
-            if scheme != signed.scheme and _fits(signed, payload, scheme):
-                return (
-                    f"tx declares its signature as {signed.scheme}, but it is {scheme}: "
-                    f"assemble it with --scheme {scheme}"
-                )
-        what = signed_instead(signed.scheme, signed.signature, payload, account)
-        if what == "message":
-            return (
-                "tx was signed as a message (<Bytes>…</Bytes>), which no chain accepts: sign "
-                "it as a transaction"
-            )
-        if what == "payload":
-            return (
-                f"tx has a signature of all {len(payload)} bytes of its payload, which no "
-                "chain accepts above 256 bytes: "
-                "sign their blake2b-256 hash, the field bytes_to_sign of tx payload"
-            )
+        if why := explain_signature(signed.signature, payload, account, signed.scheme):
+            return f"the signature of tx {why}"
     era = decode_era(signed.era)
     if era is not None:
         for birth, payload in (pair for each in hashes for pair in check.payloads(each)):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.runtime.storage_keys import StorageAddress, storage_key
-from scenarioctl.transactions.events import explain_dispatch_error, read_event
+from scenarioctl.transactions.blocks import explain_dispatch_error, read_event
 from scenarioctl.transactions.swap.omnipool_state import OmnipoolState, is_erc20, read_entries
 from scenarioctl.transactions.swap.swap_call import (
     Quote,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scenarioctl.errors import ChainRefused, InvalidRequest
 from scenarioctl.model.amounts import to_text, to_whole
 from scenarioctl.transactions.swap.omnipool_math import minimum_received
+from scenarioctl.transactions.swap.route_quote import NotQuotable, fetch_quote
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -68,8 +69,6 @@ async def price_swap(
     below the minimum. An exact minimum stands also above a quote, or where the chain gives none;
     then that is a warning.
     """
-    from scenarioctl.transactions.swap.route_quote import NotQuotable, fetch_quote
-
     try:
         quote = await fetch_quote(
             client,

@@ -93,8 +93,7 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
         tried = asked if is_bridged(transfer) else asked or _candidates(transfer, hub, assets)
         raise refusal(transfer, reason, advice=_advise_check(transfer, tried))
     _check_remote_fee(transfer, route, assets)
-    by_kind = _find_row_by_kind(transfer, hub)
-    row = _find_row(transfer, by_kind)
+    row, by_kind = _find_rows(transfer, hub)
     route = replace(route, row=row, fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     _check_row(transfer, route, arriving)
@@ -256,7 +255,10 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
         return ()
     route = resolve(transfer, assets.registry) if facts_known(transfer) else None
     if route is not None:
-        return (route,) if _opens_by_check(transfer, route, hub) else ()
+        # A dry run may open a way that the facts allow, if no row contradicts it.
+        row, _ = _find_rows(transfer, hub)
+        opens = row is None or (row.opens == "check" and _same_way(row, route))
+        return (route,) if opens else ()
     return routes_asked_for(transfer, hub, assets.registry) or _candidates(transfer, hub, assets)
 
 
@@ -361,7 +363,14 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
         # What a state decides is asked where the call is built.
         return
     if is_bridged(transfer):
-        raise refusal(transfer, _say_unlisted(transfer))
+        raise refusal(
+            transfer,
+            (
+                "fewer than two of the registries of ParaSpell, Parity and Snowbridge have it "
+                f"going from {transfer.source.title} to {transfer.destination.title}, so it isn't "
+                "known to be registered on both"
+            ),
+        )
     if arriving is None:
         reason = (
             f"{transfer.destination.title} is not known to list it, and would trap it if it doesn't"
@@ -376,21 +385,6 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     raise refusal(transfer, reason, advice=BY_CHECK)
 
 
-def _say_unlisted(transfer: Transfer) -> str:
-    """Return that nothing shows that an asset is registered at both ends of a bridge."""
-    return (
-        "fewer than two of the registries of ParaSpell, Parity and Snowbridge have it going "
-        f"from {transfer.source.title} to {transfer.destination.title}, so it isn't known to "
-        "be registered on both"
-    )
-
-
-def _opens_by_check(transfer: Transfer, route: Route, hub: "Chain") -> bool:
-    """Tell whether a dry run may open a way that the facts allow: no row contradicts it."""
-    row = _find_row(transfer, _find_row_by_kind(transfer, hub))
-    return row is None or (row.opens == "check" and _same_way(row, route))
-
-
 def _same_way(row: AssetRoute, route: Route) -> bool:
     """Tell whether the way that the facts allow is the one in the table."""
     if route.via is None:
@@ -398,23 +392,19 @@ def _same_way(row: AssetRoute, route: Route) -> bool:
     return row.way in (route.way, f"{route.first}, {_kind(route.via)}, {route.onward}")
 
 
-def _find_row(transfer: Transfer, by_kind: AssetRoute | None) -> AssetRoute | None:
-    """Return the row of the chains, if both are built in; with a chain of config.toml, the one
-    *by_kind*."""
-    if is_bridged(transfer) and transfer.source.role == "asset_hub":
+def _find_rows(transfer: Transfer, hub: "Chain") -> tuple[AssetRoute | None, AssetRoute | None]:
+    """Return the row of the chains, if both are built in, and the one by their kinds; with a chain
+    of config.toml, the latter twice."""
+    source, destination, place = transfer.source, transfer.destination, transfer.asset.location
+    at_hub = seen_from(identity_of(transfer), hub.para_id)
+    by_kind = find_row_by_kind(_kind(source), _kind(destination), at_hub)
+    if is_bridged(transfer) and source.role == "asset_hub":
         # An Asset Hub of config.toml in one of the networks has the rows of the one that is built
         # in.
-        ends = (ENDS[transfer.source.consensus], ENDS[transfer.destination.consensus])
-        return find_row(*ends, transfer.asset.location)
-    source, destination = transfer.source.name, transfer.destination.name
-    if source in TRUST and destination in TRUST:
-        return find_row(source, destination, transfer.asset.location)
-    return by_kind
-
-
-def _find_row_by_kind(transfer: Transfer, hub: "Chain") -> AssetRoute | None:
-    location = seen_from(identity_of(transfer), hub.para_id)
-    return find_row_by_kind(_kind(transfer.source), _kind(transfer.destination), location)
+        return find_row(ENDS[source.consensus], ENDS[destination.consensus], place), by_kind
+    if source.name in TRUST and destination.name in TRUST:
+        return find_row(source.name, destination.name, place), by_kind
+    return by_kind, by_kind
 
 
 def _kind(chain: "Chain") -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
+from scenarioctl.transactions.explain import say_payments
 from scenarioctl.transactions.inner_calls import (
     DISPATCH_PRECOMPILE,
     Danger,
@@ -83,34 +84,6 @@ def tell_extrinsic(
         (story.sentence, *say_payments(extrinsic.extensions, chain, assets))
     )
     return story
-
-
-def say_payments(
-    extensions: Mapping[str, Any], chain: "Chain", assets: "Assets"
-) -> tuple[str, ...]:
-    """Return what *extensions* have the signer pay beside the plain fee: a tip, or the fee in
-    another asset."""
-    tip, paid_in = read_payments(extensions, chain, assets)
-    said = (tip and f"a tip of {tip}", paid_in and f"its fee paid in {paid_in}")
-    return tuple(filter(None, said))
-
-
-def read_payments(
-    extensions: Mapping[str, Any], chain: "Chain", assets: "Assets"
-) -> tuple[str, str]:
-    """Return the tip in *extensions*, and the asset that pays the fee in place of the native one;
-    each empty for none."""
-    phrases = _phrases(chain, assets, lambda _: None)
-    tip_said = asset_said = ""
-    for identifier in ("ChargeTransactionPayment", "ChargeAssetTxPayment"):
-        value = extensions.get(identifier)
-        tip = value.get("tip") if isinstance(value, Mapping) else value
-        if isinstance(tip, int) and tip:
-            tip_said = phrases.native(tip)
-        paid_in = value.get("asset_id") if isinstance(value, Mapping) else None
-        if paid_in is not None:
-            asset_said = phrases.asset(paid_in)
-    return tip_said, asset_said
 
 
 def _phrases(chain: "Chain", assets: "Assets", tables: Tables) -> Phrases:

@@ -8,22 +8,15 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scenarioctl.chains.availability import block_seconds
 from scenarioctl.chains.locations import write_location
 from scenarioctl.errors import shorten
 from scenarioctl.model.amounts import to_whole
-from scenarioctl.runtime.table import load_bundled
-from scenarioctl.schedules import write_duration
 from scenarioctl.transactions.inner_calls import GIVEN_TO
 from scenarioctl.transactions.trades import ANY_LEAST, ANY_MOST, accepts_nothing
 from scenarioctl.transactions.wording.phrases import MISFITS, NoPhrase, Phrases, Words, counted
 from scenarioctl.transactions.xcm_instructions import kind_of, read_instruction
-
-if TYPE_CHECKING:
-    from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.runtime.table import RuntimeTable
 
 #: Conviction -> so many times `VoteLockingPeriod`, a week on Polkadot, its votes are locked.
 _LOCK_PERIODS = (0, 1, 2, 4, 8, 16, 32)
@@ -141,60 +134,15 @@ def _plain(phrases: Phrases, value: Any) -> str:  # noqa: ARG001 - parts are ali
     raise NoPhrase
 
 
-def _span(phrases: Phrases, pallet: str, name: str, times: int = 1) -> str:
-    """Return how long so many of a period of governance take, like `28 days`; empty if that is
-    unknown."""
-    table = phrases.tables(phrases.chain)
-    seconds = _governed_seconds(phrases.assets.registry, phrases.chain, table)
-    if table is None or seconds is None:
-        return ""
-    period = int(table.constant(pallet, name) * times * seconds)
-    days, rest = divmod(period, 24 * 3600)
-    return write_duration(period * 10**9) if rest else _number("day")(phrases, days)
-
-
-def _governed_seconds(
-    registry: "Registry", chain: "Chain", table: "RuntimeTable | None"
-) -> float | None:
-    """Return how long a block takes of those that governance of *chain* counts; None if that is
-    unknown.
-
-    Asset Hubs count blocks of the relay chain (paseo-network/runtimes,
-    system-parachains/asset-hub-paseo/src/governance/mod.rs); Hydration counts its own
-    (galacticcouncil/hydration-node@5e61c1fa, runtime/hydradx/src/governance/mod.rs).
-    """
-    if chain.role == "dex":
-        return None if table is None else block_seconds(table)
-    if chain.role not in ("relay", "asset_hub"):
-        return None
-    relay = chain if chain.role == "relay" else registry.relay_of(chain)
-    bundled = None if relay is None else load_bundled(relay.name)
-    return block_seconds(bundled) if bundled is not None and "Babe" in bundled.pallets else None
-
-
-def _window(phrases: Phrases, start: int | None) -> str:
-    """Say when a spend of the treasury can be paid out."""
-    span = _span(phrases, "Treasury", "PayoutPeriod") or "its payout period"
-    return f"within {span}" if start is None else f"within {span} from block {start} on"
-
-
-def _conviction(phrases: Phrases, value: Any, pallet: str = "ConvictionVoting") -> str:
+def _conviction(phrases: Phrases, value: Any) -> str:
     """Say how long a conviction locks: the byte of a vote, or a name like `Locked3x`."""
     number = (
         value & 0x7F
         if isinstance(value, int)
         else int(value.removeprefix("Locked")[0].replace("N", "0"))
     )
-    if number >= len(_LOCK_PERIODS):
-        raise NoPhrase
-    periods = _LOCK_PERIODS[number]
-    if not periods:
-        return "not locked"
-    span, said = (
-        _span(phrases, pallet, "VoteLockingPeriod", periods),
-        _number("lock period")(phrases, periods),
-    )
-    return f"locked for {span} ({said})" if span else f"locked for {said}"
+    periods = dict(enumerate(_LOCK_PERIODS))[number]
+    return f"locked for {_number('lock period')(phrases, periods)}" if periods else "not locked"
 
 
 def _text(phrases: Phrases, data: bytes) -> str:  # noqa: ARG001 - parts are alike
@@ -318,8 +266,6 @@ PARTS: Mapping[str, Callable[..., str]] = {
     ),
     "side": lambda _, vote: "aye" if vote & 128 else "nay",
     "conviction": _conviction,
-    "old_conviction": lambda phrases, value: _conviction(phrases, value, "Democracy"),
-    "window": _window,
     "located": lambda phrases, value, place, identity: phrases.at(place).amount(value, identity),
     "extra": _by_kind(Rewards="the rewards", FreeBalance="{native}"),
     "count": lambda _, values: str(len(values)),

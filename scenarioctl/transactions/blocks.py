@@ -1,13 +1,20 @@
-"""Events of a runtime, its errors explained, and what failed inside a call that succeeded."""
+"""Blocks of a chain as a node gives them, checked against what they say themselves; the events in
+them, and what their errors mean."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import XCM_PALLETS
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
+from scenarioctl.model.amounts import from_hex
+from scenarioctl.runtime.storage_keys import extrinsics_roots, storage_key
 from scenarioctl.runtime.type_table import find_typed
+from scenarioctl.transactions.extrinsic import decode_extrinsic, extrinsic_hash
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.client import Client
     from scenarioctl.runtime.table import RuntimeTable
 
 
@@ -159,7 +166,7 @@ def tells_failure(event: "Event", table: "RuntimeTable") -> bool:
 
     value = {event.pallet: event.name if event.fields is None else {event.name: event.fields}}
     try:
-        found = list(find_typed(types, _event_type(table), value, is_outcome))
+        found = list(find_typed(types, event_type(table), value, is_outcome))
     except _MISFITS:
         # It is of another shape than its type: nothing is known of it.
         return True
@@ -171,9 +178,96 @@ def _failed(name: str, value: Any) -> bool:
     return good is None or not (value == good or (isinstance(value, dict) and good in value))
 
 
-def _event_type(table: "RuntimeTable") -> int:
+def event_type(table: "RuntimeTable") -> int:
     """Return the type of all events of a runtime, of which `System.Events` is a list with the place
     of each."""
     types = table.types
     record = types[types[table.storage_entry("System", "Events").value_type][3]]
     return int(next(type_id for name, type_id, _ in record[3] if name == "event"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heads:
+    """Numbers of a chain's best and last final block."""
+
+    best: int
+    finalized: int
+
+
+async def read_heads(client: "Client") -> Heads:
+    final, best = await client.call_many([("chain_getFinalizedHead", ()), ("chain_getHeader", ())])
+    if not isinstance(final, str):
+        # Without a hash the question below would be about the best block.
+        raise ChainUnreachable(
+            f"{client.endpoint} returned no finalized head: {shorten(final, 80)}"
+        )
+    return Heads(best=client.read_number(best), finalized=await client.number_of(final))
+
+
+async def read_block_hashes(client: "Client", numbers: Iterable[int]) -> list[str]:
+    """Return the hashes of the blocks with *numbers*; ChainUnreachable if the node doesn't have all
+    of them."""
+    blocks = await client.call_many([("chain_getBlockHash", (number,)) for number in numbers])
+    if not all(isinstance(block, str) for block in blocks):
+        raise ChainUnreachable(
+            f"{client.endpoint} returned no hash of a block: {shorten(blocks, 200)}"
+        )
+    return blocks
+
+
+#: Characters of an extrinsic that sets the time, at most.
+_TIME_SET = 40
+
+
+def _read_time(table: "RuntimeTable", extrinsics: Sequence[str]) -> int | None:
+    """Return the argument of `Timestamp.set`, which each block has among its first extrinsics."""
+    # The others among the first may be long.
+    for each in (each for each in extrinsics[:4] if len(each) <= _TIME_SET):
+        with suppress(InvalidRequest):
+            call = decode_extrinsic(table, from_hex(each) or b"").call
+            if (call.pallet, call.method) == ("Timestamp", "set"):
+                time: int = call.args["now"]
+                return time
+    return None
+
+
+def find_extrinsic(extrinsics: Sequence[Any], hash: str) -> int | None:
+    """Return the place of the extrinsic with *hash* among those of a block, in 0x hex; None if it
+    isn't there."""
+    for index, each in enumerate(extrinsics):
+        if isinstance(each, str) and extrinsic_hash(from_hex(each) or b"") == hash:
+            return index
+    return None
+
+
+def read_events(client: "Client", table: "RuntimeTable", raw: Any) -> list[Any]:
+    """Return the records in *raw*, the System.Events of a block."""
+    key = storage_key(table, "System", "Events", ())
+    try:
+        records: list[Any] = table.decode(key.entry.value_type, bytes.fromhex(raw[2:]))
+    except (TypeError, ValueError, InvalidRequest):
+        raise ChainUnreachable(
+            f"{client.endpoint} returned unreadable events: {shorten(raw, 80)}"
+        ) from None
+    return records
+
+
+def read_block(client: "Client", answer: Any, block_hash: str) -> tuple[int, list[str]]:
+    """Return number and extrinsics, in 0x hex, of the block with the hash *block_hash*;
+    ChainUnreachable if they aren't its own."""
+    block = answer.get("block") if isinstance(answer, Mapping) else None
+    extrinsics = block.get("extrinsics") if isinstance(block, Mapping) else None
+    data = [from_hex(each) for each in extrinsics] if isinstance(extrinsics, list) else [None]
+    if not isinstance(block, Mapping) or not isinstance(extrinsics, list) or None in data:
+        raise ChainUnreachable(
+            f"{client.endpoint} returned an unreadable block: {shorten(answer, 200)}"
+        )
+    number = client.check_header(block.get("header"), block_hash)
+    if block["header"]["extrinsicsRoot"] not in extrinsics_roots(
+        [each for each in data if each is not None]
+    ):
+        raise ChainUnreachable(
+            f"{client.endpoint} returned other transactions for block {number} of "
+            f"{client.chain.title} than the block has"
+        )
+    return number, extrinsics
