@@ -21,8 +21,8 @@ demo: $(VENV)/.installed
 test: $(VENV)/.developed
 	$(BIN)/python -m pytest -p tests.second_run -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "$(MARKS)" $(TESTS)
 
-# Processes and servers that are started and killed; then a browser, other people's clients (npm), fuzzed requests, load and
-# fleets of daemons: about six minutes more.
+# Processes and servers that are started and killed; then a browser, other people's clients (npm), fuzzed requests and
+# load: about five minutes more.
 acceptance: $(VENV)/.developed
 	$(BIN)/python -m pytest -p tests.second_run -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "processes and not acceptance and not soak"
 	tests/clients/run $(BIN)/python -m pytest -p tests.second_run -n $(JOBS) --dist loadfile -m "acceptance and not soak"

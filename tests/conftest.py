@@ -205,7 +205,6 @@ def pytest_configure(config: pytest.Config) -> None:
 #: that come back.
 WAITING = (
     "dispatch",
-    "many_workers",
     "kills",
     "store_postgres",
     "store_durability",

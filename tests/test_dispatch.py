@@ -726,7 +726,7 @@ async def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
         assert sum(lost for _, lost in told) > 0
 
 
-@pytest.mark.soak
+@pytest.mark.one_python
 async def test_after_random_kills_nothing_is_lost_or_repeated(
     shared_place: Place, processes: Processes
 ) -> None:

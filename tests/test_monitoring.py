@@ -23,8 +23,8 @@ from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
 from tests.conftest import ROOT
+from tests.cut_network import Proxy
 from tests.daemons import PATIENCE, Daemon, daemon, wait_until
-from tests.fleet import Proxy
 from tests.postgres import RUNTIME, shared_server, start_server
 from tests.runner import finish as run
 from tests.serving import Serving

@@ -38,8 +38,8 @@ from scenarioctl.stores.rows import read_cursor
 from scenarioctl.stores.validation import SCHEMA_VERSION
 from tests import postgres
 from tests.conftest import Run
+from tests.cut_network import Proxy
 from tests.daemons import wait_until
-from tests.fleet import Proxy
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
 from tests.runner import finish as run
