@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.http import ACCOUNT, GOALS, SCENARIO, TRANSFER, cpu_seconds, measure, request_bytes
+from benchmarks.http import ACCOUNT, SCENARIO, TRANSFER, cpu_seconds, request_bytes
 from benchmarks.jobs import application, prepare
 from tests.daemons import Daemon, daemon, wait_until
 
@@ -38,8 +38,6 @@ CONNECTIONS = 32
 #: Files that a daemon may open once it has work, most of them for long reads.  A leak leaves one
 #: for each connection.
 OPENED = CONNECTIONS // 2
-#: Scenarios beside the jobs, so that a store is what it is after months.
-STORED = 1000
 
 
 @contextmanager
@@ -184,65 +182,6 @@ def test_every_request_is_answered_once_and_the_memory_stays(
     assert after < IDLE
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
-def test_connections_that_come_and_go_leave_nothing_open(
-    tmp_path: Path, tell: Tell, count: int
-) -> None:
-    sent = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-
-    async def visit(port: int, number: int) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        # A tenth of them leave in the middle of a request.
-        writer.write(sent[:40] if number % 10 == 0 else sent)
-        head = b"" if number % 10 == 0 else await reader.read()
-        writer.close()
-        return head[:12]
-
-    async def visit_all(port: int) -> Counter[bytes]:
-        turn = asyncio.Semaphore(100)
-
-        async def one(number: int) -> bytes:
-            async with turn:
-                return await visit(port, number)
-
-        return Counter(await asyncio.gather(*(one(number) for number in range(count))))
-
-    with loaded(tmp_path / "home") as (running, _):
-        at_rest = files(running)
-        asyncio.run(visit_all(running.port()))
-        before = megabytes(running)
-        answers = asyncio.run(visit_all(running.port()))
-        wait_until(lambda: files(running) <= at_rest + OPENED)
-        after = megabytes(running)
-
-    tell(f"{count} connections: {before:.0f} MB, then {after:.0f} MB")
-    assert answers == {b"HTTP/1.1 200": count - count // 10, b"": count // 10}
-    assert after - before < GROWTH
-
-
-@pytest.mark.soak
-def test_endpoints_keep_their_share_of_what_a_bare_server_does(tmp_path: Path, tell: Tell) -> None:
-    missed = set(GOALS) | {f"{name}, p99" for name in GOALS}
-    for attempt in range(3):
-        (home := tmp_path / str(attempt)).mkdir()
-        loads = measure(3, 2.0, home)
-        bare = loads["echo"]
-        # Where the bare server's own times spread, it is the machine that has them spread.
-        wide = max(5, 2 * bare.p99 / bare.p50)
-        for name, goal in GOALS.items():
-            load = loads[name]
-            missed -= {name} if load.rate >= goal * bare.rate else set()
-            missed -= {f"{name}, p99"} if load.p99 <= wide * load.p50 else set()
-            tell(
-                f"{name}: {load.rate / bare.rate:.0%} of a bare echo, p50 {load.p50:.1f} "
-                f"ms, p99 {load.p99:.1f} ms"
-            )
-        if not missed:
-            break
-
-    assert missed == set()
-
-
 # -- jobs
 # --------------------------------------------------------------------------------------------------
 
@@ -332,30 +271,3 @@ def test_jobs_that_are_due_in_the_same_minute_run_once_each(
     assert memory < IDLE
     if jobs == 10_000:
         assert used / 60 < 0.5
-
-
-@pytest.mark.parametrize("seconds", [2.0, pytest.param(60.0, marks=pytest.mark.soak)])
-def test_an_idle_daemon_is_small(tmp_path: Path, tell: Tell, seconds: float) -> None:
-    with loaded(tmp_path / "home") as (running, store):
-
-        async def fill() -> None:
-            app = application(store)
-            # Of a time that is far away.
-            await prepare(app, STORED, 0.0)
-            await app.close()
-
-        asyncio.run(fill())
-        wait_until(lambda: Left.read(store).runs.total() == STORED)
-        time.sleep(1)
-        used = cpu_seconds(running.process.pid)
-        time.sleep(seconds)
-        used = cpu_seconds(running.process.pid) - used
-        memory = megabytes(running)
-
-    tell(
-        f"idle for {seconds:.0f} s with {STORED} jobs: {used / seconds * 100:.2f} % of a "
-        f"core, {memory:.0f} MB"
-    )
-    assert memory < IDLE
-    if seconds >= 60:
-        assert used / seconds < 0.01

@@ -10,20 +10,16 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from scenarioctl.errors import StoreBusy
 from scenarioctl.server import metrics as server_metrics
 from scenarioctl.stores import create_store
-from scenarioctl.stores.postgres import connections
-from scenarioctl.stores.postgres.connections import Connection, ServerSettings
+from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
 from tests.conftest import ROOT
-from tests.cut_network import Proxy
 from tests.daemons import PATIENCE, Daemon, daemon, wait_until
 from tests.postgres import RUNTIME, shared_server, start_server
 from tests.runner import finish as run
@@ -90,19 +86,6 @@ def _settled(running: Daemon) -> dict[str, dict[tuple[str, ...], float]] | None:
     return samples if has_run and listens and is_told else None
 
 
-@pytest.fixture
-def far(store: PostgresStore, tmp_path: Path) -> Iterator[tuple[Serving, Proxy]]:
-    """A daemon with the shared database, and the network between them."""
-    server = shared_server()
-    proxy = Proxy(server.port)
-    url = f"postgresql://{RUNTIME}:{server.password}@127.0.0.1:{proxy.port}/shared"
-    with Serving(tmp_path, role="api", store=url) as serving:
-        yield serving, proxy
-        proxy.delay = 0.0
-        proxy.mend(lost=True)
-    proxy.close()
-
-
 class TestMetrics:
     def test_a_daemon_says_how_it_and_its_store_are(
         self, metrics: dict[str, dict[tuple[str, ...], float]]
@@ -143,67 +126,6 @@ class TestMetrics:
         # The request's, and that of the scrape itself.
         assert after["scenarioctl_store_errors_total"] == {(): 2}
         assert "scenarioctl_jobs" not in after
-
-    def test_a_store_that_is_slow_is_up_and_has_all_figures(
-        self, far: tuple[Serving, Proxy]
-    ) -> None:
-        serving, proxy = far
-        before = scrape(serving.get("/metrics").body)
-        proxy.delay = 0.25
-        later = scrape(serving.get("/metrics").body)
-
-        assert later["scenarioctl_store_up"] == {(): 1}
-        assert before.keys() <= later.keys()
-        buckets, count = (
-            later["scenarioctl_store_seconds_bucket"],
-            later["scenarioctl_store_seconds_count"],
-        )
-        assert count[()] == buckets[("+Inf",)] >= buckets[("0.25",)] + 5
-        assert before["scenarioctl_store_seconds_count"][()] >= 5
-
-    def test_a_store_that_answers_nothing_is_away(
-        self, far: tuple[Serving, Proxy], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        serving, proxy = far
-        monkeypatch.setattr(server_metrics, "_PATIENCE", 0.5)
-        serving.get("/metrics")
-        proxy.cut(60)
-        away = scrape(serving.get("/metrics").body)
-        proxy.mend(lost=False)
-        monkeypatch.setattr(server_metrics, "_PATIENCE", 30.0)
-        back = scrape(serving.get("/metrics").body)
-
-        assert away["scenarioctl_store_up"] == {(): 0}
-        assert back["scenarioctl_store_up"] == {(): 1}
-
-    def test_requests_that_wait_for_a_connection_are_counted(
-        self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        async def crowd() -> tuple[Any, Any]:
-            held, let_go = asyncio.Semaphore(0), asyncio.Event()
-
-            async def hold(connection: Connection) -> None:
-                held.release()
-                await let_go.wait()
-
-            await store.count_scenarios()
-            holding = [asyncio.create_task(store._read(hold)) for _ in range(2)]
-            for _ in holding:
-                await held.acquire()
-            monkeypatch.setattr(connections, "_BUSY_SECONDS", 1.0)
-            waiting = asyncio.create_task(store.count_scenarios())
-            while not (usage := store.usage()).pool or not usage.pool.waiting:
-                await asyncio.sleep(0.01)
-            with pytest.raises(StoreBusy):
-                await waiting
-            let_go.set()
-            await asyncio.gather(*holding)
-            return usage, store.usage()
-
-        during, after = run(crowd())
-        assert during.pool is not None
-        assert (during.pool.used, during.pool.idle, during.pool.waiting) == (2, 0, 1)
-        assert (after.pool.used, after.pool.waiting, after.errors) == (0, 0, 1)
 
     def test_a_listener_that_is_cut_off_says_so(self, store: PostgresStore) -> None:
         async def listen() -> list[bool | None]:

@@ -1,7 +1,6 @@
 """PostgreSQL that goes away under a daemon, and comes back: what the daemon's log and the logs of
 jobs say of it."""
 
-import asyncio
 import http.client
 import json
 import re
@@ -16,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import StoreUnavailable
-from scenarioctl.stores import create_store, open_store
+from scenarioctl.stores import create_store
 from tests.daemons import Daemon, daemon, wait_until
 from tests.messages import says
 from tests.postgres import RUNTIME, Server, start_server
@@ -178,56 +176,6 @@ def test_an_outage_is_told_twice_and_fails_no_run(
     assert len(gate.keys) == 2
     assert len(set(gate.keys)) == 1
     assert "postgresql" not in found
-
-
-def test_what_waits_for_changes_of_the_store_tells_no_address(
-    tmp_path: Path, server: Server
-) -> None:
-    url = server.url("away", user=RUNTIME)
-
-    async def ask() -> str:
-        store = open_store(url, pool=2)
-        await store.change_token()
-        await asyncio.to_thread(server.stop)
-        try:
-            while True:
-                await store.change_token()
-                await asyncio.sleep(0.1)
-        except StoreUnavailable as error:
-            return error.statement
-        finally:
-            await store.close()
-
-    assert run(ask()).startswith("the store is not available: ")
-
-
-def test_a_daemon_says_that_only_a_standby_answers(tmp_path: Path, server: Server) -> None:
-    standby = start_server()
-    try:
-        run(create_store(standby.create_database("away"), grant=RUNTIME))
-        standby.execute("ALTER DATABASE away SET default_transaction_read_only = on")
-        hosts, ports = (
-            f"{getattr(server, name)},{getattr(standby, name)}" for name in ("folder", "port")
-        )
-        variables = {"SCENARIOCTL_STORE": f"postgresql://{RUNTIME}@/away?host={hosts}&port={ports}"}
-        with daemon(tmp_path / "home", "--offline", variables=variables) as running:
-            server.stop()
-
-            def refused() -> tuple[int, Any, Mapping[str, str]] | None:
-                # The first may be that the connection is lost, or that nobody answered in time.
-                answered = running.ask("/api/scenarios")
-                return answered if "read-only" in str(answered[1].get("error")) else None
-
-            status, answer, headers = wait_until(refused)
-            running.said("read-only")
-            standby.execute("ALTER DATABASE away RESET default_transaction_read_only")
-            wait_until(lambda: running.ask("/api/scenarios")[0] == 200)
-            running.said("is available again")
-    finally:
-        standby.remove()
-
-    assert (status, headers["Retry-After"]) == (503, "2")
-    assert answer["error"] == says("read-only")
 
 
 def test_a_run_that_the_store_refuses_tells_no_address(tmp_path: Path, server: Server) -> None:

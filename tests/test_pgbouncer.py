@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from scenarioctl.errors import StoreFailed, StoreUnavailable
-from scenarioctl.model.jobs import Retention
 from scenarioctl.stores import create_store
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
@@ -27,7 +26,6 @@ from tests.daemons import daemon, free_port, is_open, wait_until
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, start_server
 from tests.runner import finish as run
-from tests.test_store_jobs import WEBHOOK
 from tests.test_stores import FIRST, message
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -134,35 +132,6 @@ def store(bouncer: Bouncer) -> Iterator[PostgresStore]:
     run(store.close())
 
 
-def test_many_requests_share_few_processes_of_the_server(
-    bouncer: Bouncer, store: PostgresStore
-) -> None:
-    async def work() -> int:
-        await asyncio.gather(
-            *(
-                store.put_scenario(replace(FIRST, id=f"s{number}", webhooks=(WEBHOOK,)))
-                for number in range(100)
-            )
-        )
-        # Statements that psycopg would prepare, and transactions that hold locks of their own.
-        await asyncio.gather(*(store.get_scenario(f"s{number}") for number in range(100)))
-        await asyncio.gather(
-            *(
-                store.put_event(WEBHOOK, number, now=number, retention=Retention())
-                for number in range(50)
-            )
-        )
-        return len(await store.list_events(WEBHOOK))
-
-    assert run(work()) == 50
-    (count,) = bouncer.server.execute(
-        "SELECT count(*) FROM pg_stat_activity WHERE usename = 'scenarioctl' AND "
-        "application_name = 'scenarioctl/api'"
-        " AND client_port > 0"
-    )[0]
-    assert count <= 4
-
-
 def test_connections_have_the_settings_of_the_role(bouncer: Bouncer, store: PostgresStore) -> None:
     async def ask(connection: Connection) -> list[Any]:
         names = ("search_path", "statement_timeout", "idle_in_transaction_session_timeout")
@@ -227,22 +196,6 @@ def test_a_daemon_runs_jobs_and_streams_them(bouncer: Bouncer, tmp_path: Path) -
         assert "ERROR" not in running.log
         assert "Traceback" not in running.log
         assert running.ask("/readyz")[0] == 200
-
-
-def test_tables_are_created(bouncer: Bouncer) -> None:
-    bouncer.server.create_database("made")
-    url = bouncer.url("made", user=OWNER)
-
-    # Also for an owner whose role has no settings.
-    assert run(create_store(url, grant=RUNTIME)) is True
-    rows = bouncer.server.execute(
-        (
-            "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', "
-            "'information_schema')"
-        ),
-        database="made",
-    )
-    assert rows == [("scenarioctl",)]
 
 
 class TestThatIsNotSetUp:

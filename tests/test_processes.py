@@ -1,18 +1,15 @@
 """The program as a process among others: what it imports, and one store under several at once."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import BOB, without_echo
 from tests.daemons import PATIENCE
-from tests.messages import says
 
 pytestmark = pytest.mark.processes
 
@@ -173,72 +170,10 @@ def test_a_command_that_verifies_no_signature_does_without_substrate_interface(
     ] == []
 
 
-def run_at_once(home: Path, lines: Sequence[tuple[str, ...]]) -> list[tuple[str, str, int]]:
-    """Run the program once for each line, all at the same time; return what each printed and how it
-    ended."""
-    running = [
-        subprocess.Popen(
-            [PROGRAM, *line],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment(home),
-        )
-        for line in lines
-    ]
-    ended = [process.communicate(timeout=PATIENCE) for process in running]
-    return [
-        (out, without_echo(err), process.returncode)
-        for (out, err), process in zip(ended, running, strict=True)
-    ]
-
-
 def run(home: Path, *line: str) -> str:
     done = subprocess.run([PROGRAM, *line], capture_output=True, text=True, env=environment(home))
     assert (without_echo(done.stderr), done.returncode) == ("", 0)
     return done.stdout
-
-
-def test_processes_share_a_store_from_its_first_moment(tmp_path: Path) -> None:
-    lines = [
-        ("create", "remark", "--chain", "polkadot", "--text", f"number {number}")
-        for number in range(12)
-    ]
-
-    ended = run_at_once(tmp_path, lines)
-
-    assert [(err, code) for _, err, code in ended] == [("", 0)] * 12
-    ids = [out.strip() for out, _, _ in ended]
-    assert len(set(ids)) == 12
-    assert run(tmp_path, "template", "stats", "polkadot") == "12\n"
-    page = json.loads(run(tmp_path, "scenario", "list", "--json"))
-    assert sorted(row["id"] for row in page["scenarios"]) == sorted(ids)
-
-
-def test_processes_create_read_and_delete_side_by_side(tmp_path: Path) -> None:
-    create = ("create", "remark", "--chain", "hydraDx", "--text", "x")
-    first = run(tmp_path, *create).strip()
-
-    ended = run_at_once(
-        tmp_path,
-        [
-            create,
-            ("scenario", "delete", first, "--yes"),
-            create,
-            ("scenario", "list"),
-            ("scenario", "delete", first, "--yes"),
-            ("template", "stats", "hydraDx"),
-        ],
-    )
-
-    deleted = sorted((ended[1], ended[4]), key=lambda each: each[2])
-    assert [ended[number][1:] for number in (0, 2, 3, 5)] == [("", 0)] * 4
-    # Only one of two can have deleted it; the other says that it is not there.
-    assert deleted == [
-        (f"{first}\n", "", 0),
-        ("", says("scenario", id=first).printed, 3),
-    ]
-    assert run(tmp_path, "template", "stats", "hydraDx") == "2\n"
 
 
 def test_a_creating_process_that_is_interrupted_stores_nothing(tmp_path: Path) -> None:

@@ -43,7 +43,6 @@ from tests.daemons import wait_until
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
 from tests.runner import finish as run
-from tests.serving import Serving
 from tests.test_outbox import READY
 from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, begin_due, ended
 from tests.test_stores import FIRST, SECOND, all_pages, fill, message
@@ -162,10 +161,6 @@ def several(server: Server) -> str:
 
 class TestRefusals:
     """Each is one sentence, which tells no password."""
-
-    @pytest.fixture
-    def prefix(self, server: Server) -> dict[str, Any]:
-        return {"port": server.port, "folder": server.folder}
 
     def test_an_unknown_host(self) -> None:
         url = "postgresql://me:secret@nosuchhost.invalid/scenarioctl"
@@ -757,29 +752,6 @@ class TestServerThatEnds:
                 assert run(store.count_scenarios()) == before
         finally:
             network.close()
-
-    def test_a_daemon_answers_503_meanwhile_and_recovers_by_itself(
-        self, mortal: Server, tmp_path: Path
-    ) -> None:
-        with Serving(tmp_path, role="api", store=mortal.url("mortal", user=RUNTIME)) as serving:
-            assert (serving.get("/api/scenarios").status, serving.get("/readyz").status) == (
-                200,
-                200,
-            )
-            mortal.stop()
-            begun = time.monotonic()
-            refused, unready = serving.get("/api/scenarios"), serving.get("/readyz")
-            took = time.monotonic() - begun
-            mortal.start()
-            while (answered := serving.get("/api/scenarios")).status != 200:
-                assert time.monotonic() - begun < 30
-
-            assert refused.status == unready.status == 503
-            assert refused.headers["retry-after"] == "2"
-            assert refused.json()["code"] == "store_unavailable"
-            assert took < 16
-            assert answered.json()["total"] >= 0
-            assert serving.get("/readyz").status == 200
 
     def test_connections_that_ended_meanwhile_are_replaced_unseen(self, mortal: Server) -> None:
         for pool in (0, 4):

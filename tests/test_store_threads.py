@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.errors import Conflict, NotFound, StoreBusy, StoreFailed
+from scenarioctl.errors import Conflict, NotFound, StoreBusy
 from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.sqlite import database_file
 from scenarioctl.stores.sqlite.store import SqliteStore
-from tests.messages import says
 from tests.test_stores import FIRST, SECOND
 
 
@@ -158,20 +157,6 @@ async def test_writes_are_refused_while_another_process_locks_the_store_for_long
         await store.put_scenario(FIRST)
 
 
-async def test_the_loop_goes_on_while_a_write_waits_for_another_process(path: Path) -> None:
-    async with opened(path) as store:
-        await store.put_scenario(SECOND)
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            puts = [asyncio.ensure_future(store.put_scenario(one)) for one in (FIRST, numbered(1))]
-            await turn_beside(puts)
-            assert await store.get_scenario(SECOND.id) == SECOND
-            other.execute("COMMIT")
-            await asyncio.gather(*puts)
-
-        assert await store.get_scenario(FIRST.id) == FIRST
-
-
 async def test_what_takes_long_to_read_does_not_stop_the_loop(path: Path) -> None:
     async with opened(path) as store:
         let_go = threading.Event()
@@ -241,30 +226,3 @@ def test_a_store_outlives_a_loop(path: Path) -> None:
 
     assert asyncio.run(store.get_scenario(FIRST.id)) == FIRST
     asyncio.run(store.close())
-
-
-async def test_a_full_disk_refuses_what_has_no_room_and_keeps_the_rest(path: Path) -> None:
-    async with opened(path) as store:
-        await store.put_scenario(FIRST)
-        assert store._writer is not None
-        database = store._writer._database
-        (pages,) = await store._write(
-            lambda database: database.execute("PRAGMA page_count").fetchone()
-        )
-
-        async with Held(store):
-            tasks = [
-                asyncio.ensure_future(store.put_scenario(one))
-                for one in (numbered(1), numbered(2, size=1_000_000), numbered(3))
-            ]
-            await asyncio.sleep(0)
-            database.execute(f"PRAGMA max_page_count = {pages + 5}")
-        answers = await asyncio.gather(*tasks, return_exceptions=True)
-
-        assert [type(answer) for answer in answers] == [type(None), StoreFailed, type(None)]
-        assert str(answers[1]) == says("store", path=path)
-        assert {item.id for item in (await store.list_scenarios()).items} == {
-            FIRST.id,
-            "scenario-1",
-            "scenario-3",
-        }
