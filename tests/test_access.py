@@ -250,17 +250,6 @@ def test_all_origins_may_call_only_where_a_token_is_asked_for() -> None:
         Access(replace(SETTINGS, cors=("*",)))
 
 
-def test_a_change_that_cannot_be_used_changes_nothing() -> None:
-    access = Access(replace(SETTINGS, tokens=TOKENS))
-
-    with pytest.raises(InvalidRequest):
-        access.change(replace(SETTINGS, cors=("example.org",)))
-
-    assert refusal(access, call())[0] is Unauthorized
-    access.change(replace(SETTINGS, tokens={"phone": TOKENS["phone"]}))
-    assert refusal(access, call(bearer(OPS)))[0] is Unauthorized
-
-
 @pytest.mark.parametrize(
     ("tables", "sentence"),
     [

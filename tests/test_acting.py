@@ -15,9 +15,8 @@ from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
-from scenarioctl.model.acting import MultisigLayer, multisig, pure_account, read_acting
+from scenarioctl.model.acting import MultisigLayer, multisig, read_acting
 from scenarioctl.model.calls import Call
-from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.operations.acting_accounts import find_acting
 from scenarioctl.operations.addresses import AddAddress, add_address
 from scenarioctl.operations.builds import BuildCall, build_call
@@ -39,7 +38,6 @@ from tests.messages import raises, says
 from tests.network import HEAD, FakeChain, FakeNetwork, call_tried
 from tests.node import Refusal
 from tests.runner import finish
-from tests.runtimes import unhex
 
 ALICE, BOB, CHARLIE = (
     Keypair.create_from_uri(f"//{name}").ss58_address for name in ("Alice", "Bob", "Charlie")
@@ -304,19 +302,6 @@ class TestOpenOperations:
         request = ListOperations(acting="council", chains=chains, calls=calls)
         return finish(perform(app, list_operations, request))
 
-    def test_a_call_of_one_chain_hides_nothing_of_another_one(
-        self, app: Application, network: FakeNetwork
-    ) -> None:
-        names = ("assetHub", "polkadot")
-        for name in names:
-            self.open(app, network.chains[name], ALICE_KEY, name="council")
-        table = network.chains["assetHub"].table
-        call = "0x" + table.encode_call(Call(pallet="Staking", method="chill", args={})).hex()
-
-        answer = self.listed(app, *names, calls=(call,)).answer
-
-        assert ([row["chain"] for row in answer["operations"]], answer["unread"]) == ([*names], [])
-
     @pytest.mark.parametrize(
         ("with_call", "height", "words"),
         [
@@ -452,35 +437,6 @@ class TestOpenOperations:
         assert (found.state, found.says) == (state, says(*words))
         assert (found.ending is not None) == (state != "unknown")
 
-    def test_what_our_own_transaction_did_tells_what_became_of_it(
-        self, app: Application, network: FakeNetwork
-    ) -> None:
-        call_hash = self.open(app, network.chains["assetHub"], ALICE_KEY, name="council")
-        about = {"multisig": polkadot(COUNCIL), "call_hash": call_hash, "approving": polkadot(BOB)}
-        for number, event in ((10, "NewMultisig"), (20, "MultisigExecuted"), (30, "NewMultisig")):
-            sent = SentTransaction(
-                chain="assetHub",
-                hash=f"0x{number:064x}",
-                sent=number,
-                at_block=number,
-                searched=number,
-                block_number=number,
-                state=SentState.FINALIZED,
-                effects=json.dumps({"events": [{"Multisig": {event: about}}]}),
-            )
-            finish(app.store.sent().add(sent))
-        client = app.client(app.registry.find("assetHub"))
-        account = finish(find_acting(app, "council", field="as")).layers[0].account
-
-        first, newest = (
-            finish(read_state(app, client, account, unhex(call_hash), threshold=2, since=since))
-            for since in (10, 0)
-        )
-
-        assert (first.state, newest.ending) == ("executed", None)
-        assert first.says == says("block 20", polkadot(BOB), "tx status assetHub 0x")
-        assert (newest.state, newest.says) == ("open", says("1 of 2", polkadot(ALICE)))
-
 
 class Vault:
     """An account on Asset Hub, and what its chain does with calls of its proxies: as pallet-proxy,
@@ -582,26 +538,6 @@ class TestScenarios:
 
         assert layers_of(decoded(book, built)["call"]) == WRAPPED
 
-    def test_another_signatory_signs_another_call(self, book: Run, id: str) -> None:
-        mine = decoded(book, book("--offline", "scenario", "build", id).out.strip())
-        theirs = decoded(
-            book, book("--offline", "scenario", "build", id, "--sender", "Bob").out.strip()
-        )
-
-        others = [each["call"]["args"]["other_signatories"] for each in (mine, theirs)]
-        assert others == [[polkadot(BOB), polkadot(CHARLIE)], [polkadot(CHARLIE), polkadot(ALICE)]]
-
-    def test_its_flow_file_makes_the_same_scenario(self, book: Run, id: str, tmp_path: Any) -> None:
-        flow = book("scenario", "export", id, "--as", "flow").out
-        (tmp_path / "treasury.toml").write_text(flow)
-
-        again = book("create", "flow", str(tmp_path / "treasury.toml")).out.strip()
-
-        assert tomllib.loads(flow)["as"]["name"] == "treasury"
-        assert book("--offline", "scenario", "build", again) == book(
-            "--offline", "scenario", "build", id
-        )
-
     def test_a_job_drafts_it_wrapped(self, book: Run, id: str) -> None:
         assert book("--offline", "job", "run", id).code == 0
 
@@ -650,14 +586,3 @@ class TestScenarios:
 def test_a_diagram_from_anywhere_with_no_such_account_is_refused(given: Any) -> None:
     with raises(InvalidRequest, says("actingAs")):
         read_acting(given, field="actingAs")
-
-
-@pytest.mark.parametrize(("block", "kind", "index", "account"), PURE)
-def test_a_pure_proxy_has_the_account_that_a_runtime_gave_it(
-    block: int, kind: int, index: int, account: str
-) -> None:
-    alice = Keypair.create_from_uri("//Alice").public_key
-
-    made = pure_account(alice, bytes([kind]), block=block, extrinsic=2, index=index)
-
-    assert made.hex() == account

@@ -1,7 +1,5 @@
 """What the nodes of a diagram do: pills, forms, summaries, drafts."""
 
-import subprocess
-import sys
 import time
 from itertools import count
 from pathlib import Path
@@ -19,11 +17,9 @@ from scenarioctl.actions.placeholders import (
     Data,
     WaitsForData,
     display,
-    fill,
     find_placeholders,
     has_placeholder,
     require_filled,
-    unfillable_texts,
 )
 from scenarioctl.actions.problems import find_problems
 from scenarioctl.actions.story import chains_of, summarise, tell_step
@@ -44,17 +40,6 @@ PILL = (
 #: What is said of it where no arrow leads to its step.
 NO_STEP = "needs 'eventData.content.address' of step 1, but the arrows lead through 0 steps"
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
-
-
-def resolve(value: Any, content: Any, *, field: str) -> Any:
-    """Return *value* filled with the event *content*; InvalidRequest names the place that it could
-    not fill."""
-    data = Data(("webhook",))
-    data.add(webhook.DATA, content, node="webhook")
-    filled = fill(value, data)
-    for place, reason in unfillable_texts(filled):
-        raise InvalidRequest(f"{field}{'.' * bool(place)}{place} {reason}")
-    return filled
 
 
 @pytest.fixture(scope="module")
@@ -148,57 +133,6 @@ class TestPills:
         assert find_placeholders(text) == paths
         assert has_placeholder(text) == bool(paths)
 
-    @pytest.mark.parametrize(
-        ("value", "resolved"),
-        [
-            (PILL, "5Abc"),
-            ("{{ amount }}", 7),
-            (" {{ user }} ", {"name": "Ann", "tags": ["a", {"b": 2}]}),
-            ("{{ user.name }}", "Ann"),
-            ("{{ user.tags.1.b }}", 2),
-            ("{{ nothing }}", None),
-            ("pay {{ amount }} to {{ user.name }}!", "pay 7 to Ann!"),
-            (f"to {PILL}now", "to 5Abcnow"),
-            ("tags: {{ user.tags }}", 'tags: ["a", {"b": 2}]'),
-            ({"a": ["{{ amount }}", 1]}, {"a": [7, 1]}),
-            ("no pill", "no pill"),
-            (12, 12),
-        ],
-    )
-    def test_pills_become_the_webhooks_data_in_its_own_type(
-        self, value: Any, resolved: Any
-    ) -> None:
-        content = {
-            "address": "5Abc",
-            "amount": 7,
-            "nothing": None,
-            "user": {"name": "Ann", "tags": ["a", {"b": 2}]},
-        }
-
-        assert resolve(value, content, field="text") == resolved
-
-    @pytest.mark.parametrize(
-        "path",
-        [
-            "address",
-            "user.tags",
-            "items.2",
-            "items.-1",
-            "items.²",
-            "items.0.x",
-            "'x'.upper()",
-            "__class__",
-        ],
-    )
-    def test_a_path_that_the_data_does_not_have_is_named(self, path: str) -> None:
-        with pytest.raises(InvalidRequest) as refused:
-            resolve({"a": ["{{ " + path + " }}"]}, {"user": {}, "items": [1, 2]}, field="params")
-
-        assert str(refused.value) == says("params.a[0]", path=path)
-
-    def test_data_is_not_searched_for_pills_again(self) -> None:
-        assert resolve("{{ a }} {{ b }}", {"a": "{{ b }}", "b": "x"}, field="text") == "{{ b }} x"
-
     def test_a_field_with_a_pill_is_not_settled(self) -> None:
         with pytest.raises(WaitsForData) as waits:
             require_filled(PILL, field="source.address")
@@ -229,17 +163,6 @@ class TestPills:
 
         assert found == ()
         assert time.process_time() - started < 10
-
-    @settings(deadline=None)
-    @given(st.text("{} a.<span clid='\"pde->=/\u200b", max_size=80), documents)
-    def test_any_text_is_resolved_or_refused(self, text: str, content: Any) -> None:
-        try:
-            resolved = resolve(text, content, field="text")
-        except InvalidRequest:
-            assert has_placeholder(text)
-            return
-
-        assert has_placeholder(text) or resolved == text
 
 
 class TestSummary:
@@ -373,18 +296,6 @@ class TestTransfersOfTheOriginalApi:
         }
         ours = read_diagram(draw_single(app, "xTransfer", **flow, amount=amount, assetid=asset))
         assert drafted.transaction.call_data == finish(draft_first(app, ours)).transaction.call_data
-
-    @pytest.mark.parametrize(
-        ("source", "destination", "asset", "sentence"),
-        [
-            ("hydraDx", "assetHub", 0, says("HDX", "from Hydration to Polkadot Asset Hub")),
-            ("assetHub", "polkadot", 1984, says("USDt", "from Polkadot Asset Hub to Polkadot")),
-        ],
-    )
-    def test_an_asset_without_a_route_is_refused_as_ever(
-        self, app: Application, source: str, destination: str, asset: int, sentence: Says
-    ) -> None:
-        assert refusal(app, self.form(source, destination, asset, "20")) == sentence
 
 
 class TestTransfer:
@@ -609,16 +520,6 @@ class TestChainTx:
 
         assert drafted.transaction.call_data.hex() == f"0a0300{BOB_HEX[2:]}07341cdcdf02"
 
-    def test_arguments_of_another_call_are_none(self, app: Application) -> None:
-        form = {
-            **self.FORM,
-            "params": {"{assetHub}_{balances}_{transfer}": {"dest": BOB, "value": "1"}},
-        }
-
-        assert refusal(app, ("chainTx", form)).startswith(
-            "Balances.transfer_keep_alive: parameter dest is missing, "
-        )
-
     def test_a_pill_inside_of_arguments_kept_by_call_is_filled_in(self, app: Application) -> None:
         key = "{assetHub}_{balances}_{transfer_keep_alive}"
         form = {**self.FORM, "params": {key: {"dest": {"Id": PILL}, "value": "12345678900"}}}
@@ -777,24 +678,6 @@ class TestCreated:
 
         assert document["nodes"][1]["formData"]["actionData"]["source"]["assetId"] == 1000
         assert finish(draft_first(app, read_diagram(document))).asset == "0"
-
-
-def test_drafting_is_reached_without_loading_what_it_does_not_need() -> None:
-    """`xcm asset-transfer` comes through here, and its cold start is counted in milliseconds."""
-    script = (
-        "import sys, scenarioctl.actions.drafting\n"
-        "print(sorted(name for name in sys.modules if name.startswith('scenarioctl.')))"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
-    )
-
-    assert done.stdout.strip() == (
-        "['scenarioctl.actions', 'scenarioctl.actions.drafting', 'scenarioctl.errors', "
-        "'scenarioctl.model', 'scenarioctl.model.amounts', 'scenarioctl.model.calls', "
-        "'scenarioctl.model.json_types']"
-    )
 
 
 FORMS = st.dictionaries(

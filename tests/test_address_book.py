@@ -152,13 +152,6 @@ class TestCommands:
         assert named.out == plain.out
         assert named.err == f"Bob is {KNOWN[2]} in the address book.\n{plain.err}"
 
-    def test_a_name_is_an_argument_of_a_call_too(self, scenarioctl: Run) -> None:
-        call = ("--offline", "tx", "call", "polkadot", "Balances.transfer_keep_alive")
-
-        assert scenarioctl(*call, " Bob", "7").out == scenarioctl(*call, KNOWN[2], "7").out
-        remark = scenarioctl("--offline", "tx", "call", "polkadot", "System.remark", "Bob")
-        assert remark.out.endswith("0c426f62\n")
-
     def test_a_mistyped_name_is_no_name(self, scenarioctl: Run) -> None:
         ended = scenarioctl("--offline", *TRANSFER, "--to-address", "Bobb")
         other = scenarioctl("address", "remove", "Bobb")

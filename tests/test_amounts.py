@@ -3,10 +3,8 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +26,6 @@ from scenarioctl.model.amounts import (
 from tests.conftest import BOB, Ended, Run
 from tests.messages import Says, says
 from tests.runtimes import ASSETS, REGISTRY
-from tests.serving import Serving
 
 balances = st.integers(min_value=0, max_value=U128_MAX)
 decimals = st.integers(min_value=0, max_value=24)
@@ -281,38 +278,6 @@ def test_what_is_suggested_is_the_same_amount(
 
 
 @pytest.mark.parametrize(
-    ("typed", "same", "as_raw"),
-    [
-        ("1000 planck", "1000raw", ["write 1000 for 0.0000001 DOT"]),
-        ("1k", "1000 DOT", ["1000 for 0.0000001 DOT", "10000000000000 for 1000 DOT"]),
-        ("5 mDOT", "0.005 DOT", ["write 50000000 for 0.005 DOT"]),
-        ("1,000 planck", "1000raw", ["write 1000 for 0.0000001 DOT"]),
-    ],
-)
-def test_an_amount_in_another_unit_is_named_as_it_is_written_here(
-    scenarioctl: Run, tmp_path: Path, typed: str, same: str, as_raw: list[str]
-) -> None:
-    ended = run_offline(scenarioctl, typed)
-    raw = scenarioctl(
-        *(
-            *("--offline", "xcm", "asset-transfer", "--from", "polkadot", "--to", "assetHub"),
-            *("--assetid", "DOT"),
-        ),
-        *("--amount", typed, "--destinationaddress", BOB),
-    )
-    with Serving(tmp_path, offline=True) as served:
-        body = {"source_chain": "assetHub", "dest_chain": "assetHub", "assetid": "DOT"}
-        answer = served.post(
-            "/api/create/scenario", {**body, "amount": typed, "destination_address": BOB}
-        )
-
-    assert (ended.code, ended.out, answer.status) == (2, "", 422)
-    assert ended.err == says("amount", typed, f"write {same}").printed
-    assert answer.json()["error"] == says("amount", typed, f"write {same}")
-    assert raw.err == says("amount", typed, *as_raw).printed
-
-
-@pytest.mark.parametrize(
     "typed", ["10 USDT", "1m", "1.5 planck", "1,000 USDT", "1 million", "1 nUSDT"]
 )
 def test_no_number_is_suggested_where_it_is_not_sure_what_was_meant(
@@ -358,14 +323,6 @@ def test_a_minimum_is_given_in_either_unit(scenarioctl: Run) -> None:
     for typed in ("900", "900 HDX", "900,0", "900000000000000raw"):
         assert scenarioctl(*line, "--min-received", typed).out == raw.out
     assert both.err == says("min_amount_out", "min_received").printed
-
-
-def test_a_rounding_context_does_not_change_an_amount() -> None:
-    with localcontext() as context:
-        context.prec = 3
-        number = parse_number("340282366920938463463.374607431768211455", field="amount")
-
-        assert to_raw(number, 18) == U128_MAX
 
 
 @pytest.mark.parametrize(
@@ -468,12 +425,3 @@ def test_what_the_asset_cannot_hold_is_refused(amount: str, places: int, sentenc
 
 
 # Mistyped numbers
-
-
-@pytest.mark.parametrize(("kind", "most"), [("native", 10**15), ("foreign", 10**18)])
-def test_the_most_that_there_can_be_is_far_above_what_there_is(kind: str, most: int) -> None:
-    asset = replace(ASSETS.native(REGISTRY.find("polkadot")), kind=kind)
-
-    assert asset.can_exist(most * 10**10)
-    assert not asset.can_exist(most * 10**10 + 1)
-    assert replace(asset, decimals=None).can_exist(U128_MAX)

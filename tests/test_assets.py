@@ -293,44 +293,6 @@ def test_assets_of_config_toml_are_known() -> None:
     )
 
 
-_USDT_ABROAD = "1/Parachain(1000)/PalletInstance(50)/GeneralIndex(1984)"
-
-
-@pytest.mark.parametrize(
-    ("chain", "asset", "words"),
-    [
-        ("assetHub", {"id": 1984, "decimals": 8}, ("decimals", 8, 6, "USDt")),
-        (
-            "assetHub",
-            {"id": "DOT", "decimals": 10, "location": "0/Here"},
-            ("location", "0/Here", "1/Here"),
-        ),
-        # Its own location, as the chain sees it from without.
-        ("hydraDx", {"id": 77, "decimals": 6, "location": _USDT_ABROAD}, ("location", 77, "id 10")),
-        (
-            "hydraDx",
-            {"id": 10, "decimals": 6, "location": "0/Here"},
-            ("location", "0/Here", "GeneralIndex(1984)"),
-        ),
-        # What a contract holds goes by its number too: GDOT.
-    ],
-)
-def test_an_asset_of_config_toml_that_contradicts_the_built_in_table_is_refused(
-    chain: str, asset: dict[str, Any], words: tuple[object, ...]
-) -> None:
-    registry = Registry({chain: {"assets": [{"symbol": "NAME", **asset}]}})
-
-    with raises(InvalidRequest, says(f"chains.{chain}.assets", *words)):
-        Assets(registry).all(registry.find(chain))
-
-
-def test_an_asset_of_config_toml_may_repeat_what_is_built_in() -> None:
-    usdt = {"id": 10, "symbol": "USDT", "decimals": 6, "location": _USDT_ABROAD}
-    assets = Assets(Registry({"hydraDx": {"assets": [usdt]}}))
-
-    assert assets.find(assets.registry.find("hydraDx"), 10).location == _USDT_ABROAD
-
-
 def test_the_native_asset_of_config_toml_can_be_told_more_of() -> None:
     registry = Registry(
         {

@@ -13,7 +13,6 @@ from scenarioctl.runtime.table import RuntimeTable
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import says
 from tests.network import HEAD, FakeNetwork
-from tests.node import Refusal
 
 WHO = bytes.fromhex(BOB_HEX[2:])
 DOT = 10**10
@@ -251,29 +250,6 @@ def test_what_a_contract_keeps_is_asked_of_the_runtime(ask: Ask) -> None:
         # What isn't listed here is money all the same.
         ("hydraDx", "987654"): (5, 0, 0, None, None, says("not listed")),
     }
-
-
-def test_a_runtime_that_does_not_answer_for_contracts_leaves_them_unknown(
-    ask: Ask, scenarioctl: Run
-) -> None:
-    def trap(_: bytes) -> Any:
-        raise Refusal(-32603, "wasm trap")
-
-    dex = ask.network.chains["hydraDx"]
-    dex.api["CurrenciesApi_accounts"] = trap
-    dex.store("System", "Account", WHO, value=account(10**12))
-
-    rows = ask.rows("hydraDx")
-    ended = scenarioctl("--config", str(ask.network.config), "balance", BOB, "hydraDx")
-
-    assert rows["hydraDx", "1001"][:5] == (None,) * 5
-    assert "wasm trap" in rows["hydraDx", "1001"][5]
-    assert rows["hydraDx", "0"][0] == 10**12
-    first, second = ended.out.splitlines()
-    assert first == "hydraDx\tHDX\t1\t0\t0\t1\t-"
-    assert second.startswith(
-        "hydraDx\tBIL, GIGAHDX, GDOT and 23 more\tunknown\tunknown\tunknown\tunknown\tCurrenciesApi"
-    )
 
 
 # All of it

@@ -223,17 +223,3 @@ def test_what_a_call_does_is_said_on_stderr_and_in_the_answer(scenarioctl: Run) 
         "offline": True,
     }
     assert (plain.err, structured.err) == (says("transfers 1 DOT", BOB), "")
-
-
-def test_arguments_may_be_given_by_name_over_http() -> None:
-    table = bundled("polkadot")
-
-    by_name = build_call("Balances", "transferKeepAlive", {"value": 5, "dest": BOB}, table)
-    in_order = build_call("Balances", "transferKeepAlive", [BOB, 5], table)
-
-    assert by_name == in_order
-    assert by_name.call == Call(
-        pallet="Balances",
-        method="transfer_keep_alive",
-        args={"dest": by_name.call.args["dest"], "value": 5},
-    )

@@ -1,6 +1,5 @@
 """What every command prints: whole answers, plain and as JSON, however the line is written."""
 
-import base64
 import json
 import os
 import pty
@@ -8,21 +7,13 @@ import re
 import shlex
 import subprocess
 import sys
-import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scenarioctl import __version__
-from scenarioctl.cli.options import OneOption
-from scenarioctl.render.picture import THEMES
-from scenarioctl.stores.validation import SORTS
-from scenarioctl.transactions.signing.payload import KEYS
-from scenarioctl.transactions.signing.signatures import SCHEMES
-from scenarioctl.transactions.transfer.plan import XCM_VERSIONS
-from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
+from tests.conftest import BOB, BOB_HEX, Ended, Run
 from tests.messages import says
 from tests.test_parity import commands
 
@@ -138,34 +129,6 @@ def test_help_and_version(scenarioctl: Run) -> None:
 # Transactions
 
 
-#: The payloads of polkadot.js for the runtimes that are bundled.
-SIGNING_VECTORS = [
-    vector
-    for vector in json.loads((DATA / "vectors" / "calls.json").read_text())["vectors"]
-    if vector["kind"] == "signing-payload" and vector["metadata"] != "polkadot-1006000.v15.scale"
-]
-
-
-@pytest.mark.parametrize("vector", SIGNING_VECTORS, ids=lambda vector: vector["id"])
-def test_a_payload_is_that_of_an_independent_encoder(
-    scenarioctl: Run, vector: dict[str, Any]
-) -> None:
-    options = ["--sender", BOB, "--nonce", str(vector["nonce"]), "--tip", str(vector["tip"])]
-    if vector["era"] == "immortal":
-        options += ["--era", "immortal"]
-    else:
-        options += ["--era", "64", "--block", "100", "--block-hash", vector["blockHash"]]
-    if vector["metadataHash"]:
-        options += ["--metadata-hash", vector["metadataHash"]]
-
-    line = ("--offline", "tx", "payload", vector["callHex"], "--chain", vector["chain"], *options)
-    answer = json.loads(scenarioctl(*line).out)
-
-    assert answer["payload"] == answer["bytes_to_sign"] == vector["payloadHex"]
-    assert answer["spec_version"] == vector["specVersion"]
-    assert answer["transaction_version"] == vector["transactionVersion"]
-
-
 DECODED_REMARK = {
     "says": "writes 'hello' to the history of Polkadot",
     "call": {"pallet": "System", "method": "remark_with_event", "args": {"remark": "hello"}},
@@ -203,41 +166,6 @@ DIAGRAM = {
     "nodes": [{"id": "a", "type": "chain", "formData": {"chain": "kusama"}, "data": {"é": 1.5}}],
     "edges": [],
 }
-SHARE = base64.b64encode(zlib.compress(json.dumps(DIAGRAM).encode())).decode()
-
-
-@pytest.mark.parametrize(
-    ("text", "through"),
-    [
-        (json.dumps(DIAGRAM), "a file"),
-        ("\ufeff" + json.dumps(DIAGRAM), "a file"),
-        (SHARE, "a file"),
-        (SHARE.rstrip("="), "a file"),
-        ("\n".join(SHARE[at : at + 20] for at in range(0, len(SHARE), 20)), "a file"),
-        (SHARE.replace("+", "-").replace("/", "_"), "a file"),
-        (f"https://example.org/#/create/?diagramData={SHARE}", "a file"),
-        (json.dumps(DIAGRAM), "stdin"),
-        (SHARE, "the line"),
-    ],
-)
-def test_a_diagram_is_imported_and_exported_as_it_was(
-    scenarioctl: Run, tmp_path: Path, text: str, through: str
-) -> None:
-    path = tmp_path / "diagram"
-    path.write_text(text, newline="")
-    source = {"a file": str(path), "stdin": "-", "the line": text}[through]
-
-    scenario_id = ok(scenarioctl("scenario", "import", source, stdin=path)).strip()
-    share = ok(scenarioctl("scenario", "export", scenario_id)).strip()
-
-    assert json.loads(zlib.decompress(base64.b64decode(share, validate=True))) == DIAGRAM
-    assert json.loads(ok(scenarioctl("scenario", "export", scenario_id, "--as", "json"))) == DIAGRAM
-    assert json.loads(ok(scenarioctl("scenario", "export", scenario_id, "--json"))) == {
-        "success": True,
-        "longUrl": share,
-        "id": scenario_id,
-    }
-    assert ok(scenarioctl("info", scenario_id)) == "kusama\n"
 
 
 # What the machine knows
@@ -427,26 +355,3 @@ def test_the_examples_in_the_help_run(
             assert ended.code in (0, 3, 5), (words, ended)
             played += 1
     assert played > 8
-
-
-@pytest.mark.parametrize(
-    ("command", "option", "values"),
-    [
-        ("scenario list", "--sort", SORTS),
-        ("scenario preview", "--theme", THEMES),
-        ("tx assemble", "--scheme", SCHEMES),
-        ("tx payload", "--crypto", KEYS),
-        ("xcm asset-transfer", "--xcm-version", XCM_VERSIONS),
-    ],
-)
-def test_choices_are_those_of_the_operation(
-    command: str, option: str, values: Iterable[object]
-) -> None:
-    """They are written down at the field, where importing them costs too much."""
-    (offered,) = (
-        each.choices
-        for each in commands()[command].params
-        if isinstance(each, OneOption) and option in each.opts
-    )
-
-    assert sorted(offered) == sorted(map(str, values))

@@ -16,16 +16,12 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.formulas import ConditionReader
 from scenarioctl.model.jobs import NO_TRANSACTION, StepOutcome
-from tests.conftest import BOB
-from tests.conftest import Run as Ctl
 from tests.messages import Says, says
 from tests.node import Node
 from tests.pool import Chain, application, pool
 from tests.runner import finish
 from tests.test_formulas import ASSET, HOOK, send
 from tests.test_running import UUID, Stage
-from tests.test_scenario_batches import create
-from tests.test_scenario_batches import flow as flow_file
 
 NOW = "2026-12-01T08:30"
 DOT = {"chain": "polkadot", "asset": "DOT"}
@@ -245,19 +241,3 @@ def test_a_condition_is_judged_when_the_flow_is_read(
         flow(stage, HOOK, step)
 
     assert str(refused.value) == message
-
-
-@pytest.mark.parametrize(
-    "command", [("scenario", "build"), ("tx", "payload", "--sender", BOB, "--nonce", "0")]
-)
-def test_who_builds_a_scenario_is_told_that_its_condition_is_not_asked(
-    scenarioctl: Ctl, tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    remark = {"type": "Remark", "chain": "polkadot", "text": "gm"}
-    id = create(scenarioctl, flow_file(tmp_path, condition("1 = 2"), remark))
-
-    ended = scenarioctl("--offline", *command, id)
-
-    assert ended.code == 0
-    (said,) = [text for text in ended.err.splitlines() if "condition" in text]
-    assert said == says("condition").within("Warning: {}")

@@ -13,7 +13,7 @@ from scenarioctl.errors import ChainUnreachable
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.table_cache import load_cached
 from tests.canned import opaque, polkadot_at
-from tests.conftest import BOB, DATA, Run
+from tests.conftest import DATA
 from tests.messages import raises, says
 from tests.node import Gone, Node
 from tests.runner import finish
@@ -178,41 +178,3 @@ def test_a_node_without_answers_ends_as_unreachable() -> None:
         raises(ChainUnreachable, says("state_getRuntimeVersion", "-32601", url=node.url)),
     ):
         finish(connect(polkadot_at(node.url)))
-
-
-def test_a_command_without_offline_builds_with_the_nodes_runtime(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    config = tmp_path / "config.toml"
-    with Node(answers()) as node:
-        config.write_text(f'[chains.polkadot]\nendpoints = ["{node.url}"]\n')
-        ended = scenarioctl(
-            "--config", str(config), "--json", "xcm", "asset-transfer", "--from", "polkadot",
-                "--to", "polkadot",
-            "--assetid", "DOT", "--amount", "12345678900", "--destinationaddress", BOB,
-        )  # fmt: skip
-
-    assert (ended.code, ended.said) == (0, "")
-    assert ended.out == (
-        '{"txdata": "0xa8040503008eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794'
-        'f26a4807341cdcdf02", '
-        '"spec_version": 1006000}\n'
-    )
-
-
-def test_a_command_without_a_node_says_so_and_names_offline(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text('[chains.polkadot]\nendpoints = ["ws://127.0.0.1:1/"]\n')
-
-    ended = scenarioctl(
-        "--config", str(config), "--json", "tx", "decode", "0x000000", "--chain", "polkadot"
-    )
-
-    assert ended.code == 5
-    assert ended.out == (
-        '{"error": "Polkadot cannot be reached (ws://127.0.0.1:1/ did not open: Connection '
-        "refused); "
-        '--offline builds with the stored runtime table", "code": "chain_unreachable"}\n'
-    )

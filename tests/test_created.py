@@ -1,7 +1,6 @@
 """The line that says what was understood when a scenario was created, and the title of a
 scenario."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from scenarioctl.actions.story import tell_scenario
 from scenarioctl.model.diagram import read_diagram
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.drawing import make_app
-from tests.messages import says
 
 TRANSFER = (
     "create",
@@ -119,23 +117,6 @@ def test_creating_says_what_was_understood(
     assert ended.err.splitlines()[0] == f"Created {ended.out.strip()}: {understood}"
 
 
-def test_a_look_alike_is_marked(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-    target = {"chain": "hydraDx", "assetId": None, "address": BOB}
-    source = {"chain": "assetHub", "assetId": 50000534, "amount": "1", "symbol": "DOT"}
-    form = {
-        "action": "xTransfer",
-        "actionData": {"actionType": "xTransfer", "source": source, "target": target},
-    }
-    diagram = read_diagram(
-        {"nodes": [{"id": "a", "type": "action", "formData": form}], "edges": []}
-    )
-
-    story = tell_scenario(app, diagram)
-
-    assert story.title == says("DOT", "50000534", "Asset Hub", "Hydration")
-
-
 @pytest.mark.parametrize(
     ("action", "title"),
     [("xTransfer", "? · ?"), ("swap", "? → ? · ?"), ("Remark", "remark without text · ?")],
@@ -145,32 +126,3 @@ def test_a_title_says_that_a_chain_is_missing(tmp_path: Path, action: str, title
     diagram = read_diagram({"nodes": [node], "edges": []})
 
     assert tell_scenario(make_app(tmp_path), diagram).title == title
-
-
-def test_a_transfer_whose_cost_only_a_connection_tells_is_kept(scenarioctl: Run) -> None:
-    line = (
-        "create",
-        "scenario",
-        "--from",
-        "assetHub",
-        "--to",
-        "assetHub_kusama",
-        "--asset",
-        "1/Here",
-        "--amount",
-        "5",
-    )
-    made = scenarioctl("--offline", *line, "--destination-address", BOB)
-
-    assert made.code == 0
-    created, undrafted = made.err.splitlines()
-    assert created.startswith(f"Created {made.out.strip()}: 5 DOT, Polkadot Asset Hub → ")
-    assert undrafted == says("not drafted yet", "assetHub_kusama", "DOT")
-    assert scenarioctl("--offline", "info", made.out.strip()).code == 0
-    drafted = scenarioctl("--offline", "scenario", "full", made.out.strip())
-    assert (drafted.code, drafted.out) == (2, "")
-    assert drafted.err.strip().removeprefix("Error: ") == says("only a connection")
-    shown = scenarioctl("scenario", "show", made.out.strip(), "--field", "problems")
-    assert json.loads(shown.out) == []
-    pictured = scenarioctl("scenario", "preview", made.out.strip(), "--format", "svg")
-    assert pictured.code == 0 and "! " not in pictured.out

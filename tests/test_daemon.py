@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -21,7 +20,6 @@ from scenarioctl.server.logs import Journal, Line
 from scenarioctl.server.systemd import SystemdNotifier
 from tests.daemons import (
     PATIENCE,
-    PROGRAM,
     Daemon,
     NotifySocket,
     daemon,
@@ -424,29 +422,6 @@ def test_what_the_watchdog_ends_says_where_it_stood(tmp_path: Path) -> None:
     assert "in run_daemon" in running.log or ended == -signal.SIGSEGV
 
 
-def test_why_a_daemon_does_not_start_is_an_error_to_the_journal(tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    config.write_text("rate = 'x'\n")
-    found = []
-    for variables in ({}, {"JOURNAL_STREAM": "{st_dev}:{st_ino}"}):
-        with (tmp_path / "log").open("wb+") as log:
-            stat = os.fstat(log.fileno())
-            process = subprocess.run(
-                [*PROGRAM, "--config", str(config), "daemon"],
-                stderr=log,
-                env=os.environ
-                | {
-                    name: value.format(st_dev=stat.st_dev, st_ino=stat.st_ino)
-                    for name, value in variables.items()
-                },
-            )
-            log.seek(0)
-            found.append((process.returncode, log.read().decode()))
-
-    sentence = "Error: rate 'x' (config.toml) is not a whole number, expected one like 100\n"
-    assert found == [(2, sentence), (2, f"<3>{sentence}")]
-
-
 EVERY_ADDRESS = (
     "listen 'http://0.0.0.0:{port}' is reachable from other machines and no token is "
     "configured: anyone there could "
@@ -484,36 +459,6 @@ def test_what_keeps_a_daemon_from_starting_is_one_sentence(tmp_path: Path) -> No
     ]
     assert said[4].startswith("Error: store '/dev/null/x' ")
     assert (codes[:4], codes[4] in (2, 4)) == ([2, 4, 2, 2], True)
-
-
-def test_a_killed_daemon_is_followed_by_another_on_the_same_socket_and_store(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "worker.sock"
-    listen = ("--listen", "127.0.0.1:0", "--worker-listen", f"unix:{path}")
-    body = {"chain": "polkadot", "text": "x"}
-
-    with daemon(tmp_path / "home", listen=listen) as first:
-        status, answer, _ = first.ask("/api/create/remark", body)
-        killed = first.end(signal.SIGKILL)
-        left = path.exists()
-    with daemon(tmp_path / "home", listen=listen) as second:
-        listed = second.ask("/api/scenarios")[1]
-        with socket.create_connection(("127.0.0.1", second.port()), timeout=PATIENCE) as stream:
-            # It would go on for ever.
-            stream.sendall(
-                (
-                    f"GET /job/events?id={answer['result']} HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                ).encode()
-            )
-            head = stream.recv(65536)
-            ended = second.end(signal.SIGINT)
-
-    assert (status, killed, left) == (200, -9, True)
-    assert head.startswith(b"HTTP/1.1 200 OK")
-    assert [row["id"] for row in listed["scenarios"]] == [answer["result"]]
-    assert (ended, path.exists()) == (0, False)
-    assert "Traceback" not in second.log
 
 
 def test_a_second_signal_ends_a_daemon_at_once(tmp_path: Path) -> None:

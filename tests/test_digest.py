@@ -4,11 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.runtime.metadata_hash import _root, accessible_types, metadata_digest
+from scenarioctl.runtime.metadata_hash import accessible_types, metadata_digest
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable
 from scenarioctl.runtime.type_table import TypeTable
 from tests.messages import Says, raises, says
@@ -116,21 +114,6 @@ def test_the_digest_of_a_runtime_that_takes_two_versions_of_extrinsics_is_that_o
 
     assert both == digest(toy())
     assert digest(toy(extrinsic={**extrinsic, "versions": [5]})) != both
-
-
-@given(st.lists(st.binary(min_size=1, max_size=2), max_size=70))
-def test_the_tree_is_complete_and_its_leaves_are_its_last_nodes(leaves: list[bytes]) -> None:
-    # A node's children stand at 2n+1 and 2n+2; texts in place of hashes show who was put together
-    # with whom.
-    def node(place: int) -> bytes:
-        first_leaf = len(leaves) - 1
-        if place >= first_leaf:
-            return leaves[place - first_leaf]
-        return b"(" + node(2 * place + 1) + node(2 * place + 2) + b")"
-
-    root = _root(leaves, lambda data: b"(" + data + b")")
-
-    assert root == (node(0) if leaves else bytes(32))
 
 
 def test_metadata_of_version_14_tells_no_digest() -> None:

@@ -20,7 +20,7 @@ from scenarioctl.actions.step_kind import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import StoreBusy
-from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Retention
+from scenarioctl.model.jobs import SECOND, Job, JobState, Retention
 from scenarioctl.operations.creation import CreateRemark, create_remark
 from scenarioctl.operations.job_changes import (
     PauseJob,
@@ -28,7 +28,7 @@ from scenarioctl.operations.job_changes import (
     pause_job,
     resume_job,
 )
-from scenarioctl.operations.jobs import StartJob, StopJob, start_job, stop_job
+from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import read_schedule
 from scenarioctl.stores import StoredScenario, open_store
 from scenarioctl.stores.store import Store
@@ -234,49 +234,6 @@ async def test_of_several_workers_one_runs_a_job_that_is_due(place: Place) -> No
         assert drafts == dict.fromkeys(ids, 1)
 
 
-async def test_jobs_run_in_the_order_in_which_they_are_due(place: Place) -> None:
-    order = []
-
-    async def note(run: FakeRun) -> None:
-        order.append(run.id)
-        await draft(run)
-
-    FakeRun.plays = dict.fromkeys(("last", "first", "second"), note)
-
-    async with on_stage(place) as stage:
-        await stage.start("last", after=-2)
-        await stage.start("first", after=-6)
-        await stage.start("second", after=-4)
-        await stage.work(capacity=1)
-        await until(lambda: stage.ran("first", "second", "last"))
-
-        assert order == ["first", "second", "last"]
-
-
-async def test_a_job_runs_when_it_is_due_and_again_at_its_interval(place: Place) -> None:
-    begun = []
-
-    async def note(run: FakeRun) -> None:
-        begun.append(run.app.clock())
-
-    FakeRun.plays = {"one": note}
-
-    async with on_stage(place) as stage:
-        await stage.work()
-        await stage.start("one", after=0.5, every="1s")
-        due = (await stage.job("one")).due
-        assert due is not None
-        await until(partial(ran_more, stage, 1))
-        runs = await stage.app.store.last_runs("one", limit=100)
-
-        planned = sorted(run.planned for run in runs)
-        assert planned[0] == due
-        # On a busy machine times are left out.
-        assert {(each - due) % SECOND for each in planned} == {0}
-        assert len(set(planned)) == len(planned)
-        assert all(begin >= each for begin, each in zip(begun, planned, strict=False))
-
-
 async def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(
     place: Place,
 ) -> None:
@@ -308,34 +265,6 @@ async def test_a_start_in_another_process_is_noticed_soon(place: Place) -> None:
         await stage.start("one")
 
         await until(lambda: stage.ran("one"))
-
-
-async def test_a_start_in_the_same_process_is_noticed_at_once(place: Place) -> None:
-    async with on_stage(place) as stage:
-        app = stage.place.open()
-        await stage.work(app, pace=Pace(poll=2 * PATIENCE, grace=0.1))
-        await asyncio.sleep(0.3)
-        stage.app = app
-        await stage.start("one")
-
-        await until(lambda: stage.ran("one"))
-
-
-async def test_a_job_that_was_stopped_restarted_or_deleted_does_not_run(place: Place) -> None:
-    async with on_stage(place) as stage:
-        await stage.work()
-        store = stage.app.store
-        for id in ("stopped", "restarted", "deleted"):
-            await stage.start(id, after=2)
-            await stop_job(stage.app, StopJob(id=id))
-        # Later than they would all have run.
-        await stage.start("restarted", after=2.5, scenario=False)
-        await store.delete_scenario("deleted")
-        await until(lambda: stage.ran("restarted"))
-
-        assert [(await stage.job(id)).runs for id in ("stopped", "restarted")] == [0, 1]
-        log = ["Job stopped", "Starting worker", "drafted", "workload executed", "Sleeping"]
-        assert await stage.log("restarted") == log
 
 
 async def test_any_number_of_runs_may_wait(place: Place) -> None:
@@ -436,107 +365,6 @@ async def test_a_stop_gives_its_legs_back_and_another_worker_takes_them_again_at
             *(says("attempt", "interrupted"), "Asking", "workload executed", "Sleeping"),
         ]
         assert (worker.counts.taken_over, second.counts.taken_over) == (0, 1)
-
-
-async def test_a_run_of_a_job_that_was_started_anew_is_given_up(place: Place) -> None:
-    began, canceled = asyncio.Event(), []
-
-    async def slow(run: FakeRun) -> None:
-        began.set()
-        try:
-            await asyncio.sleep(3600)
-        except asyncio.CancelledError:
-            canceled.append(run.id)
-            raise
-
-    FakeRun.plays = {"one": slow}
-
-    async with on_stage(place) as stage:
-        await stage.work()
-        await stage.start("one")
-        await asyncio.wait_for(began.wait(), PATIENCE)
-        await stop_job(stage.app, StopJob(id="one"))
-        FakeRun.plays = {}
-        await stage.start("one", after=0.5, scenario=False)
-        await until(lambda: stage.ran("one"))
-
-        async def is_canceled() -> bool:
-            return canceled == ["one"]
-
-        # A worker finds out when it renews its leases.
-        await until(is_canceled)
-        assert (await stage.log("one"))[-3:] == ["drafted", "workload executed", "Sleeping"]
-
-
-async def test_a_job_that_is_paused_during_a_leg_keeps_nothing_of_it(place: Place) -> None:
-    began, goes_on = asyncio.Event(), asyncio.Event()
-
-    async def slow(run: FakeRun) -> None:
-        began.set()
-        await goes_on.wait()
-        await draft(run)
-
-    FakeRun.plays = {"one": slow}
-
-    async with on_stage(place) as stage:
-        app = stage.app
-        worker = await stage.work()
-        await stage.start("one", every="1s")
-        await asyncio.wait_for(began.wait(), PATIENCE)
-
-        async def is_logged() -> bool:
-            return bool(await stage.log("one"))
-
-        await until(is_logged)
-        await pause_job(app, PauseJob(id="one"))
-        goes_on.set()
-
-        async def is_lost() -> bool:
-            return worker.counts.lost == 1
-
-        await until(is_lost)
-        job = await stage.job("one")
-        assert (job.state, job.due, job.runs, job.owner) == (JobState.PAUSED, None, 0, "")
-
-        await resume_job(app, ResumeJob(id="one"))
-        await start_job(app, StartJob(id="one", every="2s"))
-        await until(lambda: stage.ran("one"))
-        runs = await app.store.last_runs("one", limit=10)
-        assert len({run.planned for run in runs}) == len(runs)
-        assert [line.split(",")[0] for line in await stage.log("one")][:7] == [
-            *("Starting worker", "Paused on request", "Resumed", "Rescheduled: every 2s"),
-            *("Starting worker", "drafted", "workload executed"),
-        ]
-
-
-async def test_a_job_that_is_paused_and_resumed_again_and_again_runs_each_time_once(
-    place: Place,
-) -> None:
-    async with on_stage(place) as stage:
-        app = stage.app
-        for _ in range(2):
-            await stage.work()
-        await stage.start("one", every="1s")
-        begun = time.monotonic()
-        runs: list[KeptRun] = []
-        # A pause can fall on each due time for a while, the more so on a busy machine.
-        while time.monotonic() < begun + 4 or (not runs and time.monotonic() < begun + 60):
-            await pause_job(app, PauseJob(id="one"))
-            await asyncio.sleep(random.uniform(0, 0.2))
-            await resume_job(app, ResumeJob(id="one"))
-            await asyncio.sleep(random.uniform(0, 0.4))
-            runs = await app.store.last_runs("one", limit=100)
-        job = await stage.job("one")
-
-        assert job.state is JobState.RUNNING
-        # Times that came while it was paused are left out.
-        assert 1 <= len(runs) <= time.monotonic() - begun + 2
-        assert len({run.planned for run in runs}) == len(runs)
-        await until(lambda: ran_more(stage, len(runs)))
-
-
-async def ran_more(stage: Stage, runs: int) -> bool:
-    return (await stage.job("one")).runs > runs
 
 
 # -- workers that are killed and frozen

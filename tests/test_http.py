@@ -10,7 +10,6 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterator
-from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,7 +18,6 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, Conflict
-from scenarioctl.model.jobs import FinishedRun, MempoolDraft, Retention
 from scenarioctl.server.endpoints import ENDPOINTS
 from scenarioctl.stores import StoredScenario
 from tests import refusals
@@ -126,51 +124,6 @@ def test_json_may_say_its_character_set(served: Serving, stored: str, kind: str)
     )
 
     assert reply.json() == {"result": "polkadot > Remark"}
-
-
-@pytest.fixture
-def much(served: Serving) -> str:
-    """Return a job with more lines and drafts than are read at once."""
-    id = str(
-        served.post("/api/create/remark", {"chain": "polkadot", "text": "hello"}).json()["result"]
-    )
-    drafts = [
-        MempoolDraft(
-            chain="polkadot", amount=f"{number}", tx_type="Remark", date=1, tx="0x" + "ab" * 300_000
-        )
-        for number in range(5)
-    ]
-    lines = tuple(
-        f"line {number} \ud800" if number % 2 else f"line {number}" for number in range(450)
-    )
-    ran = FinishedRun(
-        job=id, epoch=None, planned=1, started=1, finished=1, lines=lines, drafts=tuple(drafts)
-    )
-    served.wait_for(lambda app: app.store.finish_run(ran, retention=Retention()))
-    return id
-
-
-def test_a_long_list_is_sent_in_portions_and_is_whole(served: Serving, much: str) -> None:
-    log = served.post(
-        "/scenario/worker/logs", {"id": much, "after": 0, "times": True}, port=served.worker
-    )
-    mempool = served.post("/scenario/tx", {"id": much}, port=served.worker)
-
-    told = log.json()
-    assert "content-length" not in log.headers
-    assert (log.headers["content-type"], log.headers["cache-control"]) == (
-        "application/json",
-        "no-store",
-    )
-    assert [line.split()[1] for line in told["result"]] == [f"{number}" for number in range(450)]
-    assert (len(told["times"]), told["success"]) == (450, True)
-    assert (
-        served.post(
-            "/scenario/worker/logs", {"id": much, "after": told["next"]}, port=served.worker
-        ).json()["result"]
-        == []
-    )
-    assert [entry["amount"] for entry in mempool.json()["mempool"]] == ["0", "1", "2", "3", "4"]
 
 
 # Query strings
@@ -296,21 +249,6 @@ def test_a_refused_path_has_the_flag_of_the_one_that_was_meant(
         "code": "",
         **({flag: False} if flag else {}),
     }
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [{"Content-Type": "application/x-www-form-urlencoded"}, {}],
-    ids=["as curl says", "none"],
-)
-def test_a_get_with_a_body_needs_no_type(
-    served: Serving, stored: str, headers: dict[str, str]
-) -> None:
-    body = json.dumps({"scenario_id": stored}).encode()
-
-    reply = served.send("GET", "/api/info/preview", body, headers)
-
-    assert (reply.status, reply.json()["info"]) == (200, "polkadot > Remark")
 
 
 def test_head_answers_as_get_without_the_body(served: Serving) -> None:
@@ -581,21 +519,6 @@ def chunks(*parts: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
 
 
-def test_a_chunked_body_is_read(served: Serving, stored: str) -> None:
-    content = json.dumps({"id": stored}).encode()
-    lines = ("Transfer-Encoding: chunked", f"Content-Type: {JSON}")
-
-    received = converse(
-        served.api,
-        head("/api/scenario/info", *lines),
-        chunks(content[:5], content[5:]),
-        pause=0.02,
-        until=b"}",
-    )
-
-    assert received.endswith(b'{"result":"polkadot > Remark"}')
-
-
 def test_a_large_length_is_refused_before_its_body_comes(served: Serving) -> None:
     lines = ("Content-Length: 200001", f"Content-Type: {JSON}", "Expect: 100-continue")
 
@@ -618,43 +541,6 @@ def test_what_comes_behind_an_upgrade_is_not_left_waiting(served: Serving) -> No
 
     assert received.startswith(b"HTTP/1.1 200")
     assert b"connection: close" in received.partition(b"\r\n\r\n")[0].lower()
-
-
-def test_requests_in_a_row_on_one_connection_are_answered_in_order(served: Serving) -> None:
-    ids = [f"first-{number}" for number in range(50)]
-    sent = b"".join(head("/healthz", f"X-Request-Id: {each}", method="GET") for each in ids)
-
-    received = converse(served.api, sent, until=b"first-49\r\n")
-
-    assert re.findall(rb"X-Request-Id: (\S+)", received) == [each.encode() for each in ids]
-
-
-@pytest.mark.parametrize(
-    ("request_head", "kept"),
-    [
-        (head("/api/scenarios", method="GET"), True),
-        (head("/api/scenarios", "Connection: close", method="GET"), False),
-        (head("/api/scenarios", method="GET", version="1.0"), False),
-        (head("/api/scenarios", "Connection: keep-alive", method="GET", version="1.0"), True),
-    ],
-    ids=["1.1", "1.1 close", "1.0", "1.0 keep-alive"],
-)
-def test_a_connection_is_kept_as_the_client_wants_it(
-    served: Serving, request_head: bytes, kept: bool
-) -> None:
-    with socket.create_connection(("127.0.0.1", served.api), timeout=PATIENCE) as connection:
-        connection.sendall(request_head)
-        first = HTTPResponse(connection)
-        first.begin()
-        first.read()
-        try:
-            connection.sendall(request_head)
-            again = connection.recv(65536)
-        except ConnectionError:
-            again = b""
-
-    assert first.status == 200
-    assert bool(again) is kept
 
 
 def test_a_read_is_given_up_when_its_client_goes(

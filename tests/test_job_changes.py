@@ -331,18 +331,6 @@ class TestDuringARun:
         assert claim(store, now=NOW + 29 * MINUTE) == []
         assert len(claim(store, now=NOW + 30 * MINUTE)) == 1
 
-    def test_a_job_that_was_started_anew_after_a_pause_keeps_nothing_of_the_old_run(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        pause(app)
-        assert run(store.start_job(JOB)) is True
-
-        assert finish(store, ended(claimed)) is False
-        assert get_job(store).runs == 0
-        assert len(claim(store)) == 1
-
 
 class TestChangeJob:
     def test_changes_side_by_side_take_place_one_after_the_other(

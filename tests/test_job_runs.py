@@ -219,25 +219,6 @@ async def test_steps_of_an_earlier_version_of_the_scenario_come_last(tmp_path: P
     }
 
 
-def test_a_command_shows_the_steps_of_a_run(scenarioctl: Run) -> None:
-    id = scenarioctl("--offline", *TRANSFER, "--destination-address", BOB, "-q").out.strip()
-    scenarioctl("--offline", "job", "run", id)
-
-    shown = scenarioctl("job", "logs", id, "--steps", "--run", "1")
-    refusals = [
-        scenarioctl("job", "logs", id, "--steps", *more)
-        for more in (["--runs"], ["--tail", "1"], ["--follow"])
-    ]
-
-    assert shown.code == 0
-    assert shown.out.split("\t")[:3] == ["1", "xTransfer", "drafted"]
-    assert "\tDrafted 1.5 DOT, polkadot > xTransfer > " in shown.out
-    assert [refused.code for refused in refusals] == [2, 2, 2]
-    assert refusals[0].err == says("steps", "runs")
-    assert refusals[1].err == says("steps", "tail")
-    assert refusals[2].err == says("steps", "follow")
-
-
 def test_a_list_of_runs_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     with application(tmp_path) as app:
         id = finish(remark(app))

@@ -115,24 +115,6 @@ REMARK = node(
 BROKEN = node("b", "action", action="Remark", actionData={"source": {"chain": "polkadot"}})
 
 
-async def test_a_job_is_started_once_and_stopped_once(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await remark(app)
-        told = [
-            (await start_job(app, StartJob(id=id))).answer,
-            (await start_job(app, StartJob(id=id))).answer,
-            (await stop_job(app, StopJob(id=id))).answer,
-            (await stop_job(app, StopJob(id=id))).answer,
-        ]
-
-        assert told == [
-            {"success": True, "result": "Job started"},
-            {"success": True, "result": "Job already running"},
-            {"success": True, "result": "Job stopped"},
-            {"success": True, "result": "Job not running"},
-        ]
-
-
 async def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         id = await remark(app)

@@ -2,14 +2,11 @@
 drafts."""
 
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from scenarioctl.chains.registry import find_closed
 from scenarioctl.formats.documents import read_share
-from tests.conftest import Run
 from tests.messages import says
 from tests.serving import Serving
 
@@ -38,15 +35,6 @@ def test_an_id_of_threadbag_is_imported_and_works_everywhere(served: Serving) ->
     assert served.post("/api/scenario/delete", {"id": ID}).json()["success"] is True
 
 
-def test_an_id_of_threadbag_on_the_command_line(scenarioctl: Run) -> None:
-    assert scenarioctl("scenario", "import", "--id", ID, "-", stdin=None).code == 2
-    stored = scenarioctl("create", "remark", "--chain", "polkadot", "--text", "hello").out.strip()
-    share = scenarioctl("scenario", "export", stored).out.strip()
-
-    assert scenarioctl("scenario", "import", "--id", ID, share).out == f"{ID}\n"
-    assert scenarioctl("info", ID).out == "polkadot > Remark\n"
-
-
 @pytest.mark.parametrize("field", ["as", "form"])
 def test_an_export_as_json(served: Serving, field: str) -> None:
     id = quote(served.post("/saveUrl", {"url": DIAGRAM}).json()["shortUrl"], safe="")
@@ -65,29 +53,3 @@ def test_an_export_in_an_unknown_form(served: Serving) -> None:
     reply = served.get(f"/getUrl/{id}?as=yaml")
 
     assert (reply.status, reply.json()["error"]) == (422, says("as", "yaml"))
-
-
-def test_drafts_of_a_run_have_the_number_that_the_mempool_has(served: Serving) -> None:
-    steps = [
-        {"type": "Remark", "chain": "polkadot", "text": text} for text in ("one", "two", "one")
-    ]
-    id = served.post("/api/create/flow", {"flow": {"steps": steps}, "syntax": "json"}).json()[
-        "result"
-    ]
-    served.post("/job/run", {"id": id})
-
-    ran = served.post("/job/run", {"id": id}).json()["mempool"]
-
-    kept: list[Any] = served.post("/scenario/tx", {"id": id}).json()["mempool"]
-    assert len(kept) == 6
-    assert [each["seq"] for each in ran] == [each["seq"] for each in kept[3:]]
-    assert [each["tx"] for each in ran] == [each["tx"] for each in kept[3:]]
-
-
-@pytest.mark.parametrize("name", ["rococo_contracts", "rococoContracts", "Contracts on Rococo"])
-def test_the_contracts_chain_of_rococo_is_closed(scenarioctl: Run, name: str) -> None:
-    ended = scenarioctl("--offline", "tx", "call", name, "System", "remark", "hello")
-
-    assert find_closed(name) is not None
-    assert (ended.code, ended.out) == (2, "")
-    assert "assetHub_paseo" in ended.err

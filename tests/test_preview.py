@@ -5,7 +5,6 @@ import json
 import os
 import re
 import stat
-import subprocess
 import sys
 import threading
 from base64 import b64decode
@@ -62,16 +61,6 @@ def picture(result: Result[Preview]) -> bytes:
 
 def open_png(data: bytes) -> Image.Image:
     return Image.open(BytesIO(data)).convert("RGB")
-
-
-def test_a_preview_as_svg_is_base64_too(app: Application) -> None:
-    answer = preview(app, read_document(TRANSFER), format="svg", theme="dark").answer
-
-    assert (
-        b64decode(answer["img"])
-        .decode()
-        .startswith('<svg xmlns="http://www.w3.org/2000/svg" class="scenario dark"')
-    )
 
 
 @pytest.mark.parametrize(
@@ -294,18 +283,6 @@ def test_a_file_that_is_there_is_replaced_and_keeps_its_permissions(
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
-def test_a_new_file_has_the_permissions_that_new_files_have(
-    scenarioctl: Run, sample: str, tmp_path: Path
-) -> None:
-    before = os.umask(0o022)
-    try:
-        scenarioctl("scenario", "preview", sample, "-o", str(tmp_path / "p.png"))
-    finally:
-        os.umask(before)
-
-    assert stat.S_IMODE((tmp_path / "p.png").stat().st_mode) == 0o644
-
-
 def test_a_failed_write_leaves_the_old_file(
     scenarioctl: Run, sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,26 +344,3 @@ def test_a_terminal_is_sent_no_png(
 
     assert (refused.code, refused.err) == (2, says("output", "-o FILE").printed)
     assert drawn.out.startswith("<svg ")
-
-
-def test_help_needs_no_renderer() -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; sys.argv = ['scenarioctl', 'scenario', 'preview', '--help']\n"
-            "from scenarioctl.cli.main import main\n"
-            "try: main()\nexcept SystemExit: print(*sys.modules)",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    modules = set(done.stdout.splitlines()[-1].split())
-    assert not modules & {
-        "resvg_py",
-        "scenarioctl.render.svg",
-        "scenarioctl.operations.previews",
-        "asyncio",
-    }

@@ -384,21 +384,6 @@ class TestDrafts:
 
         assert len(running.lines) == len(running.drafts) == 1
 
-    def test_a_long_scenario_lets_others_have_their_turn(self, stage: Stage) -> None:
-        turns = 0
-
-        async def go() -> None:
-            running = Run(stage.app, "scenario1", diagram(*[remark("x")] * 8))
-            work = asyncio.ensure_future(running.go())
-            nonlocal turns
-            while not work.done():
-                turns += 1
-                await asyncio.sleep(0)
-
-        finish(go())
-
-        assert turns >= 8
-
 
 class TestQuery:
     FORM = {  # noqa: RUF012
@@ -797,25 +782,6 @@ class TestHttp:
             says("http", "b", "headers[0].value"),
             says("c", "https://h h/"),
         ]
-
-    @pytest.mark.parametrize(
-        ("form", "sentence"),
-        [
-            ({"headers": [{"key": "Host", "value": "x"}]}, says("headers[0].key", "Host")),
-            (
-                {"headers": [{"key": "Transfer-Encoding", "value": "chunked"}]},
-                says("headers[0].key", "Transfer-Encoding"),
-            ),
-            ({"timeout": 301}, says("timeout", "301", "300")),
-            ({"retries": 11}, says("retries", "11")),
-            ({"retries": "many"}, says("retries", "many")),
-        ],
-    )
-    def test_what_cannot_be_sent_is_refused(self, stage: Stage, form: Any, sentence: Any) -> None:
-        web = stage.web()
-        running = stage.run(diagram(("http", {"url": "https://example.org", **form})))
-
-        assert (running.failure, web.sent) == (sentence.within("http 'a' failed: {}"), [])
 
 
 def editor_pill(path: str, step: object) -> str:
