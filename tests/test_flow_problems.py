@@ -140,24 +140,6 @@ def test_each_field_of_a_step_has_its_problem(app: Application, kind: str) -> No
         assert each["problem"].startswith(each["field"]), each
 
 
-def test_arguments_that_are_no_list_are_a_problem_of_a_query_that_there_is(
-    app: Application,
-) -> None:
-    found = problems(app, QUERY | {"params": 3})
-
-    assert places(found) == [("steps[0]", "params")]
-
-
-def test_all_steps_are_judged_in_one_answer(app: Application) -> None:
-    found = problems(app, *(step for step, _ in BROKEN.values()))
-
-    assert places(found) == [
-        (f"steps[{number}]", field)
-        for number, (_, fields) in enumerate(BROKEN.values())
-        for field in fields
-    ]
-
-
 @pytest.mark.parametrize("kind", BROKEN)
 def test_what_refuses_a_flow_is_among_its_problems(app: Application, kind: str) -> None:
     step, _ = BROKEN[kind]

@@ -256,26 +256,6 @@ async def test_a_connection_that_died_while_idle_is_replaced_before_anything_is_
     ]
 
 
-async def test_an_endpoint_that_stalls_after_a_rest_costs_less_than_a_second(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pools, "QUIET", 0.0)
-    monkeypatch.setattr(pools, "STALLED", 0.2)
-
-    gate = Gate(CURRENT)
-    with slow() as first, slow(chain_getBlock="of the second") as second:
-        async with pool_of(tmp_path, first.url, second.url) as pool:
-            await Client(pool).call("chain_getHeader")
-            first.answers["state_getRuntimeVersion"] = gate
-            started = time.perf_counter()
-            said = await Client(pool).call("chain_getBlock")
-            passed = time.perf_counter() - started
-
-    assert said == "of the second"
-    # Not the 5 that an endpoint has to open.
-    assert passed < 4
-
-
 # Subscriptions
 
 

@@ -184,21 +184,6 @@ def test_a_node_that_gives_no_head_is_not_healthy() -> None:
     ]
 
 
-def test_stalled_endpoints_cost_their_patience_once(stalling: str) -> None:
-    chain = Registry(
-        {"polkadot": {"endpoints": [f"{stalling}{number}" for number in range(20)]}}
-    ).find("polkadot")
-
-    started = time.monotonic()
-    probes = finish(probe([chain], patience=1))
-    passed = time.monotonic() - started
-
-    assert len(probes) == 20
-    assert not any(each.healthy for each in probes)
-    # Not 20 times.
-    assert passed < 10
-
-
 # chain refresh
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from scenarioctl.cli import job_output, remote
+from scenarioctl.cli import remote
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import OUTCOMES
@@ -688,23 +688,3 @@ def test_a_followed_log_goes_on_when_the_daemon_is_back_and_has_each_line_once(
     assert script.url in lost
     assert back == says("following", "again")
     assert [sent.fields["after"] for sent in script.asked] == ["0", "1", "1", "1"]
-
-
-def test_a_followed_log_ends_where_the_daemon_stays_away_or_never_was(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job_output, "LOOK", 0)
-    monkeypatch.setattr(job_output, "PATIENCE", 0.05)
-    script.first = [
-        {"success": True, "result": ["one"], "times": ["1"], "next": "1"},
-        *[Gone] * 1000,
-    ]
-
-    ended = scenarioctl("job", "logs", "abc", "--follow", "--url", script.url)
-    never = scenarioctl(
-        "job", "logs", "abc", "--follow", "--url", f"http://127.0.0.1:{free_port()}"
-    )
-
-    assert (ended.out, ended.code) == ("one\n", 5)
-    assert (never.out, never.code) == ("", 5)
-    assert never.err.startswith("Error: no daemon answers at ")

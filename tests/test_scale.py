@@ -1,8 +1,6 @@
 """The codec: known bytes, exact refusals, identity over random types and over every call of every
 bundled runtime."""
 
-import json
-import threading
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -13,11 +11,10 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, Codec, encode_compact
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
-from tests.conftest import DATA, examples
+from tests.conftest import examples
 from tests.generated_values import PRIMITIVES, Generator, random_types
 from tests.messages import Says, raises, says
 
@@ -404,28 +401,6 @@ def test_every_call_of_a_bundled_runtime_comes_back_as_it_went(literal: str) -> 
     assert without_values <= {("System", "do_task")}
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data(), st.sampled_from(list(BUNDLED)), st.integers(0))
-def test_calls_with_drawn_arguments_come_back_as_they_went(
-    data: st.DataObject, literal: str, seed: int
-) -> None:
-    table = _bundled(literal)
-    pallet, method = data.draw(st.sampled_from(_all_calls(table)))
-
-    _goes_there_and_back(table, Generator(table.types, Random(seed)), pallet, method)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("literal", BUNDLED)
-def test_every_call_of_a_bundled_runtime_comes_back_with_a_hundred_arguments(literal: str) -> None:
-    table = _bundled(literal)
-    generator = Generator(table.types, Random(f"soak {literal}"))
-
-    for pallet, method in _all_calls(table):
-        for _ in range(100):
-            _goes_there_and_back(table, generator, pallet, method)
-
-
 @pytest.mark.parametrize("literal", BUNDLED)
 def test_every_type_of_a_bundled_runtime_comes_back_as_it_went(literal: str) -> None:
     table = _bundled(literal)
@@ -516,16 +491,6 @@ def test_a_long_way_to_what_is_wrong_is_cut_in_the_middle() -> None:
     assert len(sentence) < 300
 
 
-def test_the_depth_allowed_is_the_same_in_a_deep_stack() -> None:
-    table = _bundled("polkadot")
-    data = b"\x1a\x00\x04" * 66 + b"\x00\x00\x00"
-
-    def deeper(frames: int) -> Call:
-        return deeper(frames - 1) if frames else table.decode_call(data)
-
-    assert table.encode_call(deeper(300)) == data
-
-
 def _teleport(**changed: Any) -> Call:
     args: dict[str, Any] = {
         "dest": {"V5": {"parents": 1, "interior": "Here"}},
@@ -578,56 +543,7 @@ def test_an_argument_that_does_not_fit_is_named_by_its_place_in_the_call(
         _bundled("assetHub").encode_call(_teleport(**changed))
 
 
-def test_threads_may_share_a_table() -> None:
-    table = RuntimeTable.load(_bundled("assetHub").dump())
-    expected = _bundled("assetHub").encode_call(_teleport())
-    wrong: list[bytes] = []
-
-    def work() -> None:
-        for _ in range(50):
-            data = table.encode_call(_teleport())
-            if data != expected or table.decode_call(data) != _teleport():
-                wrong.append(data)
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert wrong == []
-
-
 # Independent encoders
-
-
-VECTORS = json.loads((DATA / "vectors" / "calls.json").read_bytes())["vectors"]
-
-
-@pytest.mark.parametrize(
-    "vector", [vector for vector in VECTORS if "callHex" in vector], ids=lambda vector: vector["id"]
-)
-def test_a_call_made_elsewhere_decodes_and_encodes_to_the_same_bytes(
-    vector: dict[str, Any], tables: dict[str, RuntimeTable]
-) -> None:
-    data = bytes.fromhex(vector["callHex"][2:])
-    table = tables[vector["metadata"]]
-
-    call = table.decode_call(data)
-
-    assert table.encode_call(call) == data
-    if "." in vector.get("method", ""):
-        assert _spelled(f"{call.pallet}.{call.method}") == _spelled(vector["method"])
-
-
-def _spelled(name: str) -> str:
-    return name.replace("_", "").lower()
-
-
-@pytest.fixture(scope="module")
-def tables() -> dict[str, RuntimeTable]:
-    names = {vector["metadata"] for vector in VECTORS}
-    return {name: read_metadata((DATA / "metadata" / name).read_bytes()) for name in names}
 
 
 def test_a_call_has_no_more_values_than_are_decoded() -> None:

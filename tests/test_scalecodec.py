@@ -6,18 +6,11 @@ from random import Random
 import pytest
 
 from scenarioctl.runtime.metadata import read_metadata
-from tests.conftest import DATA, SHARED
+from tests.conftest import DATA
 from tests.generated_values import Generator
 from tests.test_scale import _all_calls
 
 V14 = sorted((DATA / "metadata").glob("*.v14.scale"))
-
-
-V14_SHARED = sorted(
-    path
-    for path in (SHARED / "data" / "metadata").glob("*.v14.scale")
-    if not (DATA / "metadata" / path.name).exists()
-)
 
 
 @pytest.mark.parametrize("path", V14, ids=lambda path: path.name)
@@ -26,14 +19,6 @@ def test_scalecodec_reads_the_same_calls_from_the_same_bytes(path: Path) -> None
     compared, calls = _compare_with_scalecodec(path, each=2)
 
     assert compared > 0.85 * calls > 500
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("path", V14_SHARED, ids=lambda path: path.name)
-def test_scalecodec_reads_the_same_calls_of_more_runtimes(path: Path) -> None:
-    compared, calls = _compare_with_scalecodec(path, each=10)
-
-    assert compared > 0.8 * calls > 1000
 
 
 def _compare_with_scalecodec(path: Path, each: int) -> tuple[int, int]:

@@ -2,8 +2,7 @@
 
 import json
 import re
-from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -211,32 +210,6 @@ class TestFlowsOfDiagrams:
         with raises(InvalidRequest, reason):
             write_flow(app, diagram)
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda document: document["nodes"][1]["formData"]["actionData"]["target"].update(
-                tip="1"
-            ),
-            lambda document: document["nodes"][0]["formData"].update(chain="kusama"),
-            lambda document: document["nodes"].append(
-                {"id": "x", "type": "delay", "formData": {"seconds": [1]}}
-            ),
-            lambda document: document["edges"].pop(),
-        ],
-    )
-    def test_nothing_that_is_read_gets_lost(
-        self, app: Application, change: Callable[[Any], object]
-    ) -> None:
-        document = json.loads(json.dumps(drawn(app, RENT).document))
-        change(document)
-        diagram = read_diagram(document)
-
-        try:
-            flow = write_flow(app, diagram)
-        except InvalidRequest:
-            return
-        assert keep_nodes(drawn(app, flow), diagram) == document
-
 
 class TestNodesThatStay:
     def test_an_added_step_leaves_the_others_their_ids(self, app: Application) -> None:
@@ -396,24 +369,6 @@ class TestReplacing:
             scenarioctl("scenario", "export", "--as", "flow", rent)
         )
 
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            (RENT.replace('"DOT"', '"HDX"'), says("steps[0].assetid", "HDX")),
-            (RENT.replace("paid", "{{ a }}"), says("steps[1].text", "a")),
-            ("", says("flow", "steps")),
-            ("https://example.org", says("content")),
-        ],
-    )
-    def test_what_create_refuses_is_refused(
-        self, scenarioctl: Run, rent: str, tmp_path: Path, text: str, said: Any
-    ) -> None:
-        before = shown(scenarioctl, rent)
-        ended = self.edit(scenarioctl, tmp_path, rent, text)
-
-        assert (ended.out, ended.code, ended.err) == ("", 2, said.printed)
-        assert shown(scenarioctl, rent) == before
-
     def test_a_diagram_with_problems_is_taken_and_says_so(
         self, scenarioctl: Run, rent: str, tmp_path: Path
     ) -> None:
@@ -505,27 +460,6 @@ class TestReplacing:
             ok(scenarioctl("job", "logs", rent))
             == "Scenario changed: the next run uses the new version\n"
         )
-
-
-def test_a_flow_is_drawn_without_being_stored(scenarioctl: Run, tmp_path: Path) -> None:
-    (tmp_path / "f.toml").write_text(RENT.replace("paid", "{{ a }}"))
-    line = ("--offline", "scenario", "preview", str(tmp_path / "f.toml"))
-    answer = json.loads(ok(scenarioctl(*line, "--json", "--format", "svg")))
-
-    assert answer["info"] == "polkadot > xTransfer > assetHub > Remark"
-    assert "1.5 DOT" in b64decode(answer["img"]).decode()
-    assert answer["problems"] == [
-        {"step": "steps[1]", "field": "text", "problem": says("text", "a")}
-    ]
-    assert [node["type"] for node in answer["diagram"]["nodes"]] == [
-        "chain",
-        "action",
-        "chain",
-        "action",
-    ]
-    ok(scenarioctl(*line, "-o", str(tmp_path / "f.svg")))
-    assert (tmp_path / "f.svg").read_text().startswith("<svg")
-    assert json.loads(ok(scenarioctl("scenario", "list", "--json")))["total"] == 0
 
 
 # In an editor

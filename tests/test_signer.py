@@ -667,20 +667,6 @@ def test_without_a_journal_nothing_is_signed(tmp_path: Path) -> None:
     assert str(ended.value).startswith("there is no journal ")
 
 
-def test_a_chain_with_a_transaction_under_way_stays_in_the_policy(desk: Desk) -> None:
-    desk.daemon.drafts = [draft(1)]
-    desk.daemon.broadcast = lambda **_: None
-    desk.look(1)
-    elsewhere = {
-        "chains": {"kusama": TABLE_OF_POLICY["chains"]["polkadot"]},
-        **rule(chain="kusama"),
-    }
-    desk.policy = policy.load_policy(written(desk.folder, **elsewhere))
-
-    with raises(SystemExit, "the policy needs [chains.polkadot]: a transaction is under way there"):
-        desk.restart()
-
-
 def test_drafts_from_before_and_those_of_a_new_job_are_not_signed(desk: Desk) -> None:
     desk.daemon.drafts = [draft(1, job="new"), draft(2, job="new")]
     desk.policy = policy.load_policy(written(desk.folder, jobs=["abc", "new"]))

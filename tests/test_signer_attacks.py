@@ -117,20 +117,6 @@ def test_a_transaction_that_is_included_in_other_bytes_counts(desk: Desk) -> Non
     assert (desk.ledger.paid, desk.events(3)) == (8 * DOT, ["refused"])
 
 
-def test_what_is_signed_counts_though_the_daemon_refuses_to_send_it(desk: Desk) -> None:
-    desk.daemon.fails[BROADCAST] = chain.Refused("expired")
-    desk.node.answers["author_submitExtrinsic"] = chain.NodeError("the pool is full", 1016)
-    for number in (1, 2, 3):
-        desk.daemon.drafts.append(draft(number, transfer(4 * DOT)))
-        desk.look(2)
-        desk.ledger.grow(65)
-        desk.restart()
-        desk.look(2)
-
-    assert desk.events(1) == desk.events(2) == ["intent", "signed", "expired"]
-    assert desk.events(3) == ["refused"]
-
-
 def test_a_line_of_the_journal_is_not_replaced(desk: Desk) -> None:
     desk.daemon.drafts = [draft(1, transfer(4 * DOT))]
     desk.look()
@@ -165,16 +151,6 @@ def test_a_fee_above_the_limit_is_refused(desk: Desk) -> None:
     desk.look()
 
     assert desk.lines(1)[0]["why"].endswith(" is more than max_fee (1000000000)")
-
-
-def test_the_fees_of_a_day_are_limited_across_restarts(desk: Desk) -> None:
-    for number in range(1, 9):
-        desk.daemon.drafts.append(draft(number, remark(500)))
-        desk.look(2)
-        desk.restart()
-
-    assert 0 < desk.ledger.fees <= DOT // 5
-    assert desk.lines(8)[0]["why"].endswith(" are more than max_fee_per_day (2000000000)")
 
 
 @pytest.mark.parametrize(
@@ -350,30 +326,6 @@ def test_a_block_that_a_fork_drops_is_not_the_end(desk: Desk) -> None:
     assert desk.ledger.paid == 2 * DOT
 
 
-def test_a_node_that_falls_behind_is_waited_for(
-    desk: Desk, capsys: pytest.CaptureFixture[str]
-) -> None:
-    desk.daemon.drafts = [draft(1), draft(2)]
-    desk.look(1)
-    desk.daemon.drafts.append(draft(3))
-    desk.node.behind = 1
-
-    desk.restart()
-    desk.look()
-    waiting = desk.events(3)
-    desk.node.behind = 0
-    desk.look()
-
-    assert waiting == []
-    assert (
-        capsys.readouterr().err.count(
-            "polkadot: your node is behind: it says nonce 1, after 1 was final"
-        )
-        == 1
-    )
-    assert (desk.lines(3)[0]["nonce"], desk.ledger.paid) == (2, 3 * DOT)
-
-
 @pytest.mark.parametrize("sent", [True, False])
 def test_a_nonce_that_something_else_used_is_told(
     desk: Desk, capsys: pytest.CaptureFixture[str], sent: bool
@@ -448,36 +400,6 @@ def wire() -> Iterator[tuple[type[_Handler], signer.Daemon]]:
     server.shutdown()
     server.server_close()
     thread.join()
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (lambda to: to.say(b'{"mempool": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), "recursion"),
-        (lambda to: to.say(b'{"mempool": [{"seq": ' + b"9" * 5000 + b"}]}"), "4300"),
-        (
-            lambda to: to.say(b" " * (signer.LONGEST_ANSWER + 1)),
-            "the answer has more than 16777216 bytes",
-        ),
-        (lambda to: to.say(b"{\xff}"), "codec"),
-        (lambda to: to.say(b"{}", 302, Location="http://127.0.0.1:1/"), "the daemon: {}"),
-        (lambda to: to.say(b"nonsense", 500), "the daemon: nonsense"),
-        (lambda to: to.wfile.write(b"nonsense\r\n\r\n"), "nonsense"),
-        (lambda to: to.say(b'{"mempool": [', **{"Content-Length": "99"}), "Expecting value"),
-        (lambda to: None, "closed"),
-    ],
-    ids=["deep", "digits", "huge", "bytes", "elsewhere", "error", "not HTTP", "cut", "nothing"],
-)
-def test_an_answer_that_is_none_is_asked_for_again(
-    wire: tuple[type[_Handler], signer.Daemon], answer: Callable[[_Handler], None], why: str
-) -> None:
-    handler, daemon = wire
-    handler.answer = answer
-
-    with pytest.raises(chain.Unreachable) as refused:
-        daemon.ask("/scenario/tx", id="abc")
-
-    assert why in str(refused.value)
 
 
 # All at once

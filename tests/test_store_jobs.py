@@ -224,15 +224,6 @@ class TestEveryStore:
         assert message(NotFound, store.read_log("x")) == sentence
         assert message(NotFound, store.read_mempool("x")) == sentence
 
-    def test_an_impossible_id_is_refused(self, store: Store) -> None:
-        sentence = "id 'a/b' cannot name a scenario, expected 1 to 64 letters, digits, - or _"
-
-        assert message(InvalidRequest, store.start_job(replace(JOB, id="a/b"))) == sentence
-        assert message(InvalidRequest, stop_job(store, "a/b", now=NOW)) == sentence
-        assert message(InvalidRequest, store.get_job("a/b")) == sentence
-        assert message(InvalidRequest, store.read_log("a/b")) == sentence
-        assert message(InvalidRequest, store.read_mempool("a/b")) == sentence
-
     def test_a_stopped_job_is_due_no_more(self, store: Store) -> None:
         run(store.start_job(JOB))
 
@@ -309,20 +300,6 @@ class TestEveryStore:
             JOB, owner="me", epoch=2, last_started=NOW + 7
         )
 
-    def test_a_job_is_claimed_once(self, store: Store) -> None:
-        run(store.start_job(JOB))
-
-        assert len(claim(store, "me")) == 1
-        assert claim(store, "you") == claim(store, "me") == []
-        assert next_due(store) is None
-
-    def test_what_is_due_first_is_claimed_first(self, store: Store) -> None:
-        fill_jobs(store, 5)
-
-        assert [one.job.id for one in claim(store, limit=2)] == ["job-0004", "job-0003"]
-        assert next_due(store) == NOW - 2 * SECOND
-        assert [one.job.id for one in claim(store, "you")] == ["job-0002", "job-0001", "job-0000"]
-
     def test_lines_of_a_leg_in_progress_are_kept_at_once_and_counted(self, store: Store) -> None:
         run(store.start_job(JOB))
         (first,) = claim(store)
@@ -355,22 +332,6 @@ class TestEveryStore:
         run(stop_job(store, FIRST.id, now=NOW))
         run(store.start_job(JOB))
         assert [one.interrupted for one in claim(store)] == [False]
-
-    def test_what_a_run_waits_for_is_told_while_it_waits(self, store: Store) -> None:
-        def told() -> tuple[str, int, bool]:
-            job = get_job(store)
-            return job.step, job.waiting, job.in_progress
-
-        run(store.start_job(JOB))
-        assert told() == ("", 0, False)
-        (first,) = claim(store)
-        assert told() == ("", 0, True)
-        assert finish(store, waiting(first))
-        assert told() == ("webhook 6f1c…", 2, True)
-        (second,) = claim(store, now=NOW + HOUR)
-        assert told() == ("", 0, True)
-        assert finish(store, ended(second))
-        assert told() == ("", 0, False)
 
     def test_an_interrupted_run_stays_for_the_time_that_its_lines_name(self, store: Store) -> None:
         run(store.start_job(JOB))
@@ -430,30 +391,6 @@ class TestEveryStore:
         assert [finish(store, ended(claimed)), finish(store, ended(claimed))] == [True, False]
         assert texts(store) == ["workload executed"]
         assert get_job(store).runs == 1
-
-    def test_a_stopped_job_keeps_nothing_of_the_leg_in_progress(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        run(stop_job(store, FIRST.id, now=NOW + 1))
-
-        assert finish(store, ended(claimed)) is False
-        assert (
-            texts(store),
-            run(store.read_mempool(FIRST.id)),
-            run(store.last_runs(FIRST.id, limit=9)),
-        ) == (
-            [],
-            [],
-            [],
-        )
-        job = get_job(store)
-        assert (job.state, job.due, job.planned, job.owner, job.runs) == (
-            JobState.STOPPED,
-            None,
-            None,
-            "",
-            0,
-        )
 
     def test_a_job_that_is_started_anew_does_not_keep_the_run_of_before(self, store: Store) -> None:
         run(store.start_job(JOB))

@@ -3,8 +3,6 @@ stands."""
 
 import os
 import sqlite3
-import subprocess
-import sys
 from asyncio import gather
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
@@ -392,11 +390,6 @@ class TestEveryStore:
         assert run(other.get_scenario(FIRST.id)) == FIRST
         run(other.close())
 
-    def test_ids_differ_in_their_case(self, store: Store) -> None:
-        run(store.put_scenarios([replace(FIRST, id="Aa"), replace(SECOND, id="aA")]))
-
-        assert run(store.get_scenario("aA")).summary == "hydraDx > swap"
-
     def test_the_webhooks_that_a_scenario_waits_for_are_kept_with_it(self, store: Store) -> None:
         run(store.put_scenario(replace(FIRST, webhooks=("b", "a", "b"))))
 
@@ -480,17 +473,6 @@ class TestEveryStore:
         assert run(store.count_scenarios("assetHub")) == 0
         assert run(store.put_scenarios([FIRST, replace(SECOND, id="third")])) == 2
         assert run(store.count_scenarios()) == 3
-
-    def test_a_source_of_scenarios_that_breaks_leaves_the_store_usable(self, store: Store) -> None:
-        def broken() -> Iterator[StoredScenario]:
-            yield FIRST
-            raise RuntimeError("the source broke")
-
-        with pytest.raises(RuntimeError, match="the source broke"):
-            run(store.put_scenarios(broken()))
-
-        run(store.put_scenario(SECOND))
-        assert run(store.count_scenarios()) == 1
 
     @pytest.mark.parametrize(
         ("change", "sentence"),
@@ -957,11 +939,3 @@ class TestSqlite:
         with pytest.raises(InvalidRequest) as caught:
             open_store(location)
         assert str(caught.value) == sentence
-
-    def test_only_an_opened_store_costs_the_import_of_sqlite(self) -> None:
-        script = "import sys, scenarioctl.stores; print('sqlite3' in sys.modules)"
-        answer = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True
-        )
-
-        assert answer.stdout == "False\n"

@@ -3,7 +3,6 @@ off."""
 
 import http.client
 import json
-import socket
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -298,21 +297,6 @@ def test_a_token_that_is_taken_away_hears_no_more(
     assert blocks == [{"retry": "2000"}] * 2
     assert heard == "secret"
     assert "a response was broken off: this daemon does not know the token" in caplog.text
-
-
-def test_a_client_that_does_not_read_is_let_go(tmp_path: Path) -> None:
-    lines = tuple("x" * 1000 for _ in range(8000))
-
-    async def fill(app: Application) -> None:
-        await keep_lines(app, lines)
-
-    with Serving(tmp_path, request_seconds=1) as served, socket.socket() as connection:
-        served.wait_for(fill)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.connect(("127.0.0.1", served.worker))
-        connection.sendall(b"GET /job/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        connection.recv(1)
-        wait_until(lambda: not served.servers.context.metrics.streams)
 
 
 def test_a_store_that_fails_for_a_moment_ends_no_stream(

@@ -9,7 +9,7 @@ from scenarioctl.cli.aliases import ALIASES, SYNONYMS
 from scenarioctl.cli.commands import leaves
 from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
-from scenarioctl.errors import closest, fold, suggest
+from scenarioctl.errors import closest, fold
 from tests.conftest import BOB, ROOT, Run
 from tests.messages import says
 from tests.test_parity import commands
@@ -121,25 +121,3 @@ def test_case_and_separators_make_no_difference() -> None:
     assert closest("TRANSFERKEEPALIV", ["transfer_all", "transfer_keep_alive"]) == [
         "transfer_keep_alive"
     ]
-
-
-def test_names_that_begin_with_the_word_come_first() -> None:
-    known = ["force_transfer", "transfer_all", "transfer_keep_alive", "transfer_allow_death"]
-
-    assert closest("transfer", known, count=3) == known[1:]
-    assert closest("tra", known) == []
-    assert closest("HXD", ["HDX", "HXA", "AXD"], cutoff=0.7) == ["HDX"]
-    assert closest("STORES", ["STORE", "STORE_STATEMENT_SECONDS"]) == ["STORE"]
-
-
-def test_several_are_listed_as_people_do() -> None:
-    known = ["transfer_all", "transfer_keep_alive", "transfer_allow_death"]
-
-    assert suggest("transfer", known, count=3) == (
-        "did you mean transfer_all, transfer_keep_alive or transfer_allow_death?"
-    )
-    assert suggest(5, ["a", "b"]) == "expected one of: a, b"
-    assert (
-        suggest("hydration", {"Hydration": "hydraDx", "hydradx": "hydraDx"}, count=2)
-        == "did you mean hydraDx?"
-    )

@@ -9,8 +9,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import NotFound, RateLimited, TooLarge
-from scenarioctl.model.jobs import SECOND, Job, JobState
-from scenarioctl.operations.jobs import JobLog, StartJob, job_log, start_job
+from scenarioctl.model.jobs import SECOND
 from scenarioctl.operations.webhooks import (
     ListEvents,
     PostedEvent,
@@ -18,11 +17,9 @@ from scenarioctl.operations.webhooks import (
     list_events,
     post_event,
 )
-from scenarioctl.worker.worker import Worker
 from tests.conftest import Run
 from tests.messages import raises, says
 from tests.test_jobs import NOON, diagram, node
-from tests.test_worker import Bench
 
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 OTHER = "00000000-0000-4000-8000-000000000000"
@@ -120,81 +117,6 @@ async def test_a_flood_of_names_is_not_remembered_for_ever(
                 await inbox.post({}, uuid=f"00000000-0000-4000-8000-{number:012d}")
 
         assert len(webhooks._buckets[inbox.app.store]) <= 10
-
-
-async def test_only_so_many_events_are_kept(tmp_path: Path) -> None:
-    async with Inbox(tmp_path, webhook_events=3, webhook_rate=0) as inbox:
-        for number in range(10):
-            await inbox.post(number)
-
-        events = (await list_events(inbox.app, ListEvents(uuid=UUID))).answer["events"]
-        assert [event["content"] for event in events] == [7, 8, 9]
-
-
-async def test_a_run_waits_for_its_event_and_the_next_run_for_another(tmp_path: Path) -> None:
-    async with Inbox(tmp_path) as inbox:
-        await start_job(inbox.app, StartJob(id=inbox.id, every="1s"))
-        worker = Worker(inbox.app)
-        assert await worker.run_next()
-        job = await inbox.app.store.get_job(inbox.id)
-        assert job is not None
-        assert job.step.startswith("webhook")
-        assert not await worker.run_next()
-        await inbox.post({"amount": 5})
-        assert await worker.run_next()
-
-        log = (await job_log(inbox.app, JobLog(id=inbox.id))).answer["result"]
-        assert log[-2:] == ["workload executed", "Sleeping"]
-        inbox.now += 2 * SECOND
-        assert await worker.run_next()
-        job = await inbox.app.store.get_job(inbox.id)
-        assert job is not None
-        assert job.waiting == 1
-
-
-async def test_a_timeout_does_not_run_while_nobody_could_post(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    slow = node("w", "webhook", webhookName="w", uuid=UUID, timeout="20")
-    id = await diagram(bench.app, slow)
-    await start_job(bench.app, StartJob(id=id, every="1h", pause_after=1))
-    worker = bench.worker()
-    assert await worker.run_next()
-
-    async def serve(seconds: int) -> Job:
-        for _ in range(seconds):
-            await bench.store.note_served()
-            bench.time.now += SECOND
-        return await bench.job(id)
-
-    await serve(1)
-    # The store is away.
-    bench.time.now += 26 * SECOND
-    assert await worker.run_next()
-    assert not await worker.run_next()
-    assert ((await serve(18)).waiting, await worker.run_next()) == (1, False)
-    await serve(3)
-    assert await worker.run_next()
-
-    assert (await bench.job(id)).state is JobState.PAUSED
-    await bench.app.close()
-
-
-async def test_an_event_that_is_delivered_again_is_used_once(tmp_path: Path) -> None:
-    """Case 31: its second delivery starts nothing."""
-    async with Inbox(tmp_path) as inbox:
-        delivered = PostEvent(uuid=UUID, content={"amount": "12.5"}, idempotency_key="evt_1")
-        worker = Worker(inbox.app)
-        await start_job(inbox.app, StartJob(id=inbox.id))
-        waiting = []
-        for _ in range(2):
-            await post_event(inbox.app, delivered)
-            assert await worker.run_next()
-            job = await inbox.app.store.get_job(inbox.id)
-            assert job is not None
-            waiting.append(job.waiting)
-            inbox.now += 12 * 3600 * SECOND
-
-        assert waiting == [0, 1]
 
 
 def test_webhooks_on_the_command_line(scenarioctl: Run, tmp_path: Path) -> None:

@@ -46,7 +46,6 @@ from scenarioctl.stores import StoredScenario
 from scenarioctl.stores.sqlite.database_file import transaction
 from scenarioctl.stores.sqlite.store import Action, SqliteStore, T
 from scenarioctl.worker.chores import Pace
-from scenarioctl.worker.leg import RunningLeg
 from scenarioctl.worker.worker import Worker
 from tests.messages import says
 
@@ -308,15 +307,6 @@ async def test_a_job_that_is_started_in_the_same_process_runs_at_once(bench: Ben
         await settle()
 
         assert await bench.runs("one") == 1
-
-
-async def test_a_job_of_one_second_runs_in_each_second(bench: Bench) -> None:
-    async with play(bench, bench.worker()):
-        await bench.start("one", every="1s")
-        await bench.time.let_pass(60)
-
-        times = [when for when, text in await bench.written("one") if text == "workload executed"]
-        assert times == list(range(61))
 
 
 async def test_a_slow_job_does_not_delay_the_others(bench: Bench) -> None:
@@ -617,35 +607,6 @@ async def test_after_a_long_downtime_it_is_left_out(bench: Bench) -> None:
         assert (await bench.log("one"))[6:] == ["drafted", "workload executed", "Sleeping"]
 
 
-async def test_a_run_that_is_left_out_is_not_made_up_for_by_a_queue(bench: Bench) -> None:
-    async with play(bench, bench.worker()):
-        await bench.start("one", every="10m", overlap="queue", catchup="1m")
-        await bench.time.let_pass(1)
-        bench.time.now += 23 * MINUTE
-        await bench.time.let_pass(10)
-
-        assert (await bench.log("one"))[4:] == [
-            says("2", "planned"),
-            "Sleeping",
-        ]
-        assert (await bench.job("one")).due == START + 30 * MINUTE
-
-
-async def test_more_than_so_many_missed_times_of_a_cron_line_are_not_counted(bench: Bench) -> None:
-    async with play(bench, bench.worker()):
-        await bench.start("one", cron="* * * * *")
-        await bench.time.let_pass(1)
-        bench.time.now += 30 * DAY
-        await bench.time.let_pass(1)
-
-        assert (await bench.log("one"))[-4:] == [
-            says("100", "planned"),
-            "drafted",
-            "workload executed",
-            "Sleeping",
-        ]
-
-
 async def test_a_run_that_a_crash_cut_off_is_run_again_however_late(bench: Bench) -> None:
     await bench.start("one", every="12h", catchup="1m")
     await bench.begin("one", "crashed")
@@ -690,52 +651,6 @@ async def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> Non
             *("Starting worker", "Job stopped", "Starting worker"),
             *("drafted", "workload executed", "Sleeping"),
         ]
-
-
-async def test_a_stopped_job_keeps_nothing_of_a_leg_in_progress_and_runs_no_more(
-    bench: Bench,
-) -> None:
-    async def slow(run: FakeRun) -> None:
-        await run.app.sleep(5)
-        run.lines.append("ended")
-
-    FakeRun.plays = {"one": slow}
-
-    async with play(bench, bench.worker()):
-        await bench.start("one", every="1s")
-        await bench.time.let_pass(1)
-        await bench.stop("one")
-        await bench.time.let_pass(60)
-
-        assert await bench.log("one") == ["Starting worker", "Job stopped"]
-        job = await bench.job("one")
-        assert (job.state, job.runs, job.due) == (JobState.STOPPED, 0, None)
-
-
-async def test_a_frozen_worker_loses_its_work_and_duplicates_nothing(bench: Bench) -> None:
-    frozen, other = bench.worker(owner="frozen"), bench.worker(owner="other")
-
-    async with play(bench, other):
-        await bench.start("one", every="1h")
-        begun = await bench.begin("one", "frozen")
-        await bench.time.let_pass(15)
-        assert await bench.runs("one") == 1
-
-        # It awakes, and ends the leg that it had begun.
-        leg = RunningLeg(
-            bench.app,
-            begun,
-            owner="frozen",
-            pace=frozen.pace,
-            counts=frozen.counts,
-            at_store=asyncio.Semaphore(),
-            monotonic=bench.time.monotonic,
-        )
-        await leg.perform()
-
-        assert await bench.runs("one") == 1
-        assert (frozen.counts.executed, frozen.counts.lost) == (0, 1)
-        assert (other.counts.executed, other.counts.lost) == (1, 0)
 
 
 async def test_a_worker_that_was_frozen_alone_goes_on_with_its_runs(bench: Bench) -> None:
@@ -888,22 +803,6 @@ async def test_a_clock_that_is_set_back_does_not_stop_the_jobs(bench: Bench) -> 
         assert await bench.runs("cron") == 2
 
 
-async def test_a_clock_that_was_set_back_while_no_worker_ran_does_not_stop_the_jobs(
-    bench: Bench,
-) -> None:
-    async def story() -> None:
-        await bench.time.let_pass(25)
-
-        assert await bench.runs("one") == 2
-
-    await bench.start("one", every="10s")
-    # Since then it shows another year.
-    bench.time.now -= 400 * DAY
-    bench.open()
-    async with play(bench, bench.worker()):
-        await story()
-
-
 async def test_a_time_that_comes_again_after_the_clock_was_set_back_is_left_out(
     bench: Bench,
 ) -> None:
@@ -926,26 +825,6 @@ async def test_a_time_that_comes_again_after_the_clock_was_set_back_is_left_out(
         assert await bench.log("one") == [says("planned", "before"), "Sleeping"]
         assert len(await bench.store.last_runs("one", limit=5)) == 1
         assert (await bench.job("one")).due == START + HOUR
-
-
-async def test_a_clock_that_jumps_ahead_is_like_a_downtime(bench: Bench) -> None:
-    async with play(bench, bench.worker()):
-        await bench.start("short", every="10s")
-        await bench.start("long", every="12h")
-        await bench.time.let_pass(1)
-        bench.time.now += 400 * DAY + 3 * HOUR
-        await bench.time.let_pass(1)
-
-        assert (await bench.log("short"))[4:] == [
-            says("3457079", "planned"),
-            "drafted",
-            "workload executed",
-            "Sleeping",
-        ]
-        assert (await bench.log("long"))[4:] == [
-            says("800", "planned"),
-            "Sleeping",
-        ]
 
 
 async def test_a_run_is_kept_as_soon_as_the_store_takes_it(
@@ -1123,95 +1002,6 @@ async def test_a_stop_lets_runs_end_and_touches_none_that_waits(bench: Bench) ->
     job = await bench.job("late")
     assert (job.owner, job.step, job.due) == ("", "webhook 6f1c", START + 3600 * SECOND)
     assert not await bench.store.has_worker()
-    await bench.app.close()
-
-
-async def test_what_was_logged_before_a_wait_can_be_read_during_it(bench: Bench) -> None:
-    async def waiting(run: FakeRun) -> Wait | None:
-        if not run.leg:
-            run.lines += ["drafted", "Waiting"]
-            return Wait(step="webhook 6f1c", seconds=50)
-        run.lines.append("went on")
-        return None
-
-    FakeRun.plays = {"one": waiting}
-
-    async with play(bench, bench.worker()):
-        await bench.start("one", every="12h")
-        await bench.time.let_pass(10)
-
-        assert await bench.written("one") == [
-            (0, "Starting worker"),
-            (0, "drafted"),
-            (0, "Waiting"),
-        ]
-        await bench.time.let_pass(50)
-        assert (await bench.written("one"))[3:] == [
-            (50, "went on"),
-            (50, "workload executed"),
-            (50, "Sleeping"),
-        ]
-
-
-async def test_a_leg_that_is_taken_again_does_not_log_a_second_start(bench: Bench) -> None:
-    async def stuck(run: FakeRun) -> None:
-        await run.announce("Waiting")
-        await asyncio.sleep(3600)
-
-    FakeRun.plays = {"one": stuck}
-
-    async def serve(worker: Worker) -> None:
-        stop = asyncio.Event()
-        task = asyncio.create_task(worker.run(stop))
-        await bench.time.let_pass(10)
-        stop.set()
-        await asyncio.wait_for(task, 60)
-
-    await bench.start("one", every="12h")
-    await serve(bench.worker())
-    await serve(bench.worker())
-
-    assert await bench.log("one") == [
-        "Starting worker",
-        "Waiting",
-        says("attempt", "interrupted"),
-        "Waiting",
-    ]
-    await bench.app.close()
-
-
-async def test_a_run_that_is_run_again_is_for_the_time_that_its_log_says(bench: Bench) -> None:
-    async def stuck(run: FakeRun) -> None:
-        await asyncio.sleep(3600)
-
-    async def serve(worker: Worker, seconds: int) -> None:
-        stop = asyncio.Event()
-        task = asyncio.create_task(worker.run(stop))
-        await bench.time.let_pass(seconds)
-        stop.set()
-        await asyncio.wait_for(task, 60)
-
-    await bench.start("one", every="10m")
-    bench.time.now += 25 * MINUTE
-    FakeRun.plays = {"one": stuck}
-    await serve(bench.worker(), 10)
-    assert (await bench.job("one")).planned == START + 20 * MINUTE
-    FakeRun.plays = {}
-    bench.time.now += 10 * MINUTE
-    await serve(bench.worker(), 10)
-
-    assert await bench.log("one") == [
-        "Starting worker",
-        says("2", "missed"),
-        says("attempt", "interrupted"),
-        "drafted",
-        "workload executed",
-        says("1", "skipped"),
-        "Sleeping",
-    ]
-    assert [run.planned for run in await bench.store.last_runs("one", limit=5)] == [
-        START + 20 * MINUTE
-    ]
     await bench.app.close()
 
 
