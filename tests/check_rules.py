@@ -2,8 +2,7 @@
 of Alice."""
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -104,10 +103,9 @@ def withdraw(amount: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        yield network
+def network(network: FakeNetwork) -> FakeNetwork:
+    fill(network)
+    return network
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from tests.messages import Says
 
 if TYPE_CHECKING:
     from scenarioctl.server.endpoints import Endpoint
+    from tests.network import FakeNetwork
 
 # An example that takes long, to make or to test, on a busy machine is no wrong answer.  `make soak`
 # names the long profile.
@@ -180,6 +181,15 @@ def scenarioctl(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFix
         return Ended(out=out, err=err, code=code)
 
     return run
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> "Iterator[FakeNetwork]":
+    """polkadot, assetHub and hydraDx, which answer what a test says."""
+    from tests.network import FakeNetwork
+
+    with FakeNetwork(tmp_path) as network:
+        yield network
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -243,11 +243,6 @@ class TestOpenOperations:
     DAVE = bytes([4] * 32)
 
     @pytest.fixture
-    def network(self, tmp_path: Path) -> Iterator[FakeNetwork]:
-        with FakeNetwork(tmp_path) as network:
-            yield network
-
-    @pytest.fixture
     def app(self, network: FakeNetwork) -> Iterator[Application]:
         app = Application(load_settings({"config": str(network.config)}, {}))
         council = AddAddress(name="council", threshold=2, signatories=(ALICE, BOB, CHARLIE))

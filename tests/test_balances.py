@@ -2,8 +2,6 @@
 unknown said so."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +19,11 @@ SYSTEM_CHAINS = tuple(chain.name for chain in CHAINS if chain.role == "system")
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        for chain in network.chains.values():
-            chain.store("System", "Number", value=100)
-        network.chains["hydraDx"].api["CurrenciesApi_accounts"] = []
-        yield network
+def network(network: FakeNetwork) -> FakeNetwork:
+    for chain in network.chains.values():
+        chain.store("System", "Number", value=100)
+    network.chains["hydraDx"].api["CurrenciesApi_accounts"] = []
+    return network
 
 
 class Ask:

@@ -3,7 +3,7 @@ its sentence."""
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,10 +124,9 @@ def info(fee: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        yield network
+def network(network: FakeNetwork) -> FakeNetwork:
+    fill(network)
+    return network
 
 
 Check = Callable[..., dict[str, Any]]

@@ -2,8 +2,6 @@
 Hub, what may open."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,18 +54,17 @@ WEIGHT_FEE = 4_000_000
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        for chain in network.chains.values():
-            chain.api.update(
-                XcmPaymentApi_query_xcm_weight={"Ok": {"ref_time": 600, "proof_size": 8000}},
-                XcmPaymentApi_query_weight_to_asset_fee={"Ok": WEIGHT_FEE},
-                XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}},
-                XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": NATIVE_UP}]},
-                TransactionPaymentApi_query_info=info(1000),
-            )
-            chain.store("System", "Account", ALICE_KEY, value=account(10**16))
-        yield network
+def network(network: FakeNetwork) -> FakeNetwork:
+    for chain in network.chains.values():
+        chain.api.update(
+            XcmPaymentApi_query_xcm_weight={"Ok": {"ref_time": 600, "proof_size": 8000}},
+            XcmPaymentApi_query_weight_to_asset_fee={"Ok": WEIGHT_FEE},
+            XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}},
+            XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": NATIVE_UP}]},
+            TransactionPaymentApi_query_info=info(1000),
+        )
+        chain.store("System", "Account", ALICE_KEY, value=account(10**16))
+    return network
 
 
 def draft(

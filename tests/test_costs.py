@@ -1,8 +1,7 @@
 """Fees, deposits and what must stay are held against the sender's balance before a check says
 ok."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -36,15 +35,14 @@ NOT_EXPENDABLE = {"Token": "NotExpendable"}
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        network.chains["hydraDx"].api.update(
-            DryRunApi_dry_run_call=call_effects(),
-            TransactionPaymentApi_query_info=info(HDX),
-            TransactionPaymentApi_query_weight_to_fee=150 * HDX,
-        )
-        yield network
+def network(network: FakeNetwork) -> FakeNetwork:
+    fill(network)
+    network.chains["hydraDx"].api.update(
+        DryRunApi_dry_run_call=call_effects(),
+        TransactionPaymentApi_query_info=info(HDX),
+        TransactionPaymentApi_query_weight_to_fee=150 * HDX,
+    )
+    return network
 
 
 def call_hex(chain: str, pallet: str, method: str, **arguments: Any) -> str:

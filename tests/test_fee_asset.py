@@ -2,7 +2,6 @@
 it."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -218,10 +217,9 @@ def pay_fees_in_usdt(network: FakeNetwork) -> None:
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        pay_fees_in_usdt(network)
-        yield network
+def network(network: FakeNetwork) -> FakeNetwork:
+    pay_fees_in_usdt(network)
+    return network
 
 
 def holds(network: FakeNetwork, balance: int) -> None:

@@ -1,8 +1,5 @@
 """A transfer of less than can arrive is refused, and the least that can is named."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.conftest import BOB, Ended, Run
@@ -49,12 +46,6 @@ def test_a_transfer_of_which_nothing_arrives_is_refused(
         enough = scenarioctl("--offline", *command, *route, "--amount", f"{least}raw")
         short = scenarioctl("--offline", *command, *route, "--amount", f"{least - 1}raw")
         assert (enough.code, short.code) == (0, 2)
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        yield network
 
 
 TO_HUB = ("--from", "polkadot", "--to", "assetHub", "--asset", "DOT", "--destination-address", BOB)

@@ -1,9 +1,7 @@
 """`--amount max`: all that a sender can send, with what the chain takes for it."""
 
 import json
-from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,15 +49,14 @@ DETAILS = {
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        hub = network.chains["assetHub"]
-        for chain in network.chains.values():
-            chain.store("System", "Number", value=100)
-        hub.store("System", "Account", ALICE_KEY, value=account(5 * DOT))
-        hub.api["TransactionPaymentApi_query_info"] = info(FEE)
-        yield network
+def network(network: FakeNetwork) -> FakeNetwork:
+    fill(network)
+    hub = network.chains["assetHub"]
+    for chain in network.chains.values():
+        chain.store("System", "Number", value=100)
+    hub.store("System", "Account", ALICE_KEY, value=account(5 * DOT))
+    hub.api["TransactionPaymentApi_query_info"] = info(FEE)
+    return network
 
 
 def create(network: FakeNetwork, scenarioctl: Run, *more: str, to: str = "polkadot") -> Ended:

@@ -2,8 +2,6 @@
 was asked."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,34 +37,33 @@ THERE = {"parents": 1, "interior": {"X1": [{"Parachain": PARA_ID}]}}
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[FakeNetwork]:
+def network(network: FakeNetwork) -> FakeNetwork:
     """A relay chain, its Asset Hub, whose calls send DOT to a parachain of config.toml, and that
     parachain."""
-    with FakeNetwork(tmp_path) as network:
-        fill(network)
-        relay, hub, own = (network.chains[name] for name in ("polkadot", "assetHub", "hydraDx"))
-        hub.api.update(
-            DryRunApi_dry_run_call=call_effects((THERE, message("ReserveAssetDeposited"))),
-            TransactionPaymentApi_query_info=info(10**7),
-            XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}},
-        )
-        hub.store("System", "Account", ALICE_KEY, value=account(10**12))
-        own.api.update(
-            DryRunApi_dry_run_xcm=message_effects(
-                {"Tokens": {"Deposited": {"currency_id": 5, "who": BOB_KEY, "amount": ARRIVING}}}
-            ),
-            XcmPaymentApi_query_xcm_weight={"Ok": {"ref_time": 600, "proof_size": 8000}},
-            XcmPaymentApi_query_weight_to_asset_fee={"Ok": AMOUNT - ARRIVING},
-        )
-        own.store("ParachainInfo", "ParachainId", value=PARA_ID)
-        relay.store("Paras", "Heads", PARA_ID, value=HEAD)
-        genesis = Registry().find("hydraDx").genesis
-        own.node.answers["chain_getBlockHash"] = lambda *number: {(0,): genesis, (5,): BLOCK}.get(
-            number, HASH
-        )
-        save_cached(own.table, genesis, tmp_path / "cache" / "runtimes" / "own")
-        configure(network)
-        yield network
+    fill(network)
+    relay, hub, own = (network.chains[name] for name in ("polkadot", "assetHub", "hydraDx"))
+    hub.api.update(
+        DryRunApi_dry_run_call=call_effects((THERE, message("ReserveAssetDeposited"))),
+        TransactionPaymentApi_query_info=info(10**7),
+        XcmPaymentApi_query_delivery_fees={"Ok": {"V5": []}},
+    )
+    hub.store("System", "Account", ALICE_KEY, value=account(10**12))
+    own.api.update(
+        DryRunApi_dry_run_xcm=message_effects(
+            {"Tokens": {"Deposited": {"currency_id": 5, "who": BOB_KEY, "amount": ARRIVING}}}
+        ),
+        XcmPaymentApi_query_xcm_weight={"Ok": {"ref_time": 600, "proof_size": 8000}},
+        XcmPaymentApi_query_weight_to_asset_fee={"Ok": AMOUNT - ARRIVING},
+    )
+    own.store("ParachainInfo", "ParachainId", value=PARA_ID)
+    relay.store("Paras", "Heads", PARA_ID, value=HEAD)
+    genesis = Registry().find("hydraDx").genesis
+    own.node.answers["chain_getBlockHash"] = lambda *number: {(0,): genesis, (5,): BLOCK}.get(
+        number, HASH
+    )
+    save_cached(own.table, genesis, network.config.parent / "cache" / "runtimes" / "own")
+    configure(network)
+    return network
 
 
 HASH = "0x" + "11" * 32

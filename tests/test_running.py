@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.running import Run
 from scenarioctl.actions.step_kind import Wait
 from scenarioctl.actions.webhook import webhooks_of
@@ -17,7 +15,7 @@ from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, RequestFailed, TimedOut
 from scenarioctl.formats.documents import pack
-from scenarioctl.model.diagram import Diagram, read_diagram
+from scenarioctl.model.diagram import Diagram
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
@@ -34,8 +32,8 @@ from scenarioctl.runtime.table import load_bundled
 from scenarioctl.stores import StoredScenario
 from scenarioctl.transactions.runtime_query import QueryAnswer
 from tests import test_actions
-from tests.conftest import BOB, BOB_HEX, DATA, ROOT
-from tests.messages import Says, says
+from tests.conftest import BOB, BOB_HEX, DATA
+from tests.messages import says
 from tests.network import FakeNetwork
 from tests.runner import finish
 from tests.test_actions import diagram, transfer_form
@@ -203,16 +201,6 @@ class TestDrafts:
         assert running.drafts[1].tx == "0x18040000086869"
         assert running.failure == ""
 
-    def test_what_the_signer_should_know_is_logged(self, stage: Stage) -> None:
-        running = stage.run(diagram(("action", test_actions.TestSwap().form(minAmountOut="123"))))
-
-        assert running.lines == [
-            says("hydraDx", "428"),
-            says("0.000000000123", "HDX"),
-            says("5", "DOT", "HDX"),
-            says("0.000000000123", "HDX", "DOT", "min_amount_out"),
-        ]
-
     def test_a_draft_that_fails_is_recorded_and_the_run_goes_on(self, stage: Stage) -> None:
         running = stage.run(
             diagram(("action", transfer_form(target_address=None)), remark("after it"), edges="ab")
@@ -355,20 +343,6 @@ class TestDrafts:
         assert (skipped.seconds, skipped.input) == (None, "")
         assert "was skipped because 'd' failed" in skipped.output
 
-    def test_a_step_takes_as_long_as_what_it_waits_for(
-        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        now = [NOW]
-        monkeypatch.setattr(stage.app, "clock", lambda: now[0])
-
-        async def pass_time() -> None:
-            now[0] += 60 * SECOND
-
-        stage.meanwhile = pass_time
-        running = stage.run(diagram(remark("x"), ("delay", {"seconds": "60"}), edges="ab"))
-
-        assert [step.seconds for step in running.steps.values()] == [0, 60]
-
     def test_a_bug_ends_the_run_and_what_came_before_it_can_be_read(
         self, stage: Stage, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -501,26 +475,6 @@ class TestWebhook:
         assert stage.slept == [0.5, 0.5, 0.5]
         assert stage.waits == [f"webhook {UUID}"]
 
-    def test_the_store_is_only_asked_again_when_somebody_wrote(
-        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        asked = 0
-        found = diagram(webhook(timeout="10"))
-        finish(stage.keep(found))
-        newest = stage.app.store.newest_event
-
-        async def count(*arguments: Any, **options: Any) -> Any:
-            nonlocal asked
-            asked += 1
-            return await newest(*arguments, **options)
-
-        monkeypatch.setattr(stage.app.store, "newest_event", count)
-        finish(stage.legs(found))
-
-        assert stage.slept == [0.5] * 20
-        # When the leg ends, when the wait begins, and a last time before it gives up.
-        assert asked == 3
-
     def test_a_webhook_that_nobody_calls_ends_what_lies_behind_it(self, stage: Stage) -> None:
         nodes = [webhook(timeout=1), remark("behind"), ("delay", {"seconds": 5}), remark("beside")]
         running = stage.run(diagram(*nodes, edges="ab bc"))
@@ -537,29 +491,6 @@ class TestWebhook:
         assert running.failure == running.lines[1]
         assert isinstance(running.error, TimedOut)
         assert stage.waits == [f"webhook {UUID}"]
-
-    def test_a_step_that_is_not_run_is_judged_all_the_same(self, stage: Stage) -> None:
-        nodes = [
-            webhook(timeout=1),
-            ("action", transfer_form(target_assetId=1984, target_symbol="")),
-        ]
-        running = stage.run(diagram(*nodes, edges="ab"))
-
-        assert [draft.tx for draft in running.drafts] == [NO_TRANSACTION]
-        assert running.lines[2:] == [
-            says("xTransfer", "b"),
-            says("0", "1984", "DOT", "USDt", "Polkadot Asset Hub"),
-        ]
-
-    def test_two_steps_for_one_webhook_share_an_event(self, stage: Stage) -> None:
-        found = diagram(webhook(), webhook(UUID.upper()), remark("{{ n }}"), edges="ab bc")
-        running = stage.run(found, (UUID, {"n": 1}), (UUID, {"n": 2}))
-
-        assert running.lines[1:3] == [
-            says("Webhook", UUID, "2"),
-            says("Webhook", UUID, "2"),
-        ]
-        assert running.used_events == {UUID: 2}
 
     def test_two_webhooks_are_both_waited_for_and_the_newer_step_is_looked_at_first(
         self, stage: Stage
@@ -637,21 +568,6 @@ class TestWebhook:
         assert [draft.node for draft in running.drafts] == ["a"]
         assert running.lines[1:] == [says("POST", UUID, "3600")]
 
-    @pytest.mark.parametrize(
-        ("timeout", "sentence"),
-        [
-            ("soon", says("timeout", "soon")),
-            (0, says("timeout", "0")),
-            (86401, says("timeout", "86401")),
-        ],
-    )
-    def test_a_timeout_that_cannot_be_used_is_refused(
-        self, stage: Stage, timeout: Any, sentence: Says
-    ) -> None:
-        assert stage.run(diagram(webhook(timeout=timeout))).failure == sentence.within(
-            "webhook 'a' failed: {}"
-        )
-
 
 class TestDelay:
     def test_a_run_pauses(self, stage: Stage) -> None:
@@ -662,14 +578,6 @@ class TestDelay:
         assert stage.slept == [1.5, 60.0]
         assert running.lines == ["Waiting 1.5 s", "Waiting 60 s"]
         assert stage.waits == ["delay 1.5 s", "delay 60 s"]
-
-    def test_the_length_may_come_from_a_webhook(self, stage: Stage) -> None:
-        stage.run(
-            diagram(webhook(), ("delay", {"seconds": "{{ wait }}"}), edges="ab"),
-            (UUID, {"wait": 7}),
-        )
-
-        assert stage.slept == [7.0]
 
 
 class TestHttp:
@@ -712,35 +620,12 @@ class TestHttp:
         assert first[1:] == next_one[1:] == ["mine", None]
         assert first[0] not in (next_one[0], None)
 
-    def test_a_number_of_an_answer_is_an_amount(self, stage: Stage) -> None:
-        stage.web({"price": 1.5})
-        nodes = [
-            ("http", {"url": "https://example.org/"}),
-            ("action", transfer_form(source_amount="{{ http.body.price }}")),
-        ]
-
-        assert [draft.tx for draft in stage.run(diagram(*nodes, edges="ab")).drafts] == [TRANSFER]
-
     def test_the_newest_answer_goes_by_the_short_name(self, stage: Stage) -> None:
         stage.web({"n": 1}, {"n": 2})
         http = ("http", {"url": "https://example.org/"})
         running = stage.run(
             diagram(http, http, remark("{{ http.body.n }} {{ a.body.n }}"), edges="ab bc")
         )
-
-        assert text_of(running.drafts[0]) == "2 1"
-
-    def test_an_earlier_answer_goes_by_the_steps_id_in_a_flow_file(self, stage: Stage) -> None:
-        stage.web({"n": 1}, {"n": 2})
-        http = {"type": "http", "url": "https://example.org/"}
-        said = {
-            "type": "Remark",
-            "chain": "polkadot",
-            "plain": True,
-            "text": "{{ http.body.n }} {{ first.body.n }}",
-        }
-        flow = read_flow({"steps": [{**http, "id": "first"}, http, said]})
-        running = stage.run(read_diagram(draw_flow(stage.app, flow).document))
 
         assert text_of(running.drafts[0]) == "2 1"
 
@@ -910,22 +795,3 @@ def test_a_chain_that_refuses_is_told_of(stage: Stage, monkeypatch: pytest.Monke
 
     assert running.lines == [says("generate", "transaction")]
     assert running.drafts[0].chain == "polkadot"
-
-
-def test_the_flow_in_the_documentation_runs(stage: Stage) -> None:
-    [example] = re.findall(
-        r"```toml\n(name = \"Pay out.*?)```", (ROOT / "docs" / "flow.md").read_text(), re.DOTALL
-    )
-    web = stage.web({"amount": 1.5}, None)
-    found = read_diagram(draw_flow(stage.app, read_flow(example)).document)
-    running = stage.run(found, (UUID, {"currency": "a/b", "address": BOB}))
-
-    assert running.failure == ""
-    assert [(draft.tx_type, draft.amount) for draft in running.drafts] == [
-        ("xTransfer", "15000000000")
-    ]
-    assert [request.url for request in web.sent] == [
-        "https://prices.example.org/v1/a%2Fb",
-        "https://example.org/notify",
-    ]
-    assert json.loads(web.sent[1].body) == {"drafted": True, "amount": 1.5, "note": f"for {BOB}"}
