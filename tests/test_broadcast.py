@@ -921,16 +921,6 @@ TRAPPED = {
 }
 
 
-TRAPPED = {
-    "hash": b"\1" * 32,
-    "origin": {
-        "parents": 0,
-        "interior": {"X1": [{"AccountId32": {"network": None, "id": dev_key().public_key}}]},
-    },
-    "assets": {"V5": [{"id": {"parents": 0, "interior": "Here"}, "fun": {"Fungible": 25 * 10**9}}]},
-}
-
-
 def test_what_is_trapped_is_warned_of_with_how_to_claim_it(send: Send, tmp_path: Path) -> None:
     found = events((0, {"XcmPallet": {"AssetsTrapped": TRAPPED}}), (1, SUCCESS))
     ours = events((1, {"XcmPallet": {"AssetsTrapped": TRAPPED}}), (1, SUCCESS))

@@ -546,8 +546,13 @@ async def test_a_frozen_worker_keeps_nothing_of_what_another_has_done(
             await until(is_taken_over, seconds=2 * PATIENCE)
         finally:
             frozen.send_signal(signal.SIGCONT)
-        # It finds out when it ends the run that it had.
-        await asyncio.sleep(4)
+        # It finds out when it ends the run that it had: before any job has run thrice more.
+        counts = {id: (await stage.job(id)).runs for id in ids}
+
+        async def have_gone_on() -> bool:
+            return all([(await stage.job(id)).runs > counts[id] + 2 for id in ids])
+
+        await until(have_gone_on)
         told = [processes.end(worker) for worker in workers]
 
         assert await check_runs(stage, ids) == sum(executed for executed, _ in told)
