@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from itertools import count, pairwise
@@ -15,7 +15,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.cli.job_output import Printed
 from scenarioctl.config import load_settings
-from scenarioctl.errors import InvalidRequest, NotFound, TimedOut
+from scenarioctl.errors import InvalidRequest, TimedOut
 from scenarioctl.model.jobs import (
     SECOND,
     FinishedRun,
@@ -47,7 +47,6 @@ from tests.runner import finish
 
 #: 2026-11-21 12:00 UTC.
 NOON = 1_795_262_400 * SECOND
-UNKNOWN = "scenario 'nobody' is not in the store"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -127,34 +126,6 @@ async def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: 
 
         assert alone.notes[1:] == again.notes == (says("worker", "daemon"),)
         assert served.notes == ()
-
-
-@pytest.mark.parametrize(
-    ("handler", "request_"),
-    [
-        (start_job, StartJob(id="nobody")),
-        (stop_job, StopJob(id="nobody")),
-        (run_job, RunJob(id="nobody")),
-        (job_status, JobStatus(id="nobody")),
-        (job_log, JobLog(id="nobody")),
-        (job_mempool, JobMempool(id="nobody")),
-    ],
-)
-async def test_an_unknown_id_is_not_found(
-    tmp_path: Path, handler: Callable[[Application, Any], Awaitable[Any]], request_: Any
-) -> None:
-    async with opened(tmp_path) as app:
-        with raises(NotFound, UNKNOWN):
-            await handler(app, request_)
-
-
-async def test_a_schedule_that_cannot_be_read_starts_nothing(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await remark(app)
-        with pytest.raises(InvalidRequest):
-            await start_job(app, StartJob(id=id, every="soon"))
-
-        assert (await job_status(app, JobStatus(id=id))).answer["state"] == "stopped"
 
 
 async def test_the_status_of_a_job_tells_how_its_newest_runs_ended(tmp_path: Path) -> None:
@@ -321,25 +292,6 @@ async def test_a_run_in_the_foreground_answers_with_its_log_and_drafts_and_keeps
         assert await app.store.get_job(id) is None
 
 
-async def test_a_step_that_fails_is_the_error_of_the_run_and_the_others_are_kept(
-    tmp_path: Path,
-) -> None:
-    async with opened(tmp_path) as app:
-        id = await diagram(app, BROKEN, REMARK)
-
-        with pytest.raises(InvalidRequest) as failed:
-            await run_job(app, RunJob(id=id))
-
-        assert str(failed.value).startswith("Could not generate transaction: node 'b': ")
-        lines, mempool = failed.value.details["result"], failed.value.details["mempool"]
-        assert isinstance(lines, list)
-        assert isinstance(mempool, list)
-        assert str(failed.value) in lines
-        assert lines[-1] == "workload executed"
-        assert [entry["tx"][:9] for entry in mempool] == ["Could not", mempool[1]["tx"][:9]]
-        assert (await job_log(app, JobLog(id=id))).answer["result"] == lines
-
-
 async def test_the_next_planned_times_are_in_the_status(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         id = await diagram(app, REMARK)
@@ -352,21 +304,6 @@ async def test_the_next_planned_times_are_in_the_status(tmp_path: Path) -> None:
         assert started.notes[0] == says(*(each[:19].replace("T", " ") for each in planned))
         assert len(planned) == 3
         assert (await job_status(app, JobStatus(id=id))).answer["planned"] == []
-
-
-async def test_a_run_in_the_foreground_ends_at_its_timeout(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await diagram(app, REMARK, node("d", "delay", seconds=60))
-
-        with pytest.raises(TimedOut) as failed:
-            await run_job(app, RunJob(id=id, timeout="1s"))
-
-        assert str(failed.value) == says("longer", "1s")
-        lines, mempool = failed.value.details["result"], failed.value.details["mempool"]
-        assert isinstance(lines, list)
-        assert isinstance(mempool, list)
-        assert lines[-2:] == [says("failed", failed.value), "workload executed"]
-        assert len(mempool) == 1
 
 
 class Hanging:
@@ -427,54 +364,6 @@ def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Pa
     assert answer["result"] == [sentence, says("1", reason), "workload executed"]
     assert [entry["tx"] for entry in answer["mempool"]] == ["Could not generate transaction"]
     assert unreachable.code == 5
-
-
-def test_following_a_log_prints_each_line_once(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import time
-
-    id = create(scenarioctl)
-    first = scenarioctl("--offline", "job", "run", id).out
-    looks = 0
-
-    def sleep(seconds: float) -> None:
-        nonlocal looks
-        looks += 1
-        if looks == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(time, "sleep", sleep)
-
-    followed = scenarioctl("job", "logs", id, "--follow")
-
-    assert followed.out == first
-    assert followed.code == 130
-
-
-def test_following_drafts_begins_with_the_newest_and_prints_each_once(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import time
-
-    id = create(scenarioctl)
-    for _ in range(2):
-        scenarioctl("--offline", "job", "run", id)
-    every = scenarioctl("job", "mempool", id).out.splitlines()
-    looks = 0
-
-    def sleep(seconds: float) -> None:
-        nonlocal looks
-        looks += 1
-        if looks == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(time, "sleep", sleep)
-
-    followed = scenarioctl("job", "mempool", id, "--follow", "--tail", "1")
-
-    assert followed.out == f"{every[1]}\n"
-    assert (followed.err.count("read on"), followed.code) == (0, 130)
 
 
 @pytest.mark.parametrize("what", ["logs", "mempool"])

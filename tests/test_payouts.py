@@ -149,16 +149,6 @@ def test_memos_are_remarks_only_on_request(
     ]
 
 
-def test_names_of_the_address_book_are_told(scenarioctl: Run, tmp_path: Path) -> None:
-    scenarioctl("address", "add", "Zoë", BOB)
-    (tmp_path / "pay.csv").write_text(table(["Zoë", "1"]))
-
-    ended = scenarioctl("--offline", "create", "payout", str(tmp_path / "pay.csv"), *CHAIN)
-
-    assert ended.code == 0
-    assert ended.err.splitlines()[1] == says("Zoë", BOB)
-
-
 def test_an_address_of_another_network_is_told(scenarioctl: Run, tmp_path: Path) -> None:
     kusama, generic = (format_account(BOB_KEY, prefix) for prefix in (2, 42))
     (tmp_path / "pay.csv").write_text(table([ALICE, "1"], [kusama, "1"], [generic, "2"]))
@@ -310,18 +300,6 @@ def test_offline_a_transaction_has_a_stated_number_of_calls(
     assert ended.err.splitlines()[1] == says("400")
     assert [each["lines"] for each in with_memos["transactions"]] == [200, 200, 50]
     assert [each["lines"] for each in small["transactions"]] == [200, 200, 50]
-
-
-def test_more_calls_than_a_batch_takes_are_split_before_they_are_weighed(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    text = table(
-        *[[somebody(number), "1", "x"] for number in range(5500)], header="account,amount,memo"
-    )
-
-    answer = create(scenarioctl, tmp_path, text, *CHAIN, "--memos")
-
-    assert {each["lines"] for each in answer["transactions"]} == {200, 100}
 
 
 @pytest.mark.parametrize("portion", ["0", "10001", "many"])
@@ -482,20 +460,6 @@ def test_what_is_wrong_with_a_step_of_a_flow_is_said(scenarioctl: Run, tmp_path:
     assert (refused.code, refused.err.strip()) == (2, says("steps[0].lines", "line 2", "amount"))
 
 
-def test_a_run_drafts_the_payments_in_one_transaction(scenarioctl: Run, tmp_path: Path) -> None:
-    scenario = create(scenarioctl, tmp_path, table([BOB, "1.5"], [ALICE, "2"]), *CHAIN)["result"]
-
-    done = json.loads(scenarioctl("--offline", "--json", "job", "run", scenario).out)
-
-    (draft,) = done["mempool"]
-    assert (draft["txType"], draft["amount"], draft["human"]) == (
-        "Payout",
-        str(35 * DOT // 10),
-        "3.5 DOT",
-    )
-    assert len(calls_of(draft["tx"])) == 2
-
-
 MEMOS = st.text(st.characters(exclude_categories=("C", "Z")), max_size=20).filter(
     lambda text: not text.startswith(("=", "+", "-", "@")) and "{{" not in text and "<" not in text
 )
@@ -569,22 +533,6 @@ def test_a_batch_says_count_sum_and_the_largest_and_lists_all(
             for number in range(9)
         ]
     )
-
-
-def test_a_batch_of_a_few_says_all_and_lists_nothing(scenarioctl: Run, tmp_path: Path) -> None:
-    scenario = create(scenarioctl, tmp_path, table([BOB, "1"], [ALICE, "2"]), *CHAIN)["result"]
-
-    assert "payments" not in build(scenarioctl, scenario)["result"]
-
-
-def test_verbose_lists_all_payments(scenarioctl: Run, tmp_path: Path) -> None:
-    scenario = create(scenarioctl, tmp_path, many(), *CHAIN)["result"]
-
-    quiet = scenarioctl("--offline", "scenario", "build", scenario)
-    verbose = scenarioctl("--offline", "-v", "scenario", "build", scenario)
-
-    assert f"  9 DOT to {somebody(8)}" in verbose.err.splitlines()
-    assert f"  9 DOT to {somebody(8)}" not in quiet.err.splitlines()
 
 
 def test_a_payout_is_made_as_another_account(scenarioctl: Run, tmp_path: Path) -> None:

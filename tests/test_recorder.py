@@ -156,46 +156,6 @@ def test_a_runtime_without_its_documentation_is_the_same(path: Path) -> None:
     assert REMARK not in bare
 
 
-def test_a_value_that_changes_late_changes_as_late_in_a_replay(node: Node, tmp_path: Path) -> None:
-    values = iter(["0x0a", "0x0a", "0x0b"])
-    node.answers["state_getStorage"] = lambda _: next(values)
-
-    def ask(url: str) -> list[str]:
-        client = BlockingConnection(url)
-        found = [client.call("state_getStorage", "0x01") for _ in range(3)]
-        client.close()
-        return found
-
-    with Recorder(node.url) as recorder:
-        ask(recorder.url)
-    with Replay(
-        written(tmp_path / "module.json", recorder.exchanges).chains["RELAY"], {}
-    ) as replay:
-        again = ask(replay.url)
-
-    assert again == ["0x0a", "0x0a", "0x0b"]
-
-
-def test_each_test_hears_what_it_heard(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    def heads(url: str, test: str, times: int) -> list[int]:
-        monkeypatch.setenv("PYTEST_CURRENT_TEST", f"tests/live/test_some.py::{test} (call)")
-        client = BlockingConnection(url)
-        numbers = [client.call("chain_getHeader")["number"] for _ in range(times)]
-        client.close()
-        return numbers
-
-    with Recorder(node.url) as recorder:
-        heads(recorder.url, "test_a[1 (2)]", 2)
-        heads(recorder.url, "test_b", 2)
-    with Replay(recorder.exchanges, {}) as replay:
-        alone = heads(replay.url, "test_b", 4)
-        before_it = heads(replay.url, "test_a[1 (2)]", 2)
-        unheard = heads(replay.url, "test_c", 1)
-
-    # The last answer repeats; a test that was not there hears what the first one did.
-    assert (alone, before_it, unheard) == ([3, 4, 4, 4], [1, 2], [1])
-
-
 def test_what_was_not_recorded_is_refused(node: Node) -> None:
     _, recorder = record(node)
 

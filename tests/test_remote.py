@@ -1,11 +1,9 @@
 """`--url`: what is sent to a daemon, what is made of its answer, and what is said where there is
 none."""
 
-import http.client
 import json
 import re
 import socketserver
-import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -456,27 +454,6 @@ def test_what_is_no_daemon_is_said_to_be_none(scenarioctl: Run, data: bytes, sen
     assert ended == Ended(out="", err=f"Error: {sentence.format(url=url)}\n", code=5)
 
 
-def test_a_certificate_that_is_not_trusted_is_no_missing_daemon(
-    scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object) -> None:
-        error = ssl.SSLCertVerificationError("certificate verify failed")
-        error.verify_message = "self-signed certificate"
-        raise error
-
-    monkeypatch.setattr(http.client.HTTPSConnection, "connect", refuse)
-
-    ended = scenarioctl("info", "abc", "--url", "https://host.example")
-
-    assert ended == Ended(
-        out="",
-        err="Error: the certificate of https://host.example is not trusted (self-signed "
-        "certificate). Set SSL_CERT_FILE "
-        "to a file with the trusted certificates\n",
-        code=5,
-    )
-
-
 def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -489,17 +466,6 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
     said = f"Error: the daemon at {script.url} did not answer within 0.1 seconds"
     assert read == Ended(out="", err=f"{said}\n", code=5)
     assert written == Ended(out="", err=f"{said}; it may have carried out the request\n", code=5)
-
-
-def test_the_token_is_sent_and_shown_nowhere(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SCENARIOCTL_TOKEN", "sctl_secret")
-
-    ended = scenarioctl("info", "abc", "--url", script.url)
-
-    assert script.asked[0].headers["Authorization"] == "Bearer sctl_secret"
-    assert ended == Ended(out="polkadot > Remark\n", err="", code=0)
 
 
 def test_a_token_in_the_clear_to_another_machine_is_warned_of(
@@ -564,21 +530,6 @@ def test_a_token_that_no_header_holds_is_refused_without_being_shown(
         code=2,
     )
     assert script.asked == []
-
-
-def test_no_proxy_of_the_environment_is_asked(
-    scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
-
-    assert scenarioctl("info", "abc", "--url", script.url).code == 0
-
-
-def test_a_daemon_below_a_path_is_reached(scenarioctl: Run, script: Script) -> None:
-    scenarioctl("info", "abc", "--url", f"{script.url}/below/it/")
-
-    assert script.asked[0].path == "/below/it/api/scenario/info"
 
 
 def test_a_daemon_at_a_unix_socket_is_reached(scenarioctl: Run, tmp_path: Path) -> None:
