@@ -2,7 +2,6 @@
 goes."""
 
 import json
-from asyncio import gather
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -85,15 +84,6 @@ class TestEveryStore:
 
         with raises(Conflict, says(name, "Bob", BOB_ADDRESS)):
             run(store.addresses().put(replace(OTHER, name=name)))
-
-    def test_of_look_alikes_added_at_once_one_stays(self, store: Store) -> None:
-        async def race() -> list[BaseException | None]:
-            some = (
-                replace(ENTRY, name=name, account=f"0x{name}") for name in ("Bob", "B0b", "bob")
-            )
-            return await gather(*map(store.addresses().put, some), return_exceptions=True)
-
-        assert sum(each is None for each in run(race())) == len(run(store.addresses().list())) == 1
 
 
 @pytest.mark.parametrize(

@@ -65,18 +65,6 @@ def test_a_number_s_text_is_that_number_without_exponent(number: Decimal) -> Non
     assert set(text) <= set("0123456789.")
 
 
-@given(text=st.text(max_size=12))
-def test_any_text_is_a_number_or_is_refused_in_one_sentence(text: str) -> None:
-    try:
-        number = parse_number(text, field="amount", zero=True)
-    except InvalidRequest as error:
-        assert str(error).startswith("amount ")
-    else:
-        assert text.isascii()
-        assert number == Decimal(text)
-        assert not number.is_signed()
-
-
 @pytest.mark.parametrize(
     ("written", "places", "raw"),
     [
@@ -275,18 +263,6 @@ def test_what_is_suggested_is_the_same_amount(
         assert (again if read is read_raw else again[1]) in {
             number * unit_raw for number in readings(digits) for unit_raw in one
         }
-
-
-@pytest.mark.parametrize(
-    "typed", ["10 USDT", "1m", "1.5 planck", "1,000 USDT", "1 million", "1 nUSDT"]
-)
-def test_no_number_is_suggested_where_it_is_not_sure_what_was_meant(
-    scenarioctl: Run, typed: str
-) -> None:
-    ended = run_offline(scenarioctl, typed)
-
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == says("amount", typed, "like 1.5").printed
 
 
 def test_the_symbol_of_a_look_alike_is_no_unit(scenarioctl: Run) -> None:

@@ -293,23 +293,6 @@ def test_assets_of_config_toml_are_known() -> None:
     )
 
 
-def test_the_native_asset_of_config_toml_can_be_told_more_of() -> None:
-    registry = Registry(
-        {
-            "rig": {
-                "role": "relay",
-                "symbol": "RIG",
-                "decimals": 12,
-                "assets": [{"id": 0, "symbol": "RIG", "decimals": 12, "existential_deposit": 5}],
-            }
-        }
-    )
-
-    native = Assets(registry).native(registry.find("rig"))
-
-    assert (native.kind, native.existential_deposit, native.location) == ("native", 5, "0/Here")
-
-
 @pytest.mark.parametrize(
     ("asset", "sentence"),
     [

@@ -68,14 +68,6 @@ def test_a_store_that_cannot_be_read_offers_nothing_and_stays_as_it_is(tmp_path:
 # Chains, assets
 
 
-def test_chains_of_the_configuration_are_offered(tmp_path: Path) -> None:
-    config = tmp_path / "c.toml"
-    config.write_text('[chains.rig]\nrole = "relay"\nsymbol = "UNIT"\ndecimals = 12\n')
-
-    assert values(f"--config {config} template stats ri") == ["rig"]
-    assert [each.help for each in tab(f"--config {config} hrmp openchannels ri")] == ["UNIT"]
-
-
 @pytest.mark.parametrize(
     ("line", "offered"),
     [

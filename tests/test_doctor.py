@@ -167,30 +167,6 @@ def test_a_wrong_config_is_told_and_the_rest_is_still_checked(
     assert checks["store"]["ok"] is True
 
 
-def test_what_to_do_follows_a_question_as_a_sentence(scenarioctl: Run, tmp_path: Path) -> None:
-    told = scenarioctl("--config", configure(tmp_path, 'stoer = "x"'), "doctor").out
-
-    assert "did you mean store? Correct it;" in told
-
-
-def test_a_wrong_chain_is_told_and_the_rest_of_the_config_is_used(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    store = tmp_path / "own.db"
-    config = tmp_path / "config.toml"
-    config.write_text(
-        f'offline = true\nstore = "{store}"\n[chains.rig]\nrole = "king"\nsymbol = '
-        '"UNIT"\ndecimals = 12\n'
-    )
-
-    checks = read(scenarioctl("--config", str(config), "--json", "doctor"))
-
-    assert checks["config"]["ok"] is False
-    assert "king" in checks["config"]["text"]
-    assert str(store) in checks["store"]["text"]
-    assert {"chains", "facts"} < set(checks)
-
-
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_store_that_cannot_be_written_is_found_by_trying(
     scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
@@ -224,24 +200,6 @@ def test_a_store_that_cannot_be_written_is_found_by_trying(
 def test_help_tells_what_the_options_tell(scenarioctl: Run) -> None:
     assert scenarioctl("help").out.startswith(scenarioctl("--help").out.rstrip("\n"))
     assert scenarioctl("help", "create", "scenario") == scenarioctl("create", "scenario", "--help")
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (("creat",), ("creat", "create")),
-        (("tx", "dekode"), ("dekode", "decode")),
-        (("scenario", "info", "x"), ("info", "x")),
-    ],
-    ids=" ".join,
-)
-def test_help_for_no_command_tells_what_may_be_meant(
-    scenarioctl: Run, line: tuple[str, ...], words: tuple[str, ...]
-) -> None:
-    ended = scenarioctl("help", *line)
-
-    assert (ended.out, ended.code) == ("", 2)
-    assert ended.err.splitlines()[0] == says(*words).within("Error: {}")
 
 
 def test_a_test_notification_is_sent_where_that_is_asked_for(

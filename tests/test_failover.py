@@ -3,7 +3,6 @@ who have read more."""
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -132,31 +131,6 @@ def test_two_standbys_that_are_promoted_from_one_state_give_out_other_numbers(
             time.sleep(0.1)
 
     assert given[1] - given[0] >= 100_000
-
-
-def test_of_two_at_once_one_notes_the_fork(store: PostgresStore) -> None:
-    run(store.put_scenario(FIRST))
-    ((timeline,),) = shared_server().execute(
-        "SELECT timeline FROM scenarioctl.meta", database="shared"
-    )
-    change_timeline(timeline - 1)
-    url = shared_server().url("shared", user=RUNTIME)
-    insert = (
-        "INSERT INTO scenarioctl.log_lines (job, written, text) VALUES ('x', 1, '') RETURNING seq"
-    )
-    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with (
-        psycopg.connect(url) as one,
-        psycopg.connect(url) as other,
-        ThreadPoolExecutor() as threads,
-    ):
-        first = one.execute(insert).fetchall()
-        second = threads.submit(lambda: other.execute(insert).fetchall())
-        wait_until(lambda: shared_server().execute(waiting) == [(1,)])
-        one.commit()
-
-        base = first_number()
-        assert (first, second.result()) == ([(base + 1,)], [(base + 2,)])
 
 
 def test_an_empty_store_has_lost_nothing(store: PostgresStore) -> None:

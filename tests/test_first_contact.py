@@ -1,6 +1,5 @@
 """What the program says to somebody who does not know it yet."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import click
 import pytest
 
 from scenarioctl.cli.main import cli
-from scenarioctl.stores import StoredScenario, open_store
 from tests.conftest import Run
 from tests.messages import says
 
@@ -73,23 +71,6 @@ def test_a_command_that_reads_creates_no_store_and_no_folder(
 
     assert scenarioctl("--offline", *line.split()).code == code
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_another_process_creates_meanwhile_is_read(tmp_path: Path) -> None:
-    scenario = StoredScenario(id="abc", blob=b"", summary="s", chains=(), created=1, updated=1)
-
-    async def story() -> list[int]:
-        reader = open_store(tmp_path / "folder" / "s.db", create=False)
-        counts = [await reader.count_scenarios()]
-        assert not (tmp_path / "folder").exists()
-        writer = open_store(tmp_path / "folder" / "s.db", create=False)
-        await writer.put_scenario(scenario)
-        counts.append(await reader.count_scenarios())
-        await reader.close()
-        await writer.close()
-        return counts
-
-    assert asyncio.run(story()) == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarioctl.actions.fields import read_form_amount
-from scenarioctl.actions.flow_files import draw_flow, read_flow, write_flow
+from scenarioctl.actions.flow_files import draw_flow, read_flow
 from scenarioctl.actions.running import Run
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
@@ -215,24 +215,6 @@ def test_a_formula_is_judged_when_the_flow_is_read(
         flow(stage, HOOK, step)
 
     assert str(refused.value) == message
-
-
-@pytest.mark.parametrize(("few", "drafted"), [(1, ["2 DOT"]), (3, [])])
-def test_a_run_tells_whether_data_divides_by_zero(
-    stage: Stage, few: int, drafted: list[str]
-) -> None:
-    found = flow(stage, HOOK, send("4 DOT / ({{ many }} - {{ few }})"))
-
-    run = stage.run(found, (UUID, {"many": 3, "few": few}))
-
-    assert [draft.human for draft in run.drafts if draft.human] == drafted
-    assert drafted or "divides by zero" in run.failure
-
-
-def test_a_flow_with_a_formula_is_written_as_it_was(stage: Stage) -> None:
-    step = send("max - 10 DOT", sender=ALICE)
-
-    assert write_flow(stage.app, flow(stage, step))["steps"] == [step]
 
 
 @pytest.mark.parametrize(

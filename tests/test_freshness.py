@@ -7,7 +7,7 @@ import pytest
 
 from scenarioctl.chains.registry import CHAINS, Chain, Registry
 from scenarioctl.transactions.transfer.ways import FILE
-from tools import curate_assets, refresh_registry
+from tools import curate_assets
 from tools.chain_registries import (
     ListedChain,
     Place,
@@ -24,56 +24,6 @@ from tools.freshness import (
 )
 from tools.refresh_registry import read_assets, read_routes, ways_closed
 
-#: As polkadot.js writes its lists: a parachain, one that nobody reaches, one without providers, and
-#: the relay chain.
-ENDPOINTS = """
-export const prodParasPolkadot = [
-    {
-        homepage: 'https://hydration.net/',
-        info: 'hydradx',
-        paraId: 2034,
-        providers: {
-            Helikon: 'wss://rpc.helikon.io/hydradx',
-            IBP1: 'wss://hydration.ibp.network',
-            // OnFinality: 'wss://hydradx.api.onfinality.io/public-ws' // gone
-            Light: 'light://substrate-connect/polkadot'
-        },
-        text: 'Hydration'
-    },
-    {
-        info: 'crust',
-        isUnreachable: true,
-        paraId: 2008,
-        providers: {
-            Crust: 'wss://crust-parachain.crustapps.net'
-        }
-    },
-    {
-        info: 'equilibrium',
-        paraId: 2011,
-        providers: {}
-    }
-];
-export const prodRelayPolkadot = {
-    genesisHash: POLKADOT_GENESIS,
-    info: 'polkadot',
-    providers: {
-        Allnodes: 'wss://polkadot-rpc.publicnode.com'
-    }
-};
-"""
-CHAIN_INFO = """{
-    "polkadot": {"chainStatus": "ACTIVE", "providers": {"a": "wss://a.example"},
-        "substrateInfo": {"relaySlug": null, "paraId": null, "genesisHash": "0x91b1",
-        "addressPrefix": 0, "symbol": "DOT", "decimals": 10}},
-    "paseoTest": {"chainStatus": "ACTIVE", "providers": {"a": "light://a"},
-        "substrateInfo": {"relaySlug": null, "paraId": null, "genesisHash": "0x77af",
-        "addressPrefix": 0, "symbol": "PAS", "decimals": 10}},
-    "moonbeam": {"chainStatus": "INACTIVE", "providers": {},
-        "substrateInfo": {"relaySlug": "polkadot", "paraId": 2004,
-        "genesisHash": "0xfe58", "addressPrefix": 1284, "symbol": "GLMR", "decimals": 18}},
-    "ethereum": {"chainStatus": "ACTIVE", "providers": {}, "substrateInfo": null}
-}"""
 ASTAR = Registry().find("astar")
 PLACE: Place = ("polkadot", 2006)
 #: A registry that agrees with ours.
@@ -224,31 +174,3 @@ class TestOtherFacts:
         assert assets["assetHub", "1984"][:2] == ("USDt", 6)
         routes = read_routes(FILE.read_text(encoding="utf-8"))
         assert "paraspell" in routes["assetHub", "hydraDx", "1/Here"][0]
-
-
-class TestRunning:
-    def test_failures_are_sentences_and_an_exit_code(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        found = [
-            Difference(kind="endpoint", of="astar", bundled="", listed="wss://new.example"),
-            Difference(
-                kind="chain",
-                of="astar",
-                bundled="listed",
-                listed="",
-                change="closed",
-                failure="astar is gone",
-            ),
-        ]
-        monkeypatch.setattr(refresh_registry, "find_differences", lambda: iter(found))
-        assert refresh_registry.main() == 1
-        output = capsys.readouterr()
-        assert output.err == "astar is gone\n"
-        assert output.out.splitlines() == [
-            "fact      change  of     bundled  registries",
-            "endpoint  -       astar  -        wss://new.example",
-            "chain     closed  astar  listed   -",
-        ]
-        monkeypatch.setattr(refresh_registry, "find_differences", lambda: iter(found[:1]))
-        assert refresh_registry.main() == 0

@@ -17,9 +17,8 @@ from urllib.parse import unquote
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.errors import ChainRefused, Conflict
+from scenarioctl.errors import Conflict
 from scenarioctl.server.endpoints import ENDPOINTS
-from scenarioctl.stores import StoredScenario
 from tests import refusals
 from tests.conftest import BOB, DATA
 from tests.daemons import PATIENCE, wait_until
@@ -399,22 +398,6 @@ def test_warnings_travel_in_a_header(served: Serving) -> None:
 # Errors of operations
 
 
-def test_details_of_an_error_stand_beside_its_sentence(
-    served: Serving, stored: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def refuse(*_: object) -> None:
-        raise ChainRefused("the chain said no", details={"hash": "0x12"})
-
-    monkeypatch.setattr(served.app.store, "get_scenario", refuse)
-
-    reply = served.post("/api/scenario/info", {"id": stored})
-
-    assert (reply.status, reply.json()) == (
-        502,
-        {"hash": "0x12", "error": "the chain said no", "code": "chain_refused"},
-    )
-
-
 @pytest.mark.parametrize(
     "bug", [RuntimeError, ValueError, RecursionError, TimeoutError, KeyError, MemoryError]
 )
@@ -442,24 +425,6 @@ def test_a_bug_is_500_with_a_request_id_and_its_traceback_in_the_log_only(
     assert record.getMessage() == says("answering", "POST")
     assert record.__dict__["request_id"] == "mine-1"
     assert record.exc_info is not None
-
-
-def test_a_conflict_with_a_taken_id_is_tried_again(
-    served: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, tries = served.app.store.put_scenario, []
-
-    async def put(scenario: StoredScenario, *, replace: bool = False) -> None:
-        tries.append(scenario.id)
-        if len(tries) < 3:
-            raise Conflict("taken")
-        await real(scenario, replace=replace)
-
-    monkeypatch.setattr(served.app.store, "put_scenario", put)
-
-    reply = served.post("/api/create/remark", {"chain": "polkadot", "text": "again"})
-
-    assert (reply.status, reply.json()["result"]) == (200, tries[2])
 
 
 # Tokens, limits, origins: their rules have tests of their own, here is that they are asked
@@ -532,15 +497,6 @@ def test_what_may_run_for_hours_takes_no_large_body(served: Serving) -> None:
     reply = served.post("/job/run", b'{"id": "abc"' + b" " * 70_000 + b"}", port=served.worker)
 
     assert (reply.status, reply.json()["error"]) == (413, says("body", "70013", "65536"))
-
-
-def test_what_comes_behind_an_upgrade_is_not_left_waiting(served: Serving) -> None:
-    upgrade = head("/healthz", "Connection: Upgrade", "Upgrade: h2c", method="GET")
-
-    received = converse(served.api, upgrade, head("/version", method="GET"))
-
-    assert received.startswith(b"HTTP/1.1 200")
-    assert b"connection: close" in received.partition(b"\r\n\r\n")[0].lower()
 
 
 def test_a_read_is_given_up_when_its_client_goes(

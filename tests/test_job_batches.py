@@ -27,7 +27,6 @@ from tests.test_kills import WORKER
 from tests.test_payout_records import CAROL, send
 from tests.test_payout_records import create as create_lines
 from tests.test_payouts import calls_of, somebody, table
-from tests.test_payouts import create as create_payout
 from tests.test_scenario_batches import create, flow, transfer
 from tests.test_transaction_status import World
 from tests.test_worker import Bench
@@ -105,35 +104,6 @@ def test_a_scenario_that_is_changed_later_fails_as_one_draft(
     (entry,) = job(scenarioctl, "drafts", scenario)["mempool"]
     assert (entry["txType"], entry["chain"]) == ("Batch", "polkadot")
     assert entry["tx"] == "Could not generate transaction"
-
-
-def test_the_next_start_drafts_as_the_last_one_did(scenarioctl: Run, tmp_path: Path) -> None:
-    scenario = create(scenarioctl, flow(tmp_path, transfer("2"), REMARK))
-    job(scenarioctl, "start", scenario, "--every", "2h")
-    job(scenarioctl, "stop", scenario)
-
-    job(scenarioctl, "start", scenario, "--batch")
-    job(scenarioctl, "start", scenario, "--every", "3h")
-
-    assert job(scenarioctl, "status", scenario)["schedule"] == says("every 3h", "one transaction")
-    assert scenarioctl("job", "start", scenario, "--batch").out == "Job already running\n"
-    job(scenarioctl, "stop", scenario)
-    job(scenarioctl, "start", scenario, "--every", "2h")
-    assert job(scenarioctl, "status", scenario)["batch"] is False
-
-
-@pytest.mark.parametrize("batch", [(), ("--batch",)])
-def test_a_payroll_of_one_chain_is_one_draft_anyway(
-    scenarioctl: Run, tmp_path: Path, batch: tuple[str, ...]
-) -> None:
-    lines = table([BOB, "1.5"], [CAROL, "2"])
-    made = create_payout(scenarioctl, tmp_path, lines, "--chain", "polkadot", "--asset", "DOT")
-    job(scenarioctl, "start", made["result"], "--cron", "0 9 1 * *", *batch)
-
-    (draft,) = job(scenarioctl, "run", made["result"])["mempool"]
-
-    assert (draft["txType"], draft["human"]) == ("Payout", "3.5 DOT")
-    assert len(calls_of(draft["tx"])) == 2
 
 
 @pytest.fixture

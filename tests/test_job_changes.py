@@ -1,7 +1,7 @@
 """Jobs that are paused, resumed and rescheduled: over every store, between two runs and during
 one."""
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -315,45 +315,3 @@ class TestDuringARun:
         (again,) = claim(store, now=NOW + MINUTE)
 
         assert again.saved == "anything"
-
-    def test_a_run_of_a_rescheduled_job_is_kept_and_plans_by_the_new_schedule(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        assert reschedule(app, every="10m") == "Job rescheduled: every 10m"
-        assert claim(store, "you", now=NOW + 5 * HOUR) == []
-        after = ended(claimed, schedule=claimed.job.schedule, finished=NOW + 25 * MINUTE)
-        assert finish(store, after) is True
-
-        job = get_job(store)
-        assert (job.due, job.planned, job.runs) == (NOW + 30 * MINUTE, NOW + 30 * MINUTE, 1)
-        assert claim(store, now=NOW + 29 * MINUTE) == []
-        assert len(claim(store, now=NOW + 30 * MINUTE)) == 1
-
-
-class TestChangeJob:
-    def test_changes_side_by_side_take_place_one_after_the_other(
-        self, app: Application, store: Store
-    ) -> None:
-        import asyncio
-
-        run(store.start_job(replace(JOB, due=NOW + HOUR, planned=NOW + HOUR)))
-        asked: list[Callable[[], Coroutine[Any, Any, Any]]] = [
-            lambda: pause_job(app, PauseJob(id=ID)),
-            lambda: resume_job(app, ResumeJob(id=ID)),
-            lambda: start_job(app, StartJob(id=ID, every="30m")),
-            lambda: start_job(app, StartJob(id=ID, every="15m")),
-        ]
-
-        async def all_at_once() -> None:
-            await asyncio.gather(*(each() for _ in range(5) for each in asked))
-
-        run(all_at_once())
-        resume(app)
-        job = get_job(store)
-        assert job.state is JobState.RUNNING
-        assert job.due is not None
-        assert NOW < job.due <= NOW + HOUR
-        assert len(claim(store, now=job.due)) == 1
-        assert claim(store, "you", now=job.due) == []

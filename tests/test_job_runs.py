@@ -12,16 +12,12 @@ from scenarioctl.model.jobs import (
     FinishedRun,
     MempoolDraft,
     Retention,
-    StepOutcome,
-    StepResult,
 )
 from scenarioctl.operations.creation import CreateFlow, create_flow
 from scenarioctl.operations.job_runs import ListRuns, ListSteps, list_runs, list_steps
 from scenarioctl.operations.jobs import JobLog, JobMempool, RunJob, job_log, job_mempool, run_job
-from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.runner import finish
-from tests.test_created import TRANSFER
 from tests.test_jobs import NOON, application, opened, remark
 
 MINUTE = 60 * SECOND
@@ -133,18 +129,6 @@ async def test_a_run_has_its_drafts_in_whole_tokens(tmp_path: Path) -> None:
         assert newest["seq"] == 3
 
 
-def test_a_transfer_is_drafted_in_whole_tokens(scenarioctl: Run, tmp_path: Path) -> None:
-    id = scenarioctl("--offline", *TRANSFER, "--destination-address", BOB, "-q").out.strip()
-    assert scenarioctl("--offline", "job", "run", id).code == 0
-
-    assert scenarioctl("job", "mempool", id, "--field", "mempool.*.human").out == "1.5 DOT\n"
-    assert scenarioctl("job", "mempool", id, "--field", "mempool.*.amount").out == "15000000000\n"
-    # For scripts; a terminal shows whole tokens.
-    assert scenarioctl("job", "mempool", id).out.split("\t")[3] == "15000000000"
-    number, _, took, *rest = scenarioctl("job", "logs", "--runs", id).out.rstrip("\n").split("\t")
-    assert (number, took[-1], rest) == ("1", "s", ["executed", "1", ""])
-
-
 @pytest.mark.parametrize("asked", [JobLog, JobMempool])
 def test_a_run_that_is_not_stored_is_refused(tmp_path: Path, asked: Any) -> None:
     work = job_log if asked is JobLog else job_mempool
@@ -189,34 +173,6 @@ async def test_a_run_tells_of_its_steps_by_their_numbers_in_the_editor(tmp_path:
     assert shown.answer["run"]["number"] == number
     found = [(row["number"], row["step"], row["outcome"]) for row in shown.answer["steps"]]
     assert found == [(1, "Remark", "drafted"), (2, "http", "failed"), (3, "delay", "skipped")]
-
-
-async def test_steps_of_an_earlier_version_of_the_scenario_come_last(tmp_path: Path) -> None:
-    async with opened(tmp_path) as app:
-        id = await remark(app)
-        gone = StepResult(
-            outcome=StepOutcome.DONE, seconds=1.0, input="GET /", output="{}", length=2
-        )
-        await run_at(app, id, 0, steps={"gone": gone})
-
-        rows = (await list_steps(app, ListSteps(id=id))).answer["steps"]
-
-    # What the run didn't come to is what the scenario has now.
-    assert [(row["number"], row["outcome"], row["seconds"]) for row in rows] == [
-        (1, None, None),
-        (None, "done", 1.0),
-    ]
-    assert rows[0]["input"]
-    assert rows[1] == {
-        "number": None,
-        "node": "gone",
-        "step": "",
-        "outcome": "done",
-        "seconds": 1.0,
-        "input": "GET /",
-        "output": "{}",
-        "output_length": 2,
-    }
 
 
 def test_a_list_of_runs_refuses_what_it_cannot_read(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """`job watch` and `job list`: all jobs, as they are and as they change."""
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -96,27 +95,6 @@ def test_each_job_has_a_line_and_another_one_whenever_it_changes(
         ), line
 
 
-def test_with_json_each_change_is_an_object(
-    scenarioctl: Run, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    id, other = jobs.start(), jobs.start()
-    meanwhile(monkeypatch, lambda: finish(pause_job(jobs.app, PauseJob(id=id))))
-
-    ended = scenarioctl("--store", str(jobs.path), "job", "watch", id, "--json")
-
-    rows = [json.loads(line) for line in ended.out.splitlines()]
-    assert [(row["id"], row["state"], row["drafts"]) for row in rows] == [
-        (id, "running", 0),
-        (id, "paused", 0),
-    ]
-    assert other not in ended.out
-    meanwhile(monkeypatch)
-    asked = scenarioctl(
-        "--store", str(jobs.path), "job", "watch", "--state", "paused", "--field", "id"
-    )
-    assert (asked.out, asked.code) == (f"{id}\n", 0)
-
-
 def test_what_cannot_be_watched_is_refused(scenarioctl: Run, jobs: Jobs) -> None:
     store = ("--store", str(jobs.path))
     jobs.start()
@@ -124,19 +102,6 @@ def test_what_cannot_be_watched_is_refused(scenarioctl: Run, jobs: Jobs) -> None
     unknown = scenarioctl(*store, "job", "watch", "abcdefghi")
 
     assert (unknown.out, unknown.err, unknown.code) == ("", says("abcdefghi").printed, 3)
-
-
-def row(id: str, **fields: Any) -> dict[str, Any]:
-    names = ("outcome", "next", "last", "finished", "changed")
-    plain = {
-        **dict.fromkeys(names),
-        "executing": False,
-        "step": "",
-        "drafts": 0,
-        "failures": 0,
-        "reason": "",
-    }
-    return {"id": id, "state": "running", **plain, **fields}
 
 
 def test_a_status_on_a_terminal_says_since_when_a_job_is_paused(tmp_path: Path, jobs: Jobs) -> None:

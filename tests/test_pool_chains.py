@@ -283,28 +283,6 @@ async def test_a_subscription_goes_on_beside_other_questions(tmp_path: Path) -> 
     assert after == "a block"
 
 
-async def test_waiting_for_a_notice_can_be_given_up(tmp_path: Path) -> None:
-    with node(chain_subscribeNewHeads=lambda: Feed([1]), chain_getBlock="a block") as one:
-        async with pool_of(tmp_path, one.url) as pool:
-            client = Client(pool)
-            seen = []
-            with pytest.raises(TimeoutError):
-                async with (
-                    asyncio.timeout(None) as patience,
-                    aclosing(
-                        client.subscribe(
-                            "chain_subscribeNewHeads", ended_by="chain_unsubscribeNewHeads"
-                        )
-                    ) as heads,
-                ):
-                    async for head in heads:
-                        seen.append(head)
-                        patience.reschedule(asyncio.get_running_loop().time())
-            after = await client.call("chain_getBlock")
-
-    assert (seen, after) == ([1], "a block")
-
-
 # Backoff
 
 
@@ -411,25 +389,6 @@ async def test_what_one_node_told_is_not_believed_of_another(tmp_path: Path) -> 
 
     assert f"{second.url} runs" in str(refused.value)
     assert (table.spec_version, begun_anew.spec_version) == (2000000, 1006000)
-
-
-async def test_a_runtime_version_is_as_old_as_the_question(tmp_path: Path) -> None:
-    """The node can have been upgraded after it answered, while the answer was on its way."""
-    asked: list[str] = []
-
-    def late() -> dict[str, Any]:
-        asked.append("state_getRuntimeVersion")
-        time.sleep(0.15)
-        return {"specName": "polkadot", "specVersion": 1006000}
-
-    with node(state_getRuntimeVersion=late) as one:
-        async with pool_of(tmp_path, one.url) as pool:
-            pool.believed = 0.1
-            for _ in range(2):
-                await Client(pool).table()
-    # Asked with the greeting, and by each of the two: no answer came within the time.  A slow
-    # machine asks once more.
-    assert len(asked) >= 3
 
 
 async def build(client: Client) -> tuple[RuntimeTable, bytes]:

@@ -1,14 +1,12 @@
 """Previews: as PNG and SVG, over both edges, in files and on stdout."""
 
-import asyncio
 import json
 import os
 import re
 import stat
 import sys
-import threading
 from base64 import b64decode
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,9 +17,7 @@ import resvg_py
 from PIL import Image, ImageChops
 
 from scenarioctl.application import Application
-from scenarioctl.config import Settings
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.operations import previews
 from scenarioctl.operations.previews import Preview, PreviewScenario, preview_scenario
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_diagrams import store_document
@@ -97,23 +93,6 @@ def test_a_png_that_would_be_too_large_is_refused_with_what_would_work(app: Appl
     assert most is not None
     wide, high = canvas_size(picture_of(app, tall), find_layout(picture_of(app, tall)))
     assert 0.99 * svg_module.MOST_PIXELS < int(most[1]) ** 2 * high / wide <= svg_module.MOST_PIXELS
-
-
-def test_a_png_is_bounded_by_its_pixels_times_its_cards_and_edges(app: Application) -> None:
-    """12 s of a processor, for each request."""
-    crowded = document(40, [(source, target) for source in range(40) for target in range(40)] * 12)
-
-    with pytest.raises(InvalidRequest) as refused:
-        preview(app, crowded, width=2400)
-
-    # The picture shows the first 1200 edges, and equal ones as one line.
-    assert "1240 cards and edges" in str(refused.value)
-    drawn = picture_of(app, crowded)
-    wide, high = canvas_size(drawn, find_layout(drawn))
-    most = re.search(r"expected at most (\d+)", str(refused.value))
-    assert most is not None
-    drawn_then = int(most[1]) ** 2 * high / wide * 1240
-    assert 0.98 * svg_module.MOST_DRAWN < drawn_then <= svg_module.MOST_DRAWN
 
 
 def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Application) -> None:
@@ -211,45 +190,6 @@ def test_the_renderer_sees_no_fonts_but_ours(
         ROOT / "scenarioctl" / "render" / "fonts"
     }
     assert set(given) == {"svg_string", "width", "skip_system_fonts", "font_files", "font_family"}
-
-
-def serve(folder: Path, work: Callable[[Application], Coroutine[Any, Any, T]]) -> T:
-    """Run *work* with an application as a daemon has it, on an event loop."""
-
-    async def go() -> T:
-        settings = Settings(
-            config=folder / "c", store=str(folder / "served.db"), cache=folder / "r", offline=True
-        )
-        served = Application(settings, served=True)
-        try:
-            return await work(served)
-        finally:
-            await served.close()
-
-    return asyncio.run(go())
-
-
-def test_a_daemon_draws_off_its_loop(
-    app: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads = []
-
-    def watched(*given: Any) -> Any:
-        threads.append(threading.current_thread())
-        return draw(*given)
-
-    draw = previews._draw
-    monkeypatch.setattr(previews, "_draw", watched)
-
-    async def once(served: Application) -> bytes:
-        id = await store_document(served, read_document(TRANSFER))
-        return picture(await preview_scenario(served, PreviewScenario(scenario_id=id)))
-
-    img = serve(tmp_path, once)
-
-    assert img == picture(preview(app, read_document(TRANSFER)))
-    assert threads[0] is not threading.main_thread()
-    assert threads[1:] == [threading.main_thread()]
 
 
 @pytest.fixture

@@ -89,30 +89,6 @@ async def test_a_worker_that_stops_leaves_what_is_due_to_others(place: Place) ->
         await until(lambda: stage.ran("one"))
 
 
-async def test_a_full_worker_lets_another_one_have_the_rest(place: Place) -> None:
-    go_on = asyncio.Event()
-
-    async def slow(run: FakeRun) -> None:
-        await go_on.wait()
-        await draft(run)
-
-    FakeRun.plays = {"slow": slow}
-
-    async with on_stage(place) as stage:
-        await stage.start("slow")
-        await stage.work(capacity=1)
-
-        async def is_held() -> bool:
-            return (await stage.job("slow")).owner != ""
-
-        await until(is_held)
-        await stage.work()
-        await stage.start("other")
-        await until(lambda: stage.ran("other"))
-        go_on.set()
-        await until(lambda: stage.ran("slow"))
-
-
 async def test_a_worker_runs_what_is_due_once_for_a_test(place: Place) -> None:
     async with on_stage(place) as stage:
         await stage.start("one")

@@ -1,6 +1,5 @@
 """The log of a job says what a run does while it does it, and how it ended."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -19,10 +18,8 @@ from scenarioctl.operations.jobs import (
 )
 from scenarioctl.runtime.table import load_bundled
 from scenarioctl.worker.worker import Worker
-from tests.conftest import Run
 from tests.messages import says
-from tests.runner import finish
-from tests.test_jobs import BROKEN, HTTP, REMARK, Hanging, application, diagram, opened
+from tests.test_jobs import BROKEN, HTTP, REMARK, Hanging, diagram, opened
 from tests.test_worker import Bench, FakeRun, draft, play
 
 
@@ -77,39 +74,6 @@ async def test_a_leg_that_ends_at_once_stores_its_lines_with_its_end(
         assert [lines[0], *lines[-2:]] == ["Starting worker", "workload executed", "Sleeping"]
 
 
-async def test_a_worker_that_dies_amid_a_step_leaves_its_lines_once(bench: Bench) -> None:
-    async def slow(run: FakeRun) -> None:
-        await run.announce("Requesting GET example.org/")
-        await run.app.sleep(60)
-        await draft(run)
-
-    FakeRun.plays = {"one": slow}
-
-    await bench.start("one", every="1h")
-    dead = bench.worker()
-    begun = asyncio.create_task(dead.run_next())
-    await bench.time.let_pass(1)
-    # It renews no lease any more, and what it brings then is not kept.
-    worker = bench.worker()
-    stop = asyncio.Event()
-    serving = asyncio.create_task(worker.run(stop))
-    await bench.time.let_pass(100)
-
-    first = ["Starting worker", "Requesting GET example.org/"]
-    again = ["The last attempt at this run was interrupted; running it again"]
-    assert await bench.log("one") == [
-        *first,
-        *again,
-        "Requesting GET example.org/",
-        *("drafted", "workload executed", "Sleeping"),
-    ]
-    assert (await bench.job("one")).runs == 1
-    await begun
-    stop.set()
-    await asyncio.wait_for(serving, 60)
-    await bench.app.close()
-
-
 async def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         id = await diagram(app, REMARK, BROKEN)
@@ -153,24 +117,3 @@ async def test_drafts_that_a_run_did_not_come_to_are_counted(tmp_path: Path) -> 
         ]
         entries = (await job_mempool(app, JobMempool(id=id))).answer["mempool"]
         assert [each["tx"] for each in entries[1:]] == ["Could not generate transaction"]
-
-
-def test_lists_and_exit_codes_show_a_failed_run(scenarioctl: Run, tmp_path: Path) -> None:
-    made = {}
-    with application(tmp_path) as app:
-        for name, step in (("sound", REMARK), ("broken", BROKEN)):
-            made[name] = finish(diagram(app, step))
-            finish(start_job(app, StartJob(id=made[name])))
-        assert finish(Worker(app).run_next())
-    store = ("--store", str(next(tmp_path.glob("*.db"))))
-
-    status = {name: scenarioctl(*store, "job", "status", id) for name, id in made.items()}
-    field = scenarioctl(*store, "job", "status", made["broken"], "--field", "outcome")
-    listed = scenarioctl(*store, "job", "list").out.splitlines()
-
-    assert {name: ended.code for name, ended in status.items()} == {"sound": 0, "broken": 7}
-    assert (field.out, field.code) == ("failed\n", 0)
-    assert {line.split("\t")[0]: line.split("\t")[6] for line in listed} == {
-        made["sound"]: "executed",
-        made["broken"]: "failed",
-    }

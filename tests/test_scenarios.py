@@ -21,13 +21,9 @@ from scenarioctl.operations.scenarios import (
     FirstTransaction,
     FullScenarioInfo,
     ImportScenario,
-    ListScenarios,
-    ShowScenario,
     export_scenario,
     full_scenario_info,
     import_scenario,
-    list_scenarios,
-    show_scenario,
 )
 from tests.conftest import DATA, Run
 from tests.messages import raises, says
@@ -315,34 +311,3 @@ class TestFullOnTheLine:
         assert first.out.count("0x") == 1
         assert first.err.splitlines()[-1] == says("2 transactions", "--all", "--step")
         assert everything.out.count("summary") == 2
-
-
-class TestNames:
-    FLOW = '{{"name": "{name}", "steps": [{{"type": "delay", "seconds": 1}}]}}'
-
-    def create(self, app: Application, name: str) -> str:
-        from scenarioctl.operations.creation import CreateFlow, create_flow
-
-        return finish(
-            create_flow(app, CreateFlow(flow=self.FLOW.format(name=name), syntax="json"))
-        ).answer["result"]
-
-    def listed(self, app: Application, **fields: Any) -> list[tuple[str, str | None]]:
-        page = finish(list_scenarios(app, ListScenarios(descending=False, **fields)))
-        return [(row["id"], row.get("name")) for row in page.answer["scenarios"]]
-
-    def test_a_name_is_kept_shown_listed_and_found(self, app: Application) -> None:
-        named, other = self.create(app, "Pay rent"), self.create(app, "")
-
-        assert self.listed(app) == [(named, "Pay rent"), (other, None)]
-        assert self.listed(app, search="pAY") == [(named, "Pay rent")]
-        assert self.listed(app, search="delay") == [(named, "Pay rent"), (other, None)]
-        assert finish(show_scenario(app, ShowScenario(id=named))).answer["name"] == "Pay rent"
-        exported = finish(export_scenario(app, ExportScenario(id=named))).answer["longUrl"]
-        assert json.loads(decompress(b64decode(exported)))["name"] == "Pay rent"
-
-    def test_an_import_brings_its_name(self, app: Application) -> None:
-        id = bring(app, '{"name": " Pay\\n rent ", "nodes": [], "edges": []}')
-        numbered = bring(app, '{"name": 7, "nodes": [], "edges": []}')
-
-        assert self.listed(app) == [(id, "Pay rent"), (numbered, None)]

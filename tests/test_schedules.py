@@ -191,18 +191,6 @@ def test_no_text_makes_reading_fail_otherwise(text: str) -> None:
             assert field in str(refused)
 
 
-@given(st.lists(st.sampled_from([*"0123456789*/-,#L", "MON", "jan", "W"]), min_size=1, max_size=8))
-def test_no_cron_field_makes_reading_fail_otherwise(pieces: list[str]) -> None:
-    for place in range(5):
-        words = ["*"] * 5
-        words[place] = "".join(pieces)
-        try:
-            schedule = read_schedule(cron=" ".join(words))
-        except InvalidRequest:
-            continue
-        assert first_times(schedule, NOON).planned > NOON
-
-
 def test_an_interval_runs_at_once_and_a_cron_line_at_its_next_time() -> None:
     assert first_times(read_schedule(every="1h"), NOON + 5) == Times(planned=NOON + 5, due=NOON + 5)
     assert first_times(read_schedule(every="1h", jitter="5m"), NOON) == Times(

@@ -1,8 +1,6 @@
 """A node that keeps silent in the middle of a question: what is no work for it is asked elsewhere
 soon, and nothing sent twice."""
 
-import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
@@ -11,15 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from scenarioctl.chains import connection
 from scenarioctl.chains.client import Client
-from scenarioctl.chains.connection import Timeouts, connect
+from scenarioctl.chains.connection import Timeouts
 from scenarioctl.chains.pool import Pool
 from scenarioctl.errors import ChainUnreachable
 from tests.canned import answers, polkadot_at
-from tests.loopback import Server
 from tests.messages import says
 from tests.node import Feed, Node, Silent
 from tests.runner import finish
@@ -182,57 +177,3 @@ def test_a_subscription_is_not_cut_for_a_slow_answer_beside_it(tmp_path: Path) -
 
         assert finish(follow()) == [{"number": "0x14"}, "late", {"number": "0x15"}]
         assert other.asked == []
-
-
-def test_nobody_waits_for_the_farewell_of_a_node(tmp_path: Path) -> None:
-    closed = threading.Event()
-    waited: list[bool] = []
-
-    def answer_and_freeze(*_: Any) -> str:
-        asyncio.get_running_loop().call_soon(lambda: waited.append(closed.wait(30)))
-        return "a block"
-
-    with Node(answers("polkadot", chain_getBlock=answer_and_freeze)) as node:
-        pool = Pool(polkadot_at(node.url), known=bundled("polkadot"), cache=tmp_path)
-        said = finish(Client(pool).call("chain_getBlock"))
-        finish(pool.close())
-        closed.set()
-
-    assert said == "a block"
-    # The node could say nothing until the pool was closed.
-    assert waited == [True]
-
-
-class Flood(Server):
-    """Begins one message in answer to the first request, and never ends it."""
-
-    def __init__(self, fragments: bool) -> None:
-        super().__init__()
-        self.fragments = fragments
-
-    async def talk(self, http: web.Request, socket: web.WebSocketResponse) -> None:
-        await socket.receive()
-        transport = http.transport
-        assert transport is not None
-        if not self.fragments:
-            transport.write(b"\x81\x7f" + (2**62).to_bytes(8, "big"))
-        # Of a fragmented message, each frame but the first continues the one before.
-        part = b"\x7e\xff\xff" + b"0" * 65535
-        first = b"\x01"
-        while not transport.is_closing():
-            transport.write(first + part if self.fragments else part)
-            first = b"\x00"
-            await asyncio.sleep(0)
-
-
-@pytest.mark.parametrize("fragments", [False, True], ids=["one frame", "many frames"])
-def test_a_message_without_end_is_not_read_to_its_end(
-    monkeypatch: pytest.MonkeyPatch, fragments: bool
-) -> None:
-    monkeypatch.setattr(connection, "LARGEST", 1_000_000)
-    with Flood(fragments) as flood:
-        chain = polkadot_at(flood.url)
-        with pytest.raises(ChainUnreachable) as refused:
-            finish(connect(chain))
-
-    assert str(refused.value) == says("chain_getBlockHash", "1000000", url=flood.url)

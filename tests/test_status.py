@@ -95,25 +95,6 @@ async def test_each_worker_has_a_row(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_scenario_that_is_deleted_meanwhile_hides_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with opened(tmp_path) as app:
-        gone, other = await remark(app), await remark(app)
-        for id in (gone, other):
-            await run_at(app, id, -9, drafts=(replace(draft(NOON), expires=NOON + MINUTE),))
-        find = app.store.waiting_drafts
-
-        async def find_and_delete(**fields: Any) -> Any:
-            found = await find(**fields)
-            await app.store.delete_scenario(gone)
-            return found
-
-        monkeypatch.setattr(app.store, "waiting_drafts", find_and_delete)
-
-        assert [each["id"] for each in (await told(app))["needs"]["sign"]] == [other]
-
-
 async def test_the_newest_draft_of_each_job_waits_for_a_signature(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         one, other = await remark(app), await remark(app)

@@ -32,11 +32,10 @@ from scenarioctl.render.layout import (
 )
 from scenarioctl.render.picture import MOST_CARDS, Picture, without_shown_chains
 from scenarioctl.render.svg import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES, escape, write_svg
-from tests.conftest import DATA, SHARED
+from tests.conftest import DATA
 from tests.drawing import POLKADOT, SAMPLES, document, make_app, picture_of, read_document
 
 PICTURES = DATA / "pictures"
-REAL = sorted((SHARED / "data" / "diagrams").glob("*.json"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 #: All that a picture is made of: nothing that refers, runs or embeds.
@@ -195,17 +194,6 @@ def test_a_huge_diagram_shows_its_first_steps_and_says_so(app: Application) -> N
     assert len(picture.cards) == MOST_CARDS
     assert picture.left_out == 500
     assert "and 500 more steps" in texts_of(write_svg(picture))
-
-
-@pytest.mark.skipif(not REAL, reason="the real diagrams stand beside the checkout only in CI")
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
-def test_a_real_diagram_is_drawn(app: Application, path: Path) -> None:
-    picture = picture_of(app, read_document(path))
-
-    svg = write_svg(picture, theme="dark")
-
-    check_harmless(svg)
-    assert len(ElementTree.fromstring(svg).findall(f".//{SVG}g[@data-node]")) == len(picture.cards)
 
 
 #: What people, or worse, may write into any field.

@@ -1,9 +1,7 @@
 """The web page's own paths: its files, and the codes that Polkadot Vault scans."""
 
 import base64
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -62,25 +60,6 @@ def test_a_payload_that_is_none_is_refused(
     reply = served.post("/web/vault", fields)
 
     assert (reply.status, reply.json()["error"]) == (status, error)
-
-
-def test_while_codes_are_drawn_the_others_are_served(
-    served: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawing, seen = threading.Event(), threading.Event()
-
-    def draw(payload: bytes) -> list[bytes]:
-        drawing.set()
-        return [b"seen" if seen.wait(60) else b"not seen"]
-
-    monkeypatch.setattr(pages, "draw_codes", draw)
-    with ThreadPoolExecutor(1) as pool:
-        reply = pool.submit(served.post, "/web/vault", {"payload": "0x00"})
-        assert drawing.wait(60)
-        assert served.get("/healthz").status == 200
-        seen.set()
-
-    assert base64.b64decode(reply.result().json()["codes"][0]) == b"seen"
 
 
 def test_the_reader_of_codes_is_the_one_that_was_built(served: Serving) -> None:
