@@ -125,16 +125,6 @@ def test_one_client_cannot_take_the_connections_of_all(
     ]
 
 
-def test_a_proxy_may_be_let_have_all_connections() -> None:
-    limits = Limits(replace(SETTINGS, connections=5, client_connections=0))
-
-    entered = [limits.enter("127.0.0.1") for _ in range(7)]
-    limits.leave("127.0.0.1")
-
-    assert (entered, limits.open) == ([True] * 5 + [False] * 2, 4)
-    assert limits.enter("127.0.0.1")
-
-
 @pytest.mark.parametrize("before", [b"", GET], ids=["at once", "after a request"])
 def test_who_dribbles_a_header_is_cut_off(before: bytes) -> None:
     async def play() -> float:

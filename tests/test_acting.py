@@ -2,7 +2,6 @@
 proxies."""
 
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from substrateinterface import Keypair
 
 from scenarioctl.actions.acting import hash_call
 from scenarioctl.application import Application
-from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
 from scenarioctl.model.acting import MultisigLayer, multisig, read_acting
@@ -219,20 +217,6 @@ class TestBuilding:
             "Multisig.as_multi",
             "System.remark",
         ]
-
-    def test_each_multisig_of_two_is_named_and_whose_tokens_the_deposit_is(self, book: Run) -> None:
-        council, bob = format_account(Keypair(ss58_address=COUNCIL).public_key, 0), polkadot(BOB)
-        members = f"council,{bob},{VAULT}"
-        book("address", "add", "board", "--multisig", "2", members, "--through", "council")
-
-        line = ("System", "remark", "hi", "--as", "board", "--sender", "Alice")
-        shown = book("--offline", "tx", "call", "assetHub", *line).err.splitlines()
-
-        outer, inner = (each for each in shown if each.startswith("It opens"))
-        assert (outer, inner) == (
-            says("operation of board", f"held from {council}"),
-            says(f"operation of {council}", "held from the signer"),
-        )
 
 
 class TestOpenOperations:
@@ -542,24 +526,6 @@ class TestScenarios:
             "--offline", "tx", "payload", "--job", id, "--as", "council", "--sender", "Alice"
         )
         assert (refused.code, refused.err) == (2, says("as", "job"))
-
-    def test_a_batch_of_its_steps_is_made_as_the_account(
-        self, book: Run, id: str, tmp_path: Any
-    ) -> None:
-        flow = tomllib.loads(book("scenario", "export", id, "--as", "flow").out)
-        flow["steps"] = [*flow["steps"], *flow["steps"]]
-        (tmp_path / "two.json").write_text(json.dumps(flow))
-        two = book("create", "flow", str(tmp_path / "two.json")).out.strip()
-
-        built = book("--offline", "--json", "scenario", "build", two, "--batch")
-
-        answer = json.loads(built.out)
-        assert answer["count"] == 2
-        assert layers_of(decoded(book, answer["tx"])["call"]) == [
-            "Multisig.as_multi",
-            "Proxy.proxy",
-            "Utility.batch_all",
-        ]
 
 
 @pytest.mark.parametrize(

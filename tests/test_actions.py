@@ -37,8 +37,6 @@ PILL = (
     '<span class="pill" data-id="eventData.content.address" data-text="1. address" '
     'data-nodeindex="1" style="background-color: purple;">1. address</span>\u200b'
 )
-#: What is said of it where no arrow leads to its step.
-NO_STEP = "needs 'eventData.content.address' of step 1, but the arrows lead through 0 steps"
 UUID = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
 
 
@@ -531,79 +529,6 @@ class TestChainTx:
         assert drafted.transaction.call_data.hex() == f"0a0300{BOB_HEX[2:]}07341cdcdf02"
 
 
-class TestOtherSteps:
-    @pytest.mark.parametrize(
-        ("changes", "sentence"),
-        [
-            ({"selectedChain": ""}, says("selectedChain", "missing")),
-            ({"selectedPallet": None}, says("selectedPallet", "missing")),
-            ({"selectedMethod": {}}, says("selectedMethod.name", "missing")),
-            ({"methodInput": PILL}, f"methodInput {NO_STEP}"),
-            ({"methodInput": "[1"}, says("methodInput", "JSON", ",", "1", "3")),
-            ({"blockHash": "0x12"}, says("blockHash", "0x12")),
-        ],
-    )
-    def test_a_query_that_cannot_be_asked_is_refused(
-        self, app: Application, changes: dict[str, Any], sentence: Says
-    ) -> None:
-        form = {
-            "selectedChain": "polkadot",
-            "selectedPallet": "System",
-            "selectedMethod": {"name": "Account"},
-        }
-        [problem] = finish(find_problems(app, diagram(("chainQuery", {**form, **changes}))))
-
-        assert problem.sentence == sentence
-
-    @pytest.mark.parametrize(
-        ("form", "sentence"),
-        [
-            ({"method": "get"}, says("url", "address")),
-            ({"url": "file:///etc/passwd"}, says("url", "file:///etc/passwd")),
-            ({"url": "http://h:99999/"}, says("url", "http://h:99999/")),
-            ({"url": "http://h/\r\nX: y"}, says("url", "http://h/\\r\\nX: y")),
-            *(
-                ({"url": url}, "url contains a user or a password, expected them in a header")
-                for url in (
-                    "http://me:secret@h:99999/",
-                    "ftp://me:secret@h",
-                    "http://me:secret@[::1",
-                )
-            ),
-            ({"url": "http://h", "headers": {"a": "b"}}, says("headers", "object")),
-            (
-                {"url": "http://h", "headers": [{"key": "a:b", "value": "c"}]},
-                says("headers[0].key", "a:b"),
-            ),
-            (
-                {"url": "http://h", "headers": [{"key": "a", "value": "c\nd"}]},
-                says("headers[0].value", "header"),
-            ),
-        ],
-    )
-    def test_a_web_request_that_cannot_be_sent_is_refused(
-        self, app: Application, form: dict[str, Any], sentence: Says
-    ) -> None:
-        [problem] = finish(find_problems(app, diagram(("http", form))))
-
-        assert problem.sentence == sentence
-
-    @pytest.mark.parametrize(
-        ("form", "sentence"),
-        [
-            ({"webhookName": "x"}, says("uuid", "missing")),
-            ({"uuid": "../job/start"}, says("uuid", "../job/start", "UUID", UUID)),
-            ({"uuid": UUID[:-1] + "g"}, says("uuid", "UUID", UUID, uuid=UUID[:-1])),
-        ],
-    )
-    def test_a_webhook_that_cannot_be_reached_is_refused(
-        self, app: Application, form: dict[str, Any], sentence: Says
-    ) -> None:
-        [problem] = finish(find_problems(app, diagram(("webhook", form))))
-
-        assert problem.sentence == sentence
-
-
 class TestScenario:
     def test_the_first_step_that_drafts_is_described(self, app: Application) -> None:
         nodes = [("webhook", None), ("chainTx", TestChainTx.FORM), ("action", transfer_form())]
@@ -625,22 +550,6 @@ class TestScenario:
         self, app: Application, nodes: list[Any]
     ) -> None:
         assert refusal(app, *nodes) == says("scenario", "transaction")
-
-    @pytest.mark.parametrize(
-        ("edges", "sentence"),
-        [
-            ("ab ba", says("a", "b")),
-            ("ax", says("a", "x")),
-        ],
-    )
-    def test_a_broken_graph_is_not_drafted(
-        self, app: Application, edges: str, sentence: Says
-    ) -> None:
-        nodes = [("action", transfer_form()), ("delay", {"seconds": 1})]
-
-        assert refusal(app, *nodes, edges=edges) == sentence
-        found = finish(find_problems(app, diagram(*nodes, edges=edges)))
-        assert [problem.sentence for problem in found] == [sentence]
 
     def test_every_problem_is_listed_with_its_node_and_code(self, app: Application) -> None:
         nodes = [

@@ -143,26 +143,6 @@ def test_an_asset_can_be_sent_if_neither_it_nor_the_account_is_frozen(
     assert ask.rows("assetHub")["assetHub", "1984"] == expected
 
 
-def test_a_foreign_asset_is_found_by_its_location(ask: Ask) -> None:
-    hub = ask.network.chains["assetHub"]
-    place = {"parents": 1, "interior": {"X1": [{"Parachain": 2011}]}}
-    hub.store("ForeignAssets", "Account", place, WHO, value=asset_account(10**12))
-    hub.store("ForeignAssets", "Asset", place, value=asset_details(10**9))
-
-    rows = ask.rows("assetHub")
-
-    assert rows["assetHub", "1/Parachain(2011)"] == (10**12, 0, 0, 10**12, 10**12 - 10**9, None)
-
-
-def test_an_asset_that_the_chain_has_not_is_unknown(ask: Ask) -> None:
-    ask.network.chains["assetHub"].store("Assets", "Account", 1984, WHO, value=asset_account(5))
-
-    assert ask.rows("assetHub")["assetHub", "1984"] == (
-        *[None] * 5,
-        says("the chain", "asset"),
-    )
-
-
 def test_what_another_pallet_may_freeze_is_unknown(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,14 +200,6 @@ def test_what_can_be_sent_of_a_token_is_what_orml_lets_go(
     row = ask.rows("hydraDx")["hydraDx", "10"]
 
     assert row == (*held.values(), transferable, keep_alive, None)
-
-
-def test_a_token_without_a_known_deposit_is_not_said_to_be_sendable(ask: Ask) -> None:
-    ask.network.chains["hydraDx"].store("Tokens", "Accounts", WHO, 10, value=tokens(100))
-
-    row = ask.rows("hydraDx")["hydraDx", "10"]
-
-    assert row == (100, 0, 0, None, None, says("existential deposit"))
 
 
 def test_what_a_contract_keeps_is_asked_of_the_runtime(ask: Ask) -> None:

@@ -142,24 +142,6 @@ DECODED_REMARK = {
 # The store
 
 
-def test_a_swap_that_needs_a_quote_has_a_problem_only_where_no_chain_may_be_asked(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    flow = tmp_path / "swap.json"
-    flow.write_text(
-        '{"steps": [{"type": "swap", "assetin": "DOT", "assetout": "HDX", "amount": 2}]}'
-    )
-    scenario_id = created(scenarioctl, "create", "flow", str(flow))
-
-    shown = [
-        json.loads(ok(scenarioctl(*flag, "scenario", "show", scenario_id, "--field", "problems")))
-        for flag in ((), ("--offline",))
-    ]
-
-    assert shown[0] == []
-    assert [problem["problem"] for problem in shown[1]] == [says("Hydration", "offline")]
-
-
 # The web editor
 
 DIAGRAM = {

@@ -210,22 +210,6 @@ def test_a_token_is_printed_once_and_kept_as_its_hash(scenarioctl: Run, tmp_path
     assert sha256(token.encode()).hexdigest() not in shown.out
 
 
-def test_a_token_is_removed_and_nothing_beside_it(scenarioctl: Run, tmp_path: Path) -> None:
-    config = tmp_path / "config.toml"
-    scenarioctl("--config", str(config), "config", "token", "ops")
-    with config.open("a") as file:
-        file.write("\n# the rig\n[chains.rig]\nrole = 'relay'\nsymbol = 'UNIT'\ndecimals = 12\n")
-
-    removed = scenarioctl("--config", str(config), "config", "token", "ops", "--remove")
-    again = scenarioctl("--config", str(config), "config", "token", "ops", "--remove")
-
-    assert (removed.out, removed.err, removed.code) == (f"{config}\n", RELOAD, 0)
-    assert (again.out, again.err, again.code) == ("", says("token", "ops", path=config).printed, 3)
-    assert config.read_text() == (
-        "\n# the rig\n[chains.rig]\nrole = 'relay'\nsymbol = 'UNIT'\ndecimals = 12\n"
-    )
-
-
 def test_a_tokens_name_and_scopes_are_judged(scenarioctl: Run, tmp_path: Path) -> None:
     config = str(tmp_path / "config.toml")
     scenarioctl("--config", config, "config", "token", "ops")
@@ -371,16 +355,6 @@ def test_a_password_in_a_url_is_never_printed_and_its_file_is_closed(
     ]
 
     assert not [each for each in said if "s3cr3t" in each.out + each.err]
-
-
-@pytest.mark.parametrize(("name", "meant"), [("polkadt", "polkadot"), ("hydration", "hydraDx")])
-def test_a_chain_that_is_called_otherwise_is_not_set(
-    scenarioctl: Run, tmp_path: Path, name: str, meant: str
-) -> None:
-    line = ("--config", str(tmp_path / "c.toml"), "config", "set")
-    ended = scenarioctl(*line, f"chains.{name}.endpoints", "ws://127.0.0.1:1")
-
-    assert (ended.code, ended.err) == (2, says(f"chains.{meant}.endpoints?").within("Error: {}\n"))
 
 
 def test_a_chain_is_set_key_by_key_in_any_order(scenarioctl: Run, tmp_path: Path) -> None:

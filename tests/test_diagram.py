@@ -96,21 +96,10 @@ def test_what_is_malformed_is_refused_by_its_place(document: object, sentence: S
     assert str(refused.value) == sentence
 
 
-def test_the_field_can_be_named() -> None:
-    with pytest.raises(InvalidRequest, match=r"^scenario abc\.nodes is 1, expected a list$"):
-        read_diagram({"nodes": 1, "edges": []}, field="scenario abc")
-
-
 def test_nesting_up_to_the_limit_is_read() -> None:
     diagram = read_diagram({"nodes": [], "edges": [], "x": nested(MAX_DEPTH - 1)})
 
     assert diagram.nodes == ()
-
-
-def test_a_type_that_is_missing_is_an_unknown_one() -> None:
-    diagram = read_diagram({"nodes": [{"id": "a"}, {"id": "b", "type": None}], "edges": []})
-
-    assert [node.type for node in diagram.nodes] == ["", ""]
 
 
 @pytest.mark.parametrize(("key", "limit"), [("nodes", MAX_NODES), ("edges", MAX_EDGES)])
@@ -207,25 +196,6 @@ graphs = st.integers(1, 12).flatmap(
         st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=30),
     )
 )
-
-
-@settings(deadline=None)
-@given(graphs)
-def test_every_edge_leads_forward_and_ties_keep_their_place(
-    graph: tuple[int, list[tuple[int, int]]],
-) -> None:
-    count, pairs = graph
-    order = sort_by_edges(count, pairs)
-    place = {number: index for index, number in enumerate(order)}
-
-    assert all(place[a] < place[b] for a, b in pairs if b in place)
-    for index, number in enumerate(order):
-        waits_for = {a for a, b in pairs if b == number}
-        # Nothing smaller could have stood here: it was waiting for something that comes later.
-        for later in order[index + 1 :]:
-            if later < number:
-                assert not {a for a, b in pairs if b == later} <= set(order[:index])
-        assert waits_for <= set(order[:index])
 
 
 @settings(deadline=None)

@@ -6,10 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +20,6 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import StoreBusy
 from scenarioctl.model.jobs import SECOND, Job, JobState, Retention
 from scenarioctl.operations.creation import CreateRemark, create_remark
-from scenarioctl.operations.job_changes import (
-    PauseJob,
-    ResumeJob,
-    pause_job,
-    resume_job,
-)
 from scenarioctl.operations.jobs import StartJob, start_job
 from scenarioctl.schedules import read_schedule
 from scenarioctl.stores import StoredScenario, open_store
@@ -212,26 +204,6 @@ async def on_stage(place: Place) -> AsyncIterator[Stage]:
         yield stage
     finally:
         await stage.close()
-
-
-async def test_of_several_workers_one_runs_a_job_that_is_due(place: Place) -> None:
-    ids = [f"job-{number}" for number in range(30)]
-
-    async def counted(workers: list[Worker]) -> bool:
-        return sum(worker.counts.executed for worker in workers) >= len(ids)
-
-    async with on_stage(place) as stage:
-        workers = [await stage.work() for _ in range(3)]
-        for number, id in enumerate(ids):
-            await stage.start(id, after=0.01 * number)
-        await until(lambda: stage.ran(*ids))
-        # A worker counts a run after it is stored.
-        await until(partial(counted, workers))
-
-        assert sum(worker.counts.executed for worker in workers) == len(ids)
-        assert [(await stage.job(id)).runs for id in ids] == [1] * len(ids)
-        drafts = Counter(entry.job for entry in await stage.app.store.read_mempool(None))
-        assert drafts == dict.fromkeys(ids, 1)
 
 
 async def test_a_run_that_the_store_does_not_answer_is_repeated_and_has_not_failed(
@@ -491,42 +463,6 @@ async def test_a_run_of_a_killed_worker_is_taken_over_and_says_so(
         assert await check_runs(stage, [id]) == 1
         assert says("attempt", "interrupted") in await stage.log(id)
         assert [processes.end(worker) for worker in workers.values()] == [(1, 0)]
-
-
-@pytest.mark.one_python
-async def test_a_run_whose_worker_was_killed_is_repeated_only_if_its_job_is_not_paused(
-    shared_place: Place, processes: Processes
-) -> None:
-    async with on_stage(shared_place) as stage:
-        workers = {worker.pid: worker for worker in (processes.start(), processes.start())}
-        ids = [await diagram(stage.app, REMARK, slow_step(4.0)) for _ in range(8)]
-        await asyncio.gather(*(start_job(stage.app, StartJob(id=id, every="1h")) for id in ids))
-        paused, others = ids[:4], ids[4:]
-
-        async def are_held() -> bool:
-            return all([await holder(stage, id) in workers for id in ids])
-
-        await until(are_held)
-        for id in paused:
-            await pause_job(stage.app, PauseJob(id=id))
-        dead = workers.pop(await holder(stage, others[0]))
-        dead.kill()
-        dead.wait()
-        await until(lambda: stage.ran(*others))
-
-        async def are_free() -> bool:
-            return not any([await holder(stage, id) for id in ids])
-
-        await until(are_free)
-        assert await check_runs(stage, others) == len(others)
-        for id in paused:
-            job = await stage.job(id)
-            assert (job.state, job.due, job.runs) == (JobState.PAUSED, None, 0)
-            await resume_job(stage.app, ResumeJob(id=id))
-            # At its next time, in an hour.
-            assert (await stage.job(id)).due == (job.planned or 0) + 3600 * SECOND
-        for worker in workers.values():
-            processes.end(worker)
 
 
 @pytest.mark.one_python

@@ -17,15 +17,11 @@ from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.errors import BadJson, InvalidRequest, ScenarioctlError, TooLarge
 from scenarioctl.formats.diagram_builder import DiagramBuilder
-from scenarioctl.model.calls import Call
 from scenarioctl.model.diagram import read_diagram
 from scenarioctl.operations.creation import (
     CreateFlow,
-    CreateScenario,
     create_flow,
-    create_scenario,
 )
-from scenarioctl.runtime.table import RuntimeTable
 from tests.conftest import BOB, ROOT
 from tests.drawing import make_app
 from tests.messages import Says, says
@@ -576,39 +572,3 @@ class TestCreation:
         )
 
         assert created.answer["result"]
-
-    def test_every_creation_encodes_its_transfer_anew(
-        self, served: Application, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """A smaller amount of a transfer that was created before is not taken on trust."""
-        encode_call, encoded = RuntimeTable.encode_call, []
-
-        def encode(table: RuntimeTable, call: Call) -> bytes:
-            encoded.append(call)
-            if len(encoded) == 3:
-                raise InvalidRequest("this runtime takes it no more")
-            return encode_call(table, call)
-
-        monkeypatch.setattr(RuntimeTable, "encode_call", encode)
-
-        def create(amount: str) -> str:
-            request = CreateScenario(
-                source_chain="hydraDx",
-                dest_chain="polkadot",
-                destination_address=BOB,
-                amount=amount,
-                assetid=5,
-            )
-            try:
-                return ", ".join(finish(create_scenario(served, request)).warnings)
-            except InvalidRequest as error:
-                return str(error)
-
-        said = [create(amount) for amount in ("20", "10", "10", "0.5", "10")]
-
-        assert "half of the amount (10 DOT) is set aside" in said[0]
-        assert "half of the amount (5 DOT) is set aside" in said[1]
-        assert said[2] == "this runtime takes it no more"
-        assert said[3].startswith("amount 0.5 DOT is too small")
-        assert said[4] == said[1]
-        assert len(encoded) == 4

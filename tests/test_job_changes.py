@@ -11,7 +11,7 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import Conflict, InvalidRequest, NotFound, ScenarioctlError
-from scenarioctl.model.jobs import SECOND, FinishedRun, JobState, Leg, Overlap, RunWait, Schedule
+from scenarioctl.model.jobs import SECOND, FinishedRun, JobState, Leg, RunWait, Schedule
 from scenarioctl.operations.job_changes import (
     PauseJob,
     ResumeJob,
@@ -122,36 +122,6 @@ class TestBetweenRuns:
         assert (again.job.planned, again.interrupted) == (NOW + 4 * HOUR, False)
         assert resume(app)["result"] == "Job already running"
 
-    def test_a_cron_line_goes_on_at_its_next_time(
-        self, app: Application, store: Store, time: Clock
-    ) -> None:
-        run(
-            start_job(
-                app, StartJob(id=ID, cron="0 9 * * *", timezone="Europe/Berlin", pause_after="3")
-            )
-        )
-        schedule = get_job(store).schedule
-        pause(app)
-        time.wall = NOW + 48 * HOUR
-        resume(app)
-
-        job = get_job(store)
-        assert job.schedule == schedule
-        assert job.due is not None
-        assert time.wall < job.due <= time.wall + 24 * HOUR
-        assert job.due % (24 * HOUR) == 8 * HOUR
-
-    def test_a_time_that_is_left_out_after_a_resume_does_not_pause_the_job_again(
-        self, app: Application, store: Store
-    ) -> None:
-        run(store.start_job(replace(JOB, schedule=Schedule(every=HOUR, pause_after=1))))
-        finish(store, ended(claim(store)[0], failure="down"))
-        resume(app)
-        (claimed,) = claim(store, now=NOW + HOUR)
-        finish(store, ended(claimed, ran=False, lines=(), drafts=()))
-
-        assert get_job(store).state is JobState.RUNNING
-
     def test_another_interval_keeps_a_time_of_the_former_one(
         self, app: Application, store: Store, time: Clock
     ) -> None:
@@ -168,37 +138,6 @@ class TestBetweenRuns:
         assert texts(store)[-1] == "Rescheduled: every 20m, the next run is at 2025-11-20T20:09:18Z"
         assert claim(store, now=NOW + 39 * MINUTE) == []
         assert len(claim(store, now=NOW + 40 * MINUTE)) == 1
-
-    def test_what_is_left_out_of_a_schedule_stays(self, app: Application, store: Store) -> None:
-        run(
-            start_job(
-                app, StartJob(id=ID, every="1h", jitter="1m", overlap="queue", pause_after="3")
-            )
-        )
-        reschedule(app, cron="0 9 * * *", timezone="Europe/Berlin")
-        by_cron = get_job(store).schedule
-        reschedule(app, timezone="UTC", catchup="5m")
-        later = get_job(store).schedule
-        reschedule(app, every="2h", pause_after=0)
-        again = get_job(store).schedule
-
-        common: dict[str, Any] = {"jitter": MINUTE, "overlap": Overlap.QUEUE, "pause_after": 3}
-        assert by_cron == Schedule(every=0, cron="0 9 * * *", timezone="Europe/Berlin", **common)
-        assert later == replace(by_cron, timezone="UTC", catchup=5 * MINUTE)
-        assert again == Schedule(
-            every=2 * HOUR, **{**common, "catchup": 5 * MINUTE, "pause_after": 0}
-        )
-
-    def test_a_run_that_is_due_already_is_not_put_off(
-        self, app: Application, store: Store, time: Clock
-    ) -> None:
-        run(store.start_job(JOB))
-        time.wall = NOW + MINUTE
-        reschedule(app, every="12h")
-
-        (claimed,) = claim(store, now=time.wall)
-        assert claimed.job.schedule.every == 12 * HOUR
-        assert claimed.job.planned == NOW
 
     def test_a_start_without_a_schedule_takes_the_last_one(
         self, app: Application, store: Store

@@ -173,18 +173,3 @@ async def test_a_run_tells_of_its_steps_by_their_numbers_in_the_editor(tmp_path:
     assert shown.answer["run"]["number"] == number
     found = [(row["number"], row["step"], row["outcome"]) for row in shown.answer["steps"]]
     assert found == [(1, "Remark", "drafted"), (2, "http", "failed"), (3, "delay", "skipped")]
-
-
-def test_a_list_of_runs_refuses_what_it_cannot_read(tmp_path: Path) -> None:
-    with application(tmp_path) as app:
-        id = finish(remark(app))
-        with pytest.raises(InvalidRequest) as refused:
-            finish(list_runs(app, ListRuns(id=id, after="x")))
-        with pytest.raises(InvalidRequest) as large:
-            finish(list_runs(app, ListRuns(id=id, limit=1001)))
-        with pytest.raises(NotFound) as unknown:
-            finish(list_runs(app, ListRuns(id="nobody")))
-
-    assert str(refused.value) == says("after", "x")
-    assert str(large.value) == says("limit", "1001")
-    assert str(unknown.value) == says("nobody")

@@ -4,7 +4,6 @@ the same."""
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,24 +63,6 @@ def pieces(layout: Layout, number: int) -> Iterator[tuple[Point, Point]]:
     yield from pairwise(points_of(layout.ways[number]))
 
 
-def crosses(one: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
-    def side(a: Point, b: Point, c: Point) -> float:
-        return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-    (a, b), (c, d) = one, other
-    return side(a, b, c) * side(a, b, d) < -1e-6 and side(c, d, a) * side(c, d, b) < -1e-6
-
-
-def crossings(layout: Layout) -> int:
-    """Count the places where one edge's way crosses another's."""
-    return sum(
-        crosses(one, other)
-        for first, second in combinations(range(len(layout.ways)), 2)
-        for one in pieces(layout, first)
-        for other in pieces(layout, second)
-    )
-
-
 def run_through_cards(layout: Layout, edges: Edges) -> list[tuple[int, int]]:
     """Return which edges pass over which cards."""
     found = []
@@ -131,39 +112,6 @@ def test_every_way_leads_from_its_source_to_its_target(graph: tuple[int, Edges])
         start, end = layout.boxes[source], layout.boxes[target]
         assert way.points[0] == (start.right, start.port)
         assert way.points[-1] == (end.x, end.port)
-
-
-@pytest.mark.parametrize("count", [2, 5, 7, 12, 30])
-def test_the_edges_of_a_chain_cross_nothing(count: int) -> None:
-    layout = lay_out([CARD] * count, chain(count))
-
-    assert crossings(layout) == 0
-    assert not run_through_cards(layout, chain(count))
-
-
-def test_a_chain_runs_straight_from_left_to_right() -> None:
-    sizes = [Size(width=236, height=height) for height in (100, 180, 90, 121)]
-
-    layout = lay_out(sizes, chain(4))
-
-    assert len({box.port for box in layout.boxes}) == 1
-    assert [box.x for box in layout.boxes] == sorted(box.x for box in layout.boxes)
-
-
-def test_a_tree_crosses_nothing() -> None:
-    edges = [((card - 1) // 3, card) for card in range(1, 40)]
-
-    layout = lay_out([CARD] * 40, edges)
-
-    assert crossings(layout) == 0
-
-
-def test_two_ways_that_could_cross_are_untangled() -> None:
-    edges = [(0, 1), (0, 2), (1, 4), (2, 3), (3, 5), (4, 6)]
-
-    layout = lay_out([CARD] * 7, edges)
-
-    assert crossings(layout) == 0
 
 
 def test_forty_cards_stay_large_enough_to_read() -> None:

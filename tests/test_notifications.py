@@ -381,28 +381,6 @@ class TestDelivery:
             app.renew(replace(app.settings, private_targets=("127.0.0.1",)))
             await receiver.has(1)
 
-    async def test_a_worker_that_stops_begins_no_further_delivery(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(notifications, "TIMEOUT", 300.0)
-        monkeypatch.setattr(notifier, "_GRACE", PATIENCE)
-        app = application(tmp_path)
-        async with app, receiving(delay=300.0) as one, receiving(delay=300.0) as other:
-            async with working(app) as worker:
-                for number in range(3 * notifier.AT_ONCE_TO_URL):
-                    id = await remark(app, f"hello {number}")
-                    await started(app, one.url(), other.url(), id=id, every="99h")
-                await until(lambda: worker.counts.executed == 3 * notifier.AT_ONCE_TO_URL)
-                for receiver in (one, other):
-                    await receiver.has(notifier.AT_ONCE_TO_URL)
-                # They answer while the worker stops.
-                for receiver in (one, other):
-                    asyncio.get_running_loop().call_later(0.3, receiver.closing.set)
-            received = len(one.received) + len(other.received)
-            # None was cut off, to be sent again.
-            assert worker.counts.notifications_delivered == received == 2 * notifier.AT_ONCE_TO_URL
-            assert sum(await waiting(app)) == 6 * notifier.AT_ONCE_TO_URL - received
-
 
 class TestJobs:
     async def test_the_targets_of_a_job(self, tmp_path: Path) -> None:

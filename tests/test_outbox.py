@@ -86,20 +86,6 @@ class TestEveryOutbox:
         assert (ready.created, ready.attempts) == (NOW + 2, 0)
         assert (failed.id, failed.reason, failed.drafts) == ("msg_2", "no? route", ())
 
-    def test_numbers_are_right_if_older_drafts_go(self, store: Store) -> None:
-        self.start(store)
-        self.keep(store, drafts=(DRAFT, DRAFT))
-        (claimed,) = claim(store, now=LATER * 2)
-        run(
-            store.finish_run(
-                ended(claimed, notifications=(READY,)),
-                retention=replace(NO_LIMIT, mempool_entries=1),
-            )
-        )
-        (entry,) = run(store.read_mempool(FIRST.id))
-
-        assert [each.drafts for each in self.due(store)] == [(entry.seq,)]
-
     def test_runs_that_end_together_tell_each_of_its_own_drafts(self, store: Store) -> None:
         for id in (FIRST.id, OTHER.id):
             self.start(store, id=id)
@@ -234,12 +220,6 @@ class TestEveryOutbox:
         assert run(outbox.prune(before=NOW + 1, most=5)) == {FIRST.id: 1}
         assert run(outbox.prune(before=NOW, most=3)) == {FIRST.id: 1}
         assert [each.id for each in self.due(store)] == ["msg_1", "msg_2", "msg_3"]
-
-    def test_the_figures_leave_out_what_is_for_later(self, store: Store) -> None:
-        self.start(store)
-        self.keep(store, READY, EXPIRING)
-
-        assert run(store.outbox().figures()) == OutboxFigures(queued=1)
 
     def test_they_go_with_their_scenario(self, store: Store) -> None:
         self.start(store)

@@ -327,19 +327,6 @@ def test_no_color_means_no_escapes(tmp_path: Path, scenarioctl: Run) -> None:
         assert [each.end() for each in shown] == [0, 0]
 
 
-def test_hex_is_never_broken_into_lines(tmp_path: Path, scenarioctl: Run) -> None:
-    store = str(tmp_path / "s.db")
-    id = ok(scenarioctl("--store", store, *CREATE_REMARK[:-1], "x" * 300)).strip()
-    tx = ok(
-        scenarioctl("-q", "--store", store, "--offline", "scenario", "full", id, "--field", "tx")
-    ).strip()
-
-    shown = Terminal(tmp_path, "--store", store, "--offline", "scenario", "full", id)
-
-    assert tx in shown.read()
-    assert shown.end() == 0
-
-
 # Help
 
 

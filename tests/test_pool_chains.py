@@ -135,23 +135,6 @@ async def test_who_goes_away_leaves_the_connection_to_nobody(tmp_path: Path) -> 
     assert (other, same) == ("mine", "mine")
 
 
-async def test_who_goes_away_while_a_chain_is_being_reached_ends_the_attempt(
-    tmp_path: Path,
-) -> None:
-    gate = Gate(CURRENT)
-    with slow(state_getRuntimeVersion=gate) as one:
-        async with pool_of(tmp_path, one.url) as pool:
-            asking = asyncio.create_task(Client(pool).call("chain_getHeader"))
-            await gate.reached()
-            asking.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await asking
-            gate.open.set()
-            said = await Client(pool).call("chain_getHeader")
-
-    assert said == header_of(HEAD)
-
-
 async def test_everybody_hears_the_answer_to_their_own_question_whoever_goes_away(
     tmp_path: Path,
 ) -> None:
@@ -336,18 +319,6 @@ async def test_those_who_ask_after_a_failure_wait_and_success_ends_the_wait(
     assert reasons == {REFUSED, f"{REFUSED}, tried again in 1 s"}
     assert after == [header_of(HEAD)] * 50
     assert probes == 1
-
-
-async def test_a_connection_that_is_there_is_used_whatever_became_of_another(
-    tmp_path: Path,
-) -> None:
-    with node(chain_getBlock="a block") as one:
-        async with pool_of(tmp_path, one.url) as pool:
-            await Client(pool).table()
-            pool.backoff.failed("too many connections")
-            said = await Client(pool).call("chain_getBlock")
-
-    assert said == "a block"
 
 
 async def test_a_node_that_lies_about_its_genesis_is_not_asked_again_and_again(

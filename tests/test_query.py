@@ -302,19 +302,6 @@ def test_a_runtime_api_is_called_with_its_parameters_encoded(ask: Ask) -> None:
     assert asked == [("AccountNonceApi_account_nonce", BOB_HEX)] * 2
 
 
-def test_a_parameter_that_is_json_null_is_an_option_left_out(ask: Ask) -> None:
-    asked: list[str] = []
-
-    def call(_name: str, data: str) -> str:
-        asked.append(data)
-        return "0x00"
-
-    query(ask, "polkadot", {}, "SessionKeys", "generate_session_keys", "null", state_call=call)
-    query(ask, "polkadot", {}, "SessionKeys", "generate_session_keys", state_call=call)
-
-    assert asked == ["0x00", "0x00"]
-
-
 # Blocks
 
 
@@ -430,21 +417,9 @@ def test_open_channels_are_the_union_of_both_ways_ascending(
 # Scenarios
 
 
-def test_a_scenario_keeps_a_query_as_the_runtime_spells_it(scenarioctl: Run) -> None:
-    scenario = scenarioctl(
-        "create", "query", "--chain", "polkadot", "system", "ACCOUNT", BOB
-    ).out.strip()
-
-    exported = json.loads(scenarioctl("scenario", "export", scenario, "--as", "json").out)
-
-    form = exported["nodes"][0]["formData"]
-    assert (form["selectedPallet"], form["selectedMethod"]["name"]) == ("System", "Account")
-
-
 # Bad input
 
 RUNTIME = "polkadot 2000000"
-ACCOUNT = ("query", "polkadot", "System", "Account")
 
 
 def test_an_answer_that_is_no_bytes_is_the_nodes_fault(ask: Ask) -> None:

@@ -28,7 +28,7 @@ from scenarioctl.runtime.type_table import TypeTable
 from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
 from tests.conftest import DATA, Run
 from tests.messages import Says, raises, says
-from tests.node import Node, Refusal, Silent
+from tests.node import Node, Silent
 from tests.runner import finish
 from tests.runtimes import bundled
 
@@ -139,16 +139,6 @@ def test_a_chain_none_of_whose_endpoints_answers_ends_with_5(
     assert states == {"polkadot": "current", "assetHub": "unknown", "paseo": "none"}
 
 
-def test_a_table_of_another_version_is_stale(scenarioctl: Run, tmp_path: Path) -> None:
-    newer = {"specName": "polkadot", "specVersion": 2000001}
-    with Node(answers("polkadot", state_getRuntimeVersion=newer)) as node:
-        config = configure(tmp_path, polkadot=[node.url])
-        ended = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
-
-    table = json.loads(ended.out)["chains"][0]["table"]
-    assert table == {"state": "stale", "source": "bundled", "spec_version": 2000000}
-
-
 def test_an_endpoint_that_lags_or_syncs_is_not_healthy() -> None:
     with (
         Node(at(100)) as best,
@@ -164,23 +154,6 @@ def test_an_endpoint_that_lags_or_syncs_is_not_healthy() -> None:
         "",
         says("30", "70", url=far.url),
         says("100", url=syncing.url),
-    ]
-
-
-def test_a_node_that_gives_no_head_is_not_healthy() -> None:
-    def refuse(*_: str) -> None:
-        raise Refusal(-32000, "busy")
-
-    with (
-        Node(answers("polkadot", chain_getHeader=None)) as none,
-        Node(answers("polkadot", chain_getHeader=refuse)) as busy,
-    ):
-        urls = [none.url, busy.url]
-        probes = finish(probe([Registry({"polkadot": {"endpoints": urls}}).find("polkadot")]))
-
-    assert [each.reason for each in probes] == [
-        says("gave", url=none.url),
-        f"{busy.url} refused chain_getHeader: busy (-32000)",
     ]
 
 

@@ -414,32 +414,6 @@ def test_every_type_of_a_bundled_runtime_comes_back_as_it_went(literal: str) -> 
             assert (len(data) == 0) == table.is_empty(type_id)
 
 
-@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data(), st.sampled_from(["polkadot", "assetHub", "hydraDx"]), st.binary(max_size=200))
-def test_a_call_of_random_bytes_is_refused_or_encodes_to_them(
-    data: st.DataObject, literal: str, arguments: bytes
-) -> None:
-    table = _bundled(literal)
-    pallet, method = data.draw(st.sampled_from(_all_calls(table)))
-    begin = _call_prefix(table, pallet, method)
-
-    _refused_or_exact(table, begin + arguments)
-
-
-def _refused_or_exact(table: RuntimeTable, data: bytes) -> None:
-    try:
-        call = table.decode_call(data)
-    except InvalidRequest:
-        return
-    assert table.encode_call(call) == data
-
-
-def _call_prefix(table: RuntimeTable, pallet: str, method: str) -> bytes:
-    outer = next(variant for variant in table.types[table.call_type][3] if variant[0] == pallet)
-    inner = next(variant for variant in table.types[outer[2][0][1]][3] if variant[0] == method)
-    return bytes((outer[1], inner[1]))
-
-
 def test_a_batch_holds_calls_spelled_as_variants() -> None:
     table = _bundled("polkadot")
     calls = [{"System": {"remark": {"remark": b"hi"}}}, {"Timestamp": {"set": {"now": 5}}}]
@@ -472,23 +446,6 @@ def test_batches_in_batches_are_refused_beyond_a_depth_and_never_overflow_the_st
             InvalidRequest, match=r"^Utility\.batch: .*it is nested too deep, at most 200"
         ):
             table.decode_call(nested(depth))
-
-
-def test_a_long_way_to_what_is_wrong_is_cut_in_the_middle() -> None:
-    value: Any = {"System": {"remark": {"remark": 5}}}
-    for _ in range(60):
-        value = {"Utility": {"batch": {"calls": [value]}}}
-
-    with pytest.raises(InvalidRequest) as refused:
-        _bundled("polkadot").encode_call(
-            Call(pallet="Utility", method="batch", args={"calls": [value]})
-        )
-
-    sentence = str(refused.value)
-    assert sentence.startswith("Utility.batch: calls[0].Utility.batch.calls[0].Utility.batch.")
-    assert sentence.endswith(".System.remark.remark: 5 is not bytes, expected bytes as 0x… text")
-    assert sentence.count("…") == 2
-    assert len(sentence) < 300
 
 
 def _teleport(**changed: Any) -> Call:

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from scenarioctl.actions.flow_files import draw_flow, read_flow, write_flow
 from scenarioctl.actions.redrawing import keep_nodes
 from scenarioctl.application import Application
-from scenarioctl.errors import Conflict, InvalidRequest
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.operations.scenario_changes import (
-    ReplaceScenario,
-    replace_scenario,
     write_toml,
 )
 from tests.conftest import BOB, DATA, Ended, Run
@@ -168,14 +166,6 @@ class TestFlowsOfDiagrams:
         assert keep_nodes(again, diagram) == diagram.document
         assert write_toml(write_flow(app, again)) == written
 
-    def test_an_id_that_a_placeholder_begins_with_is_given_to_no_step(
-        self, app: Application
-    ) -> None:
-        steps = write_flow(app, drawn(app, WAITING))["steps"]
-
-        assert steps[0]["id"] == "step0_"
-        assert steps[1]["text"] == "{{ step0_.note }} and {{ step0 }}"
-
     @given(flow=FLOWS)
     def test_no_flow_loses_anything(self, flow: dict[str, Any]) -> None:
         diagram = drawn(ALONE, flow)
@@ -313,14 +303,6 @@ class TestLabels:
 
         assert (ended.out, ended.err, ended.code) == ("", said.printed, 2)
 
-    def test_a_version_that_is_gone_is_not_replaced(self, app: Application) -> None:
-        from scenarioctl.operations.creation import CreateFlow, create_flow
-
-        id = finish(create_flow(app, CreateFlow(flow=RENT))).answer["result"]
-        refused = ReplaceScenario(id=id, content=RENT, revision="0123456789abcdef")
-        with raises(Conflict, says("changed", id=id)):
-            finish(replace_scenario(app, refused))
-
 
 class TestReplacing:
     def edit(self, scenarioctl: Run, tmp_path: Path, id: str, text: str, *more: str) -> Ended:
@@ -424,19 +406,6 @@ class TestReplacing:
     def written(self, folder: Path, text: str) -> tuple[str, str, str]:
         (folder / "flow.json").write_text(text)
         return str(folder / "flow.json"), "--syntax", "json"
-
-    def test_a_flow_that_would_be_too_large_is_written_as_a_diagram(
-        self, scenarioctl: Run, rent: str, tmp_path: Path
-    ) -> None:
-        steps = [{"type": "Remark", "chain": "polkadot", "text": "x" * 200_000} for _ in range(5)]
-        ok(self.edit(scenarioctl, tmp_path, rent, json.dumps({"steps": steps})))
-        ok(scenarioctl("scenario", "export", "--as", "flow", rent))
-        diagram = json.loads(ok(scenarioctl("scenario", "export", rent, "--as", "json")))
-        diagram["nodes"][-1]["formData"]["actionData"]["source"]["target"] = "x" * 300_000
-        ok(self.edit(scenarioctl, tmp_path, rent, json.dumps(diagram)))
-        refused = scenarioctl("scenario", "export", "--as", "flow", rent)
-
-        assert (refused.code, refused.err) == (2, says("bytes", "--as json", id=rent).printed)
 
     def test_a_job_is_told_of_other_steps_and_not_of_another_name(
         self, scenarioctl: Run, rent: str, tmp_path: Path

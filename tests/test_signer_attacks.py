@@ -131,17 +131,6 @@ def test_a_line_of_the_journal_is_not_replaced(desk: Desk) -> None:
     assert desk.signer.journal.spent("polkadot", "native") == 4 * DOT
 
 
-@pytest.mark.parametrize("seq", [1, 2])
-def test_a_draft_of_one_job_is_not_signed_for_another_one(tmp_path: Path, seq: int) -> None:
-    desk = Desk(tmp_path, LyingDaemon, **{**POLICY, "jobs": ["abc", "other"]})
-    desk.daemon.drafts = [draft(1), draft(seq, job="other")]
-
-    desk.look()
-
-    assert len(desk.ledger.calls) == seq
-    desk.signer.journal.close()
-
-
 # Fees
 
 
@@ -183,53 +172,6 @@ def test_a_fee_that_the_node_does_not_tell_is_refused(desk: Desk, answer: Any) -
 DEEP: Any = []
 for _ in range(900):
     DEEP = [DEEP]
-NO_ROWS: list[Any] = [None, 5, "row", {"seq": 3}, [None], [[]], ["row"], [{}], DEEP]
-NO_NUMBERS: list[Any] = [
-    DEEP,
-    "x",
-    "3",
-    None,
-    True,
-    3.0,
-    [3],
-    {},
-    -1,
-    0,
-    1,
-    1 << 63,
-    1e400,
-    float("nan"),
-]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        *(None, [], {}, 5, "mempool", DEEP),
-        *({"mempool": rows} for rows in NO_ROWS),
-        *({"mempool": [draft(seq)]} for seq in NO_NUMBERS),
-        {"mempool": [draft(3), draft(3, remark())]},
-        {"mempool": [draft(4), draft(3)]},
-        {"mempool": [draft(3), draft("x")]},
-    ],
-    ids=lambda _: None,
-)
-def test_a_list_that_is_not_as_described_never_reaches_the_journal(desk: Desk, answer: Any) -> None:
-    desk.daemon.drafts = [draft(1)]
-    desk.look()
-    before = desk.policy.journal.read_bytes()
-    honest, desk.daemon.list = desk.daemon.list, lambda **_: answer
-
-    desk.look()
-    desk.restart()
-    desk.look()
-    unchanged = desk.policy.journal.read_bytes()
-    desk.daemon.list = honest
-    desk.daemon.drafts.append(draft(2, remark()))
-    desk.look()
-
-    assert unchanged == before
-    assert desk.events(2) == ["intent", "signed", "finalized"]
 
 
 @pytest.mark.parametrize(
@@ -266,64 +208,6 @@ def test_a_draft_that_is_not_as_described_is_refused(desk: Desk, changes: Any, w
 
 
 # Sending
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"status": "broadcasted"},
-        {"status": "broadcasted", "block": "0xb10c", "success": True},
-        None,
-        "sent",
-    ],
-    ids=str,
-)
-def test_a_transaction_that_the_daemon_keeps_is_sent_by_the_own_node(
-    desk: Desk, answer: Any
-) -> None:
-    desk.daemon.broadcast = lambda **_: answer
-    desk.daemon.drafts = [draft(1), draft(2)]
-
-    desk.look()
-
-    assert [call.args["value"] for call in desk.ledger.calls] == [DOT, DOT]
-    assert desk.events(2) == ["intent", "signed", "finalized"]
-
-
-def test_with_a_late_node_the_next_draft_waits_for_its_nonce(desk: Desk) -> None:
-    desk.node.behind = 1
-    desk.daemon.drafts = [draft(1), draft(2)]
-
-    desk.look()
-    waiting = desk.events(), desk.events(2)
-    desk.ledger.grow(1)
-    desk.look(1)
-    desk.ledger.grow(1)
-    desk.look(1)
-
-    assert waiting == (["intent", "signed"], [])
-    assert [desk.lines(number)[0]["nonce"] for number in (1, 2)] == [0, 1]
-    assert desk.events() == desk.events(2) == ["intent", "signed", "finalized"]
-    assert desk.ledger.paid == 2 * DOT
-
-
-def test_a_block_that_a_fork_drops_is_not_the_end(desk: Desk) -> None:
-    desk.node.unfinal = 2
-    desk.daemon.drafts = [draft(1), draft(2)]
-
-    desk.look()
-    waiting = desk.events(), len(desk.ledger.calls)
-    desk.ledger.blocks.pop()
-    desk.ledger.calls.pop()
-    for _ in range(4):
-        desk.ledger.grow(1)
-        desk.look()
-    desk.ledger.grow(2)
-    desk.look()
-
-    assert waiting == (["intent", "signed"], 1)
-    assert desk.events() == desk.events(2) == ["intent", "signed", "finalized"]
-    assert desk.ledger.paid == 2 * DOT
 
 
 @pytest.mark.parametrize("sent", [True, False])

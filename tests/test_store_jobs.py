@@ -42,7 +42,6 @@ from tests.test_stores import (
     STORES,
     Clock,
     clock_of,
-    connections_of,
     message,
     opened,
     set_clock,
@@ -404,16 +403,6 @@ class TestEveryStore:
         assert texts(store) == ["after"]
         assert (before.job.epoch, after.job.epoch) == (2, 5)
 
-    def test_counts_begin_anew_with_a_start(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        finish(store, ended(claim(store)[0], failure="the chain is gone"))
-        assert (get_job(store).runs, get_job(store).failures) == (1, 1)
-        run(stop_job(store, FIRST.id, now=NOW))
-        run(store.start_job(JOB))
-
-        job = get_job(store)
-        assert (job.runs, job.failures, job.reason, job.epoch) == (0, 0, "", 3)
-
     def test_failures_in_a_row_pause_a_job(self, store: Store) -> None:
         run(store.start_job(replace(JOB, schedule=Schedule(every=HOUR, pause_after=2))))
         outcomes = []
@@ -493,20 +482,6 @@ class TestEveryStore:
         assert [entry.draft.tx for entry in run(store.read_mempool(FIRST.id))] == ["?"]
         assert get_job(store).reason == "?"
 
-    def test_a_log_is_read_from_where_one_stopped(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-        finish(store, ended(claimed, lines=tuple(f"line {n}" for n in range(1, 121))))
-
-        assert texts(store, after=118) == ["line 119", "line 120"]
-        assert texts(store, after=3, limit=2) == ["line 4", "line 5"]
-        assert texts(store, after=120) == texts(store, after=2**70) == []
-        assert (
-            texts(store)
-            == texts(store, after=-5, limit=2**70)
-            == [f"line {n}" for n in range(1, 121)]
-        )
-
     def test_the_logs_and_mempools_of_all_jobs_are_followed_in_the_order_written(
         self, store: Store
     ) -> None:
@@ -525,24 +500,6 @@ class TestEveryStore:
         assert [(entry.seq, entry.job) for entry in run(store.read_mempool(None, after=1))] == [
             (2, OTHER.id)
         ]
-
-    def test_the_tail_of_a_log_and_a_mempool_is_found(self, store: Store) -> None:
-        for id in (FIRST.id, OTHER.id):
-            run(store.start_job(replace(JOB, id=id)))
-        first, other = sorted(claim(store), key=lambda one: one.job.id != FIRST.id)
-        finish(store, ended(first, lines=("a", "b", "c")))
-        finish(store, ended(other, lines=("d",)))
-
-        line, entry = run(store.find_tail(FIRST.id, lines=2, entries=0))
-        assert texts(store, after=line) == ["b", "c"]
-        assert run(store.read_mempool(FIRST.id, after=entry)) == []
-        assert run(store.find_tail(FIRST.id, lines=3, entries=1)) == (0, 0)
-        assert texts(store, None, after=run(store.find_tail(None, lines=2, entries=0))[0]) == [
-            "c",
-            "d",
-        ]
-        with pytest.raises(NotFound):
-            run(store.find_tail("nosuchone", lines=1, entries=1))
 
     # -- retention
 
@@ -1226,28 +1183,6 @@ class TestSqlite:
             ]
             assert not scans, (statement, plan)
             assert not [step for step in plan if "TEMP B-TREE" in step], (statement, plan)
-
-    def test_beginning_costs_the_same_however_many_are_in_progress_or_not_due(
-        self, store: SqliteStore
-    ) -> None:
-        fill_jobs(store, 300)
-        claim(store, "busy", limit=150)
-        store._database.execute("UPDATE jobs SET due = due + 1000000000000 WHERE owner = ''")
-        run(store.start_job(JOB))
-        steps = 0
-
-        def count() -> None:
-            nonlocal steps
-            steps += 1
-
-        for database in connections_of(store):
-            database.set_progress_handler(count, 1)
-        assert len(claim(store)) == 1
-        for database in connections_of(store):
-            database.set_progress_handler(None, 0)
-
-        # A walk past 300 jobs would take thousands.
-        assert steps < 400
 
     def test_a_wall_clock_that_is_set_back_makes_nothing_due_later(self) -> None:
         wall, passed = Clock(), Clock()

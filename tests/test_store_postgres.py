@@ -45,7 +45,7 @@ from tests.postgres import OWNER, RUNTIME, Server, shared_server, start_server
 from tests.runner import finish as run
 from tests.test_outbox import READY
 from tests.test_store_jobs import DRAFT, JOB, NO_LIMIT, NOW, WEBHOOK, begin_due, ended
-from tests.test_stores import FIRST, SECOND, all_pages, fill, message
+from tests.test_stores import FIRST, SECOND, fill, message
 
 pytestmark = pytest.mark.processes
 
@@ -372,18 +372,6 @@ class TestConnections:
             # The server may still be ending connections of earlier tests.
             wait_until(lambda: 1 <= server.execute(question)[0][0] <= 3)
 
-    def test_scenarios_that_come_at_the_same_time_share_a_transaction(
-        self, store: PostgresStore
-    ) -> None:
-        async def put_all() -> None:
-            await asyncio.gather(
-                *(store.put_scenario(replace(FIRST, id=f"s{number}")) for number in range(20))
-            )
-
-        run(put_all())
-
-        assert asked(store, "SELECT count(*) FROM scenarios GROUP BY xmin::text") == [(20,)]
-
     def test_a_transaction_whose_process_is_frozen_is_ended_by_the_server(
         self, server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -402,40 +390,6 @@ class TestConnections:
                 await connection.execute("SELECT 1")
 
             assert message(StoreUnavailable, frozen._write(freeze)) == says("shared", "lost")
-
-    def test_only_what_a_command_needs_is_imported(
-        self, server: Server, store: PostgresStore
-    ) -> None:
-        script = """
-import sys
-from scenarioctl.cli.main import main
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code, ended.code
-heavy = ("psycopg_pool", "procrastinate", "asgiref", "sqlite3")
-print(sorted(name for name in sys.modules if name in heavy))
-"""
-        url = server.url("shared", user=RUNTIME)
-        words = [
-            "--offline",
-            "--store",
-            url,
-            "create",
-            "remark",
-            "--chain",
-            "polkadot",
-            "--text",
-            "hello",
-        ]
-        told = subprocess.run(
-            [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False
-        )
-
-        assert told.returncode == 0, told.stderr
-        id, modules = told.stdout.splitlines()
-        assert modules == "[]"
-        assert run(store.get_scenario(id)).summary == "polkadot > Remark"
 
 
 class TestRows:
@@ -500,19 +454,6 @@ class TestRows:
         read = partial(scenarios.list_page, limit=10, after=after, **question)
 
         assert rows_read(store, "scenarios", read) < 100
-
-    def test_long_summaries_are_sorted_by_their_beginnings(self, store: PostgresStore) -> None:
-        long = "Ünïcödé " * 500
-        ends = {"c": "a", "a": "b", "b": ""}
-        run(
-            store.put_scenarios(
-                [replace(FIRST, id=id, summary=long + end) for id, end in ends.items()]
-            )
-        )
-        run(store.put_scenario(replace(FIRST, id="first", summary="A")))
-
-        assert all_pages(store, sort="summary", limit=1) == ["first", "c", "a", "b"]
-        assert run(store.get_scenario("c")).summary == long + "a"
 
     def test_numbers_are_given_out_in_the_order_of_commits(self, store: PostgresStore) -> None:
         """What another transaction has numbered and not committed keeps the next one waiting: a

@@ -284,11 +284,6 @@ class TestEveryStore:
         run(store.delete_scenario(SECOND.id))
         assert run(store.keep_scenario(replace(SECOND, id="again", digest=b"a" * 16))) == "again"
 
-    def test_scenarios_without_a_digest_are_not_looked_for(self, store: Store) -> None:
-        run(store.put_scenarios([FIRST, SECOND]))
-
-        assert run(store.keep_scenario(replace(FIRST, id="third"))) == "third"
-
     def test_a_name_is_listed_searched_replaced_and_forgotten(self, store: Store) -> None:
         run(store.put_scenarios([replace(FIRST, name="Pay the rent"), SECOND]))
 
@@ -376,11 +371,6 @@ class TestEveryStore:
         with opened(kind, tmp_path) as store:
             yield store
 
-    def test_what_is_put_is_got(self, store: Store) -> None:
-        run(store.put_scenario(FIRST))
-
-        assert run(store.get_scenario(FIRST.id)) == FIRST
-
     def test_what_is_put_is_there_for_the_next_who_opens_the_store(
         self, store: Store, kind: str, tmp_path: Path
     ) -> None:
@@ -451,11 +441,6 @@ class TestEveryStore:
             ),
         )
 
-    def test_replacing_what_is_not_there_puts_it(self, store: Store) -> None:
-        run(store.put_scenario(FIRST, replace=True))
-
-        assert run(store.get_scenario(FIRST.id)) == FIRST
-
     def test_a_deleted_scenario_is_gone(self, store: Store) -> None:
         run(store.put_scenarios([FIRST, SECOND]))
         run(store.delete_scenario(FIRST.id))
@@ -509,15 +494,6 @@ class TestEveryStore:
         assert message(InvalidRequest, store.get_scenario("x" * 65)) == sentence
         assert message(InvalidRequest, store.delete_scenario("x" * 65)) == sentence
         assert check_id("x" * 64) == "x" * 64
-
-    def test_a_scenario_is_counted_once_for_each_of_its_chains(self, store: Store) -> None:
-        run(store.put_scenarios([FIRST, SECOND, replace(FIRST, id="third", chains=("polkadot",))]))
-
-        counts = [
-            run(store.count_scenarios(chain))
-            for chain in ("polkadot", "assetHub", "hydraDx", "kusama", "")
-        ]
-        assert counts == [2, 1, 1, 0, 3]
 
     @settings(max_examples=40, deadline=None)
     @given(

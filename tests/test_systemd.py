@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from scenarioctl.server.systemd import (
     template_unit,
 )
 from tests.conftest import Run
-from tests.daemons import daemon
 from tests.messages import says
 
 ANALYZE = shutil.which("systemd-analyze")
@@ -128,47 +126,3 @@ def test_the_service_is_exposed_to_little(tmp_path: Path) -> None:
     if found is None:
         pytest.skip(f"this systemd-analyze reviews no files: {checked.stderr.strip()}")
     assert float(found[1]) <= 1.5
-
-
-#: PR_SET_MDWE with PR_MDWE_REFUSE_EXEC_GAIN: what MemoryDenyWriteExecute=yes asks of the kernel,
-#: since Linux 6.3.
-DENYING = """
-import ctypes, os, sys
-if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0) != 0:
-    sys.exit(77)
-os.execv(sys.executable, [sys.executable, "-m", "scenarioctl", *sys.argv[1:]])
-"""
-
-
-def test_the_daemon_needs_no_memory_that_is_both_written_and_executed(tmp_path: Path) -> None:
-    able = subprocess.run(
-        [sys.executable, "-c", DENYING, "--version"], capture_output=True, cwd=tmp_path
-    ).returncode
-    if able == 77:
-        pytest.skip("this kernel cannot deny it")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tests.daemons.PROGRAM", (sys.executable, "-c", DENYING))
-        with daemon(tmp_path / "home", "--offline") as running:
-            created = running.ask(
-                "/api/create/scenario",
-                {
-                    "source_chain": "polkadot",
-                    "dest_chain": "assetHub",
-                    "destination_address": "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3",
-                    "amount": 1,
-                    "assetid": 0,
-                },
-            )
-            id = created[1]["result"]
-            # Drawn by resvg; encoded, hashed and packed by libraries in C and Rust.
-            answers = [
-                running.ask(f"/api/info/preview?scenario_id={id}")[0],
-                running.ask("/api/scenario/info/full", {"id": id})[0],
-                running.ask(f"/api/template/getUrl/{id}")[0],
-                running.ask("/metrics", headers={"Accept": "text/plain"}, as_json=False)[0],
-            ]
-            ended = running.end()
-
-    assert (created[0], answers, ended) == (200, [200, 200, 200, 200], 0)
-    assert "Traceback" not in running.log

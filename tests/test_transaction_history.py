@@ -208,16 +208,6 @@ def test_a_row_of_an_older_version_says_what_is_known(world: World) -> None:
         None, [], None)  # fmt: skip
 
 
-def test_a_chain_that_config_toml_has_no_more_is_listed(world: World) -> None:
-    store(world, chain="gone", effects=TRANSFER)
-
-    (row,) = listed(world)["transactions"]
-
-    assert (row["chain"], row["explorer"]) == ("gone", None)
-    assert row["account"] == f"0x{dev_key().public_key.hex()}"
-    assert listed(world, csv=True)["csv"].count("\r\n") == 2
-
-
 # The costs
 
 

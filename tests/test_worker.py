@@ -461,28 +461,6 @@ async def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_
         assert await bench.log("cut") == ["Starting worker", *run, *run]
 
 
-async def test_a_run_that_failed_is_a_warning_in_the_log_of_the_daemon(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def fail(run: FakeRun) -> None:
-        run.failure = "the chain is away"
-
-    FakeRun.plays = {"one": fail}
-
-    async def story() -> None:
-        await bench.start("one", every="10s", pause_after=2)
-        await bench.start("fine", every="10s")
-        await bench.time.let_pass(12)
-
-    with caplog.at_level(logging.WARNING, "scenarioctl.worker"):
-        async with play(bench, bench.worker()):
-            await story()
-    assert [record.getMessage() for record in caplog.records] == [
-        says("failed", "away"),
-        says("failed", "paused", "away"),
-    ]
-
-
 async def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> None:
     async def failing(run: FakeRun) -> None:
         run.failure = "no route"
@@ -553,23 +531,6 @@ async def test_times_that_come_during_a_run_are_skipped_and_said(bench: Bench) -
             (25, "Sleeping"),
         ]
         assert (await bench.job("one")).due == START + 30 * SECOND
-
-
-async def test_after_a_short_downtime_a_run_is_made_up_for_once(bench: Bench) -> None:
-    await bench.start("one", every="10s", catchup="1m")
-    bench.time.now += 35 * SECOND
-
-    async with play(bench, bench.worker()):
-        await bench.time.let_pass(1)
-
-        assert await bench.log("one") == [
-            "Starting worker",
-            says("3", "planned"),
-            "drafted",
-            "workload executed",
-            "Sleeping",
-        ]
-        assert (await bench.job("one")).due == START + 40 * SECOND
 
 
 async def test_a_first_run_comes_however_late_a_worker_does(bench: Bench) -> None:
@@ -880,17 +841,6 @@ async def test_a_run_is_kept_as_soon_as_the_store_takes_it(
     assert said[0] == says("0.2", "s.db")
 
 
-async def test_a_worker_remembers_nothing_of_legs_that_have_ended(bench: Bench) -> None:
-    worker = bench.worker()
-
-    async with play(bench, worker):
-        await bench.start("one", every="10s")
-        await bench.time.let_pass(35)
-
-        assert (await bench.job("one")).runs == 4
-        assert len(worker.legs) == 0
-
-
 async def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1003,42 +953,6 @@ async def test_a_stop_lets_runs_end_and_touches_none_that_waits(bench: Bench) ->
     assert (job.owner, job.step, job.due) == ("", "webhook 6f1c", START + 3600 * SECOND)
     assert not await bench.store.has_worker()
     await bench.app.close()
-
-
-async def test_a_timeout_amid_the_writing_of_lines_neither_loses_nor_repeats_them(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add = bench.store.add_lines
-
-    async def add_lines(*args: Any, **kwargs: Any) -> bool:
-        kept = await add(*args, **kwargs)
-        if "Waiting" in kwargs["lines"]:
-            await bench.time.sleep(5)
-        return kept
-
-    monkeypatch.setattr(bench.store, "add_lines", add_lines)
-
-    async def story() -> None:
-        await bench.start("one", every="12h", timeout="1s")
-        await bench.time.let_pass(1)
-        await asyncio.sleep(1.05)
-        await bench.time.let_pass(10)
-
-        assert await bench.log("one") == [
-            "Starting worker",
-            "Waiting",
-            says("longer", "1s"),
-            "workload executed",
-            "Sleeping",
-        ]
-
-    async def slow(run: FakeRun) -> None:
-        await run.announce("Waiting")
-        await asyncio.sleep(3600)
-
-    FakeRun.plays = {"one": slow}
-    async with play(bench, bench.worker()):
-        await story()
 
 
 async def test_a_run_that_waits_is_over_at_its_timeout(bench: Bench) -> None:
@@ -1182,19 +1096,6 @@ async def test_what_is_older_than_the_settings_want_goes_though_its_job_runs_no_
             seen.append(await kept())
 
         assert seen == [(4, 1, 1), (0, 1, 1), (0, 0, 1), (0, 0, 0)]
-
-
-async def test_a_worker_that_never_lives_for_long_lets_go_of_what_is_old_too(bench: Bench) -> None:
-    bench.app.settings = replace(bench.app.settings, log_days=1)
-
-    async with play(bench, bench.worker()):
-        await bench.start("one", every="366d")
-        await bench.time.let_pass(1)
-        assert len(await bench.log("one")) == 4
-        bench.time.now += 2 * DAY
-
-        await bench.time.let_pass(30)
-        assert await bench.log("one") == []
 
 
 async def test_a_worker_runs_what_is_due_once_for_a_test(bench: Bench) -> None:
