@@ -227,35 +227,24 @@ def _native(table: "RuntimeTable", row: Mapping[str, Any]) -> Figures:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Details:
-    """What decides how much of a held asset can be sent."""
-
-    existential_deposit: int
-    #: Whether the asset lives; one that is frozen or being destroyed doesn't.
-    is_live: bool = True
-
-
 async def _read_details(
     client: "Client", table: "RuntimeTable", held: Sequence["Asset"], block_hash: str
-) -> dict[str, _Details]:
-    """Return the details of the assets of *held* that the chain has."""
+) -> dict[str, Mapping[str, Any]]:
+    """Return the details of the assets of *held* that the chain has, which decide how much of each
+    can be sent."""
     entries = {asset.id: details_entry(table, asset) for asset in held}
     keys = {
         id: storage_key(table, *entry) for id, entry in entries.items() if entry[0] in table.pallets
     }
     rows = await client.storage_values(table, list(keys.values()), at=block_hash)
-    return {id: _read_detail(row) for id, row in zip(keys, rows, strict=True) if row is not None}
-
-
-def _read_detail(row: Mapping[str, Any]) -> _Details:
-    # Before its status, an asset had a flag; one of AssetRegistry has neither.
-    is_live = row["status"] == "Live" if "status" in row else not row.get("is_frozen")
-    return _Details(existential_deposit=deposit_of(row), is_live=is_live)
+    return {id: row for id, row in zip(keys, rows, strict=True) if row is not None}
 
 
 def _asset_holding(
-    table: "RuntimeTable", asset: "Asset", row: Mapping[str, Any] | None, details: _Details | None
+    table: "RuntimeTable",
+    asset: "Asset",
+    row: Mapping[str, Any] | None,
+    details: Mapping[str, Any] | None,
 ) -> AssetHolding:
     """Return what the pallet Assets lets an account send: `reducible_balance` of pallet-assets."""
     if row is None or _is_empty(row):
@@ -274,7 +263,8 @@ def _asset_holding(
     # Before its status, an account had a flag.
     if row.get("status", "Liquid") != "Liquid" or row.get("is_frozen"):
         stopped = "the account is frozen in this asset"
-    if not details.is_live:
+    # Before its status, an asset had a flag.
+    if details.get("status", "Live") != "Live" or details.get("is_frozen"):
         stopped = "the asset is frozen"
     return AssetHolding(
         asset=asset,
@@ -283,7 +273,7 @@ def _asset_holding(
             reserved=0,
             frozen=balance if stopped else 0,
             transferable=0 if stopped else balance,
-            transferable_keep_alive=0 if stopped else max(balance - details.existential_deposit, 0),
+            transferable_keep_alive=0 if stopped else max(balance - deposit_of(details), 0),
         ),
         reason=stopped,
     )
@@ -293,7 +283,10 @@ _NOTHING = Figures(free=0, reserved=0, frozen=0, transferable=0, transferable_ke
 
 
 def _token_holding(
-    asset: "Asset", row: Mapping[str, Any], details: _Details | None, system: Mapping[str, Any]
+    asset: "Asset",
+    row: Mapping[str, Any],
+    details: Mapping[str, Any] | None,
+    system: Mapping[str, Any],
 ) -> AssetHolding:
     """Return what orml-tokens lets an account send: its `reducible_balance`."""
     if _is_empty(row):
@@ -307,7 +300,7 @@ def _token_holding(
         )
     free, reserved, frozen = int(row["free"]), int(row["reserved"]), int(row["frozen"])
     liquid = max(free - frozen, 0)
-    stays = max(details.existential_deposit - (free + reserved - liquid), 0)
+    stays = max(deposit_of(details) - (free + reserved - liquid), 0)
     alive = max(liquid - stays, 0)
     # The tokens of an account that something on chain needs cannot be its last.
     needed = system["consumers"] > 0 and system["providers"] <= 1

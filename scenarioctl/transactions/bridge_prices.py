@@ -19,7 +19,6 @@ from scenarioctl.transactions.transfer.plan import Plan, arriving_message
 from scenarioctl.transactions.transfer.request import below_least, refusal
 from scenarioctl.transactions.transfer.ways import (
     Route,
-    TransferType,
     location_on,
     pays_with_itself,
 )
@@ -65,7 +64,11 @@ class BridgePricing(Pricing):
             self.transfer.source,
             self.transfer.destination,
         )
-        await self._require_trust(plan.route.first, source, destination)
+        # The one of the two that has to trust the other has to do so now.
+        ends = (
+            (source, destination) if plan.route.first == "LocalReserve" else (destination, source)
+        )
+        await require_reserve(self.clients, transfer, keeper=ends[0], trusting=ends[1])
         if pays_with_itself(transfer) and not await self.takes_fees_in_sent(plan):
             plan = await self._bring_native(plan)
         else:
@@ -78,14 +81,6 @@ class BridgePricing(Pricing):
             "bridge, in addition to the amount."
         )
         return replace(plan, fee_settled=True, notes=(*plan.notes, said))
-
-    async def _require_trust(
-        self, way: TransferType | None, origin: "Chain", destination: "Chain"
-    ) -> None:
-        """Refuse an asset that crosses a bridge by *way* unless the one of the two that has to
-        trust the other does so now."""
-        keeper, trusting = (origin, destination) if way == "LocalReserve" else (destination, origin)
-        await require_reserve(self.clients, self.transfer, trusting=trusting, keeper=keeper)
 
     async def _pay_beyond_bridge(self, plan: Plan) -> Plan:
         """Pay out of the amount; InvalidRequest if too little of it arrives."""

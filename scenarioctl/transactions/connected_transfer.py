@@ -175,7 +175,8 @@ class TransferBuilder:
         # What is not known of one way keeps all of it open.
         _, draft, worst = next((each for each in tried if each[2].verdict == "unknown"), tried[-1])
         reasons = [
-            f"as {_say_type(plan)}: {reason}"
+            f"as {'a teleport' if is_teleport(plan.route) else 'a reserve transfer'}"
+            f"{f' with {plan.beside[0].display_name} beside it' if plan.beside else ''}: {reason}"
             for plan, _, check in tried
             for reason in check.reasons
         ]
@@ -229,11 +230,6 @@ class TransferBuilder:
             accepts_locked=self.transfer.accept_locked,
         )
         return await simulate(trial)
-
-
-def _say_type(plan: Plan) -> str:
-    kind = "a teleport" if is_teleport(plan.route) else "a reserve transfer"
-    return kind if plan.beside is None else f"{kind} with {plan.beside[0].display_name} beside it"
 
 
 #: A larger amount may be a byte longer, and cost more: so often the costs are asked for again.

@@ -64,27 +64,23 @@ def find_table_fact(chain: str, table_read: date | None = None) -> DatedFact | N
 
 @cache
 def _other_facts(chain: str, relay_symbol: str) -> tuple[DatedFact, ...]:
-    return tuple(_read_other_facts(chain, relay_symbol))
-
-
-def _read_other_facts(chain: str, relay_symbol: str) -> Iterator[DatedFact]:
     from scenarioctl.transactions.transfer.build import FEES
     from scenarioctl.transactions.transfer.ways import routes_from
 
     if chain not in {each.name for each in CHAINS}:
-        return
+        return ()
+    read: dict[str, str] = {}
     if chain in TRUST:
-        yield DatedFact(what="trust facts", read=date.fromisoformat(TRUST[chain].read))
+        read["trust facts"] = TRUST[chain].read
     if any(asset_rows.read_rows(chain)):
-        read = date.fromisoformat(read_line(asset_rows.FILE, "read"))
-        yield DatedFact(what="assets", read=read)
+        read["assets"] = read_line(asset_rows.FILE, "read")
     # Rows are of one source chain: those to this chain are named where their source is checked.
-    routes = [row.read for row in routes_from(chain).values()]
-    if routes:
-        yield DatedFact(what="routes", read=date.fromisoformat(min(routes)))
-    fees = read_document(FEES)
-    if routes and relay_symbol in fees["raw"]:
-        yield DatedFact(what="fees", read=date.fromisoformat(fees["read"]))
+    if routes := [row.read for row in routes_from(chain).values()]:
+        read["routes"] = min(routes)
+        fees = read_document(FEES)
+        if relay_symbol in fees["raw"]:
+            read["fees"] = fees["read"]
+    return tuple(DatedFact(what=what, read=date.fromisoformat(day)) for what, day in read.items())
 
 
 def find_oldest(

@@ -164,17 +164,9 @@ def _check_options(table: "RuntimeTable", options: SigningOptions) -> None:
 _Writer = Callable[["RuntimeTable", int, SigningOptions], bytes]
 
 
-def _encoded(value_of: Callable[[SigningOptions], Any]) -> _Writer:
+def _encoded(value_of: Callable[["RuntimeTable", SigningOptions], Any]) -> _Writer:
     """Return a writer that encodes what *value_of* gives by the extension's type."""
-    return lambda table, type_id, options: table.encode(type_id, value_of(options))
-
-
-def _write_spec_version(table: "RuntimeTable", type_id: int, _: SigningOptions) -> bytes:
-    return table.encode(type_id, table.spec_version)
-
-
-def _write_transaction_version(table: "RuntimeTable", type_id: int, _: SigningOptions) -> bytes:
-    return table.encode(type_id, table.transaction_version)
+    return lambda table, type_id, options: table.encode(type_id, value_of(table, options))
 
 
 def _write_nonce(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
@@ -191,27 +183,26 @@ def _write_era(table: "RuntimeTable", type_id: int, options: SigningOptions) -> 
     return options.era
 
 
-def _write_mode(table: "RuntimeTable", type_id: int, options: SigningOptions) -> bytes:
-    return table.encode(type_id, {"mode": "Enabled" if options.mode else "Disabled"})
-
-
 #: identifier -> what it puts into the extrinsic, and what it adds to the signed bytes; None:
 #: nothing. One that is not here may be in a runtime only if it carries no bytes (AuthorizeCall,
 #: CheckNonZeroSender, CheckWeight, EthSetOrigin, PrevalidateAttests, StorageWeightReclaim,
 #: ValidateClaim …).
 _EXTENSIONS: Mapping[str, tuple[_Writer | None, _Writer | None]] = {
-    "CheckSpecVersion": (None, _write_spec_version),
-    "CheckTxVersion": (None, _write_transaction_version),
-    "CheckGenesis": (None, _encoded(lambda options: options.genesis_hash)),
-    "CheckMortality": (_write_era, _encoded(lambda options: options.block_hash)),
-    "CheckEra": (_write_era, _encoded(lambda options: options.block_hash)),
+    "CheckSpecVersion": (None, _encoded(lambda table, _: table.spec_version)),
+    "CheckTxVersion": (None, _encoded(lambda table, _: table.transaction_version)),
+    "CheckGenesis": (None, _encoded(lambda _, options: options.genesis_hash)),
+    "CheckMortality": (_write_era, _encoded(lambda _, options: options.block_hash)),
+    "CheckEra": (_write_era, _encoded(lambda _, options: options.block_hash)),
     "CheckNonce": (_write_nonce, None),
-    "ChargeTransactionPayment": (_encoded(lambda options: options.tip), None),
+    "ChargeTransactionPayment": (_encoded(lambda _, options: options.tip), None),
     "ChargeAssetTxPayment": (
-        _encoded(lambda options: {"tip": options.tip, "asset_id": options.asset_id}),
+        _encoded(lambda _, options: {"tip": options.tip, "asset_id": options.asset_id}),
         None,
     ),
-    "CheckMetadataHash": (_write_mode, _encoded(lambda options: options.metadata_hash)),
+    "CheckMetadataHash": (
+        _encoded(lambda _, options: {"mode": "Enabled" if options.mode else "Disabled"}),
+        _encoded(lambda _, options: options.metadata_hash),
+    ),
 }
 
 
@@ -342,7 +333,11 @@ def read_wallet_payload(
     spec = _number(given, field, "specVersion")
     _check_versions(table, chain, spec, _number(given, field, "transactionVersion"), field)
     genesis = parse_hash(given.get("genesisHash"), field=f"{field}.genesisHash")
-    _check_genesis(chain, genesis, field)
+    if chain.genesis and "0x" + genesis.hex() != chain.genesis:
+        raise InvalidRequest(
+            f"{field} was made for another chain, with genesis hash 0x{genesis.hex()}, not for "
+            f"{chain.title}"
+        )
     names = [extension.identifier for extension in table.extensions]
     stated = given.get("signedExtensions", names)
     if stated != names:
@@ -393,14 +388,6 @@ def _check_versions(
         raise InvalidRequest(
             f"{what} was made for transaction version {shorten(transaction)}, but {table} "
             f"has {table.transaction_version}: make a new payload and sign that"
-        )
-
-
-def _check_genesis(chain: "Chain", genesis: object, what: str) -> None:
-    if chain.genesis and isinstance(genesis, bytes) and "0x" + genesis.hex() != chain.genesis:
-        raise InvalidRequest(
-            f"{what} was made for another chain, with genesis hash 0x{genesis.hex()}, not "
-            f"for {chain.title}"
         )
 
 

@@ -64,7 +64,8 @@ def _what_it_is(table: "RuntimeTable | None", data: bytes) -> str:
             return ""
         if head == GENERAL_V5:
             return f"it is a general extrinsic of version 5, which has no signature; {_SIGN_IT}"
-        return f"it is unsigned{_of(_call_at(table, data, start + 1)[0])}; {_SIGN_IT}"
+        call, _ = _call_at(table, data, start + 1)
+        return f"it is unsigned{f' ({call})' if call else ''}; {_SIGN_IT}"
     call, end = _call_at(table, data, 0)
     if call and end == len(data):
         return f"it is call data ({call}) without a signature; {_SIGN_IT}"
@@ -93,10 +94,6 @@ def _call_at(table: "RuntimeTable | None", data: bytes, start: int) -> tuple[str
     except InvalidRequest:
         return "", start
     return f"{call.pallet}.{call.method}", end
-
-
-def _of(call: str) -> str:
-    return f" ({call})" if call else ""
 
 
 def decode_for_chain(

@@ -252,7 +252,7 @@ class OmnipoolState:
                     reserve=reserve,
                     hub_reserve=state["hub_reserve"],
                     hub_at_start=at_start,
-                    moved=_signed(moved) if moved else 0,
+                    moved=moved.get("Positive", 0) - moved.get("Negative", 0) if moved else 0,
                 ),
                 tradable=_bits(state["tradable"]),
                 asset_fee=asset_fee,
@@ -302,7 +302,11 @@ class OmnipoolState:
         """Return the chain's route, which is stored for the pair in the order of its ids."""
         if stored:
             hops = parse_route(list(stored), field="the chain's route")
-            hops = hops if pair[0] < pair[1] else tuple(_turned(hop) for hop in reversed(hops))
+            if pair[0] > pair[1]:
+                hops = tuple(
+                    replace(hop, asset_in=hop.asset_out, asset_out=hop.asset_in)
+                    for hop in reversed(hops)
+                )
             check_route(hops, *pair)
             return hops
         for asset in pair:
@@ -399,15 +403,6 @@ def _omnipool_assets(hops: Sequence[RouteHop]) -> set[int]:
     }
 
 
-def _turned(hop: RouteHop) -> RouteHop:
-    return replace(hop, asset_in=hop.asset_out, asset_out=hop.asset_in)
-
-
 def _bits(tradability: Any) -> int:
     bits: int = tradability["bits"] if isinstance(tradability, Mapping) else tradability
     return bits
-
-
-def _signed(balance: Mapping[str, int]) -> int:
-    (sign, amount), *_ = balance.items()
-    return amount if sign == "Positive" else -amount

@@ -6,7 +6,6 @@ built offline, and says where the figures are from; `tools/measure_fees.py` meas
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,14 +172,8 @@ def expected_fees(symbol: str, route: str) -> tuple[int, int] | None:
 
     *route* is `Route.fees_as`.  None if the fees were not measured.
     """
-    row = _read().get(symbol, {}).get(route)
+    row = read_document(FEES)["raw"].get(symbol, {}).get(route)
     return None if row is None else (row["between"], row["last"])
-
-
-@cache
-def _read() -> dict[str, dict[str, dict[str, int]]]:
-    raw: dict[str, dict[str, dict[str, int]]] = read_document(FEES)["raw"]
-    return raw
 
 
 #: An asset's kind -> the call that moves it without killing the sender's account, and the names of
@@ -227,7 +220,8 @@ def build_transfer(
                     f"it out within {transfer.source.title}"
                 ),
             )
-        return _build_local(transfer, table)
+        call = _local_form(transfer, table)(transfer.beneficiary, transfer.amount)
+        return Draft(call=call, warnings=_local_warnings(transfer, table))
     if transfer.remote_fee_asset is not None and beside is None:
         raise InvalidRequest(
             f"how much of remote_fee_asset {transfer.remote_fee_asset.label} pays on "
@@ -277,12 +271,6 @@ def _half_of_amount(transfer: Transfer) -> tuple[int, tuple[str, ...]]:
             "what is left of it arrives too."
         ),
     )
-
-
-def _build_local(transfer: Transfer, table: "RuntimeTable") -> Draft:
-    """Return the call that moves an asset within its chain, on the runtime *table*."""
-    call = _local_form(transfer, table)(transfer.beneficiary, transfer.amount)
-    return Draft(call=call, warnings=_local_warnings(transfer, table))
 
 
 def build_payments(

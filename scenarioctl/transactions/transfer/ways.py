@@ -326,7 +326,12 @@ def routes_asked_for(transfer: Transfer, hub: "Chain", registry: "Registry") -> 
     if (
         reserve is None
         or is_bridged(transfer)
-        or not all(map(_can_answer, (source, destination, reserve)))
+        # Not all that one accepts is said by the facts, and its runtime may not be asked.
+        or not all(
+            is_judged_by_runtime(chain) or (facts is not None and not facts.partial)
+            for chain in (source, destination, reserve)
+            for facts in [trust_of(chain)]
+        )
     ):
         return ()
     identity = identity_of(transfer)
@@ -362,12 +367,6 @@ def _forms_asked_for(
         return ("Teleport", "LocalReserve" if sender == reserve else "DestinationReserve")
     undecided = teleport_decided_by(receiver, identity, sender, registry)
     return () if undecided is None else ("Teleport",)
-
-
-def _can_answer(chain: "Chain") -> bool:
-    """Tell whether the facts say all that *chain* accepts, or its runtime may be asked."""
-    facts = trust_of(chain)
-    return is_judged_by_runtime(chain) or (facts is not None and not facts.partial)
 
 
 def facts_known(transfer: Transfer) -> bool:

@@ -69,7 +69,9 @@ def tell_call(call: Call, chain: "Chain", assets: "Assets", tables: Tables) -> C
 
     *tables* finds the runtimes by which encoded calls inside it are read.
     """
-    phrases = _phrases(chain, assets, tables)
+    phrases = Phrases(
+        chain=chain, place=chain, here=chain.title, assets=assets, tables=tables, parts=_PARTS
+    )
     phrases.story.sentence = _say(phrases, call)
     return phrases.story
 
@@ -84,12 +86,6 @@ def tell_extrinsic(
         (story.sentence, *say_payments(extrinsic.extensions, chain, assets))
     )
     return story
-
-
-def _phrases(chain: "Chain", assets: "Assets", tables: Tables) -> Phrases:
-    return Phrases(
-        chain=chain, place=chain, here=chain.title, assets=assets, tables=tables, parts=_PARTS
-    )
 
 
 def _say(phrases: Phrases, call: Call) -> str:

@@ -169,20 +169,6 @@ def _set(phrases: Phrases, *values: Any) -> str:
     return " and ".join(dict.fromkeys(named))
 
 
-def _least(phrases: Phrases, value: int, identity: Any) -> str:
-    return (
-        "at any price" if value in ANY_LEAST else f"for at least {phrases.amount(value, identity)}"
-    )
-
-
-def _most(phrases: Phrases, value: int, identity: Any) -> str:
-    return "at any price" if value == ANY_MOST else f"for at most {phrases.amount(value, identity)}"
-
-
-def _price(phrases: Phrases, want: Any) -> str:
-    return "at any price" if accepts_nothing(want) else fill(phrases, "for at least {assets}", want)
-
-
 def _contract(phrases: Phrases, target: Any) -> str:
     """Return the contract at an address, a new one if that is none: what it does is not known."""
     contract = "a new contract" if target is None else f"the contract at 0x{target.hex()}"
@@ -233,9 +219,15 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "amounts": _each("{amount:amount,asset_id}", "nothing"),
     "currencies": _each("{amount:1,0}", "nothing"),
     "pooled": lambda _, value, number: f"{value} smallest units of the pool asset {number}",
-    "least": _least,
-    "most": _most,
-    "price": _price,
+    "least": lambda phrases, value, identity: (
+        "at any price" if value in ANY_LEAST else f"for at least {phrases.amount(value, identity)}"
+    ),
+    "most": lambda phrases, value, identity: (
+        "at any price" if value == ANY_MOST else f"for at most {phrases.amount(value, identity)}"
+    ),
+    "price": lambda phrases, want: (
+        "at any price" if accepts_nothing(want) else fill(phrases, "for at least {assets}", want)
+    ),
     "percent": lambda _, parts: to_whole(parts, 4),
     "asset": Phrases.asset,
     "account": Phrases.account,
