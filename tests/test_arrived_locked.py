@@ -47,21 +47,16 @@ BOND = Call(pallet="Staking", method="bond", args={"value": DOT, "payee": "Stake
 
 
 @pytest.mark.parametrize("name", ["Reserved", "Held"])
-def test_an_arrival_that_is_locked_is_refused_unless_accepted(
+def test_an_arrival_that_is_locked_is_refused(
     network: FakeNetwork, check: Check, name: str
 ) -> None:
     reason = {"reason": {"Preimage": "Preimage"}} if name == "Held" else {}
     kept = balances(name, who=BOB_KEY, amount=LOCKED, **reason)
     network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(minted(), kept)
-    words = (*TRANSFER, "--destinationaddress", BOB)
 
-    refused = check(*words)
-    accepted = check(*words, "--accept-locked")
+    refused = check(*TRANSFER, "--destinationaddress", BOB)
 
-    assert refused["reasons"] == [says(BOB, "0.998 DOT", "1.498 DOT", "0.5 DOT", "--accept-locked")]
-    assert (accepted["verdict"], accepted["exit"]) == ("ok", 0)
-    assert accepted["warnings"] == [says(BOB, "0.998 DOT", "0.5 DOT")]
-    assert ("assetHub", "locked", "0.5 DOT") in steps(accepted)
+    assert refused["reasons"] == [says(BOB, "0.998 DOT", "1.498 DOT", "0.5 DOT")]
 
 
 def test_what_is_released_again_is_no_lock(network: FakeNetwork, check: Check) -> None:

@@ -7,18 +7,11 @@ import pytest
 from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.blocks import Event
-from scenarioctl.transactions.simulation.conservation import check_kept
-from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.ledger import (
     BalanceChange,
-    HopLedger,
-    LedgerEntry,
     markets,
     read_balance_changes,
 )
-from tests.check_rules import trial
-from tests.messages import says
-from tests.runner import finish
 from tests.test_check import ALICE_KEY, BOB_KEY, NATIVE_UP, USDT_ON_HUB
 
 ASSETS = Assets(Registry())
@@ -58,42 +51,6 @@ def test_a_trade_of_hydration_names_its_pool_or_who_offered_it(kind: Any, role: 
 
     assert markets([Event(pallet="Broadcast", name="Swapped3", fields=fields)], []) == {POOL: role}
     assert markets([Event(pallet="Other", name="Swapped3", fields=fields)], []) == {}
-
-
-@pytest.mark.parametrize(
-    ("event", "state", "until"),
-    [
-        ({"asset_id": 10, "until": 14414}, None, "14414"),
-        ({"asset_id": 5, "until": 14414}, {"Locked": 99}, "99"),
-        (None, {"Locked": 99}, "99"),
-        (None, {"Unlocked": (99, 1)}, "there"),
-        (None, None, "there"),
-    ],
-)
-def test_what_a_deposit_limit_keeps_is_told_with_its_end(
-    event: Any, state: Any, until: str
-) -> None:
-    class Client:
-        async def storage(self, *_: Any) -> Any:
-            return state
-
-    asset = ASSETS.find(DEX, "10")
-    events = (
-        ()
-        if event is None
-        else (Event(pallet="CircuitBreaker", name="AssetLockdown", fields=event),)
-    )
-    entry = LedgerEntry(account=BOB_KEY, asset=asset, value=10**8, held=10**7, identity="")
-    ledger = HopLedger(hop=DryRunResult(chain=DEX, events=events), entries=[entry])
-    tried = trial(
-        "hydraDx", clients=lambda _: Client(), ledgers=[ledger], named=frozenset((BOB_KEY,))
-    )
-
-    finish(check_kept(tried))
-
-    assert tried.findings.refusals == [
-        says("90 USDT", "100 USDT", "10 USDT", until, "--accept-locked")
-    ]
 
 
 @pytest.mark.parametrize(

@@ -214,13 +214,12 @@ async def check_draft(
     fee_asset: "Asset | None" = None,
     *,
     confirmed: bool = False,
-    accept_locked: bool = False,
 ) -> UnsignedTransaction:
     """Return *transaction* with the verdict on it, were *sender* to sign it and to pay the fee in
     *fee_asset*.
 
     *confirmed* are receivers that nobody holds the key of, and swaps without protection; doubts of
-    its builder were asked there.  With *accept_locked*, what arrives may be locked.
+    its builder were asked there.
     """
     from scenarioctl.transactions.simulation.simulate import Trial, simulate
 
@@ -237,7 +236,6 @@ async def check_draft(
             sender=sender,
             fee_asset=fee_asset,
             confirmed=confirmed or bool(transaction.doubts),
-            accepts_locked=accept_locked,
         )
         return None, await simulate(trial)
 

@@ -26,7 +26,6 @@ from scenarioctl.actions.vocabulary import (
     parts_of,
 )
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.request_fields import Value
 from scenarioctl.transactions.keyless_accounts import CONFIRM, check_receiver
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import find_sent_asset
@@ -197,14 +196,6 @@ class TransferFields:
             of="source_chain",
         ),
     ] = ""
-
-
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-class UnstoredTransferFields(TransferFields):
-    """Fields of a transfer that is drafted and not stored."""
-
-    #: Accept that what arrives can't all be spent at first, because a deposit limit locks it.
-    accept_locked: Annotated[bool, Value(rare=True)] = False
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)

@@ -22,7 +22,6 @@ _NEVER_SUGGESTED = frozenset(
         "--force",
         "--exact-minimum",
         "--accept-loss",
-        "--accept-locked",
         "--allow-death",
         "--blind",
         "--again",

@@ -18,8 +18,8 @@ from scenarioctl.actions.fields import (
 from scenarioctl.actions.transfer_fields import (
     TRANSFER,
     LossFields,
+    TransferFields,
     TransferStep,
-    UnstoredTransferFields,
     complete,
 )
 from scenarioctl.actions.vocabulary import Reading
@@ -125,7 +125,7 @@ async def batch_calls(app: Application, request: BatchCalls) -> Result[BuiltCall
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-class _BuiltTransfer(UnstoredTransferFields, LossFields, BuiltFields):
+class _BuiltTransfer(TransferFields, LossFields, BuiltFields):
     #: Of an amount `max`: pay the fee in this asset, its id, symbol or location.
     fee_asset: Annotated[AssetName, Value("ASSET", rare=True)] = ""
 
@@ -202,7 +202,6 @@ async def draft_requested(
     transfer = replace(
         complete(step),
         allow_death=bool(request.allow_death),
-        accept_locked=request.accept_locked,
         sender=parse_sender(request.sender, source) if request.sender else None,
     )
     fee_asset = await find_fee_asset(app, source, request.fee_asset)

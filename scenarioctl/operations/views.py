@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from scenarioctl.actions.transfer_fields import UnstoredTransferFields
+from scenarioctl.actions.transfer_fields import TransferFields
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import read_choice
@@ -229,7 +229,7 @@ UNITS = ("raw", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckTransaction(SourceFields, UnstoredTransferFields):
+class CheckTransaction(SourceFields, TransferFields):
     """Try a transaction on every chain that it touches, for the account that will sign it."""
 
     #: Account that will sign: SS58 or 0x public key.
@@ -360,5 +360,4 @@ async def _take(app: Application, request: CheckTransaction) -> "UnsignedTransac
         sender,
         named,
         confirmed=request.yes,
-        accept_locked=request.accept_locked,
     )

@@ -227,7 +227,6 @@ class TransferBuilder:
             sender=sender,
             beside=draft.beside,
             fee_asset=self.fee_asset,
-            accepts_locked=self.transfer.accept_locked,
         )
         return await simulate(trial)
 

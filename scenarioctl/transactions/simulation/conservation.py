@@ -24,17 +24,14 @@ from scenarioctl.transactions.simulation.ledger import (
     unread_events,
 )
 from scenarioctl.transactions.simulation.runtime_api import (
-    Inconclusive,
     amount_at,
     amount_of,
     asset_at,
-    read_storage,
     read_table,
 )
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
     from scenarioctl.transactions.simulation.simulate import Trial
@@ -75,8 +72,9 @@ def check_strangers(trial: "Trial") -> None:
             if account in (trial.sender, trial.beneficiary):
                 continue
             said = (
-                f"{_amount(entry)} would go to {format_account(account, chain.ss58_prefix)} on "
-                f"{chain.title}, an account that the"
+                f"{amount_of(entry.asset, entry.value)} would go to "
+                f"{format_account(account, chain.ss58_prefix)} on {chain.title}, an account that "
+                "the"
             )
             if trial.transfer is not None:
                 trial.findings.refusals.append(f"{said} transfer does not name")
@@ -149,44 +147,14 @@ def warn_of_bound(trial: "Trial") -> None:
 
 async def _check_arrived(trial: "Trial", hop: "DryRunResult", entry: "LedgerEntry") -> None:
     kept = min(entry.kept, entry.value)
-    free, locked = (amount_of(entry.asset, value) for value in (entry.value - kept, kept))
-    until = await _locked_until(trial, hop, entry.asset)
-    who = format_account(entry.account, hop.chain.ss58_prefix)
-    sentence = (
-        f"{who} can spend only {free} of the {_amount(entry)} that arrives on "
-        f"{hop.chain.title}: {locked} is locked {until}"
+    free, locked, all_of_it = (
+        amount_of(entry.asset, value) for value in (entry.value - kept, kept, entry.value)
     )
-    if trial.accepts_locked:
-        trial.findings.lose(hop.chain, "locked", locked, sentence)
-    else:
-        trial.findings.refusals.append(
-            f"{sentence}; to send it all the same, accept it (--accept-locked)"
-        )
-
-
-async def _locked_until(trial: "Trial", hop: "DryRunResult", asset: "Asset") -> str:
-    """Return until when a deposit limit keeps *asset*; Hydration locks all that goes beyond one."""
-    for event in hop.events:
-        if (
-            str(event) == "CircuitBreaker.AssetLockdown"
-            and str(event.fields["asset_id"]) == asset.id
-        ):
-            return f"until block {event.fields['until']}, because it exceeds the deposit limit"
-    if asset.id.isdigit():
-        try:
-            client = trial.clients(hop.chain)
-            state = await read_storage(
-                client, "CircuitBreaker", "AssetLockdownState", int(asset.id)
-            )
-        except Inconclusive:
-            state = None
-        if state is not None and "Locked" in state:
-            return f"until block {state['Locked']}, because the deposit limit was exceeded before"
-    return "there"
-
-
-def _amount(entry: "LedgerEntry") -> object:
-    return amount_of(entry.asset, entry.value)
+    trial.findings.refusals.append(
+        f"{format_account(entry.account, hop.chain.ss58_prefix)} can spend only {free} of the "
+        f"{all_of_it} that arrives on {hop.chain.title}: {locked} is locked there, for instance by "
+        "a deposit limit; without a check it is built all the same"
+    )
 
 
 def _holding(hop: "DryRunResult", entry: "LedgerEntry", value: int) -> Holding:

@@ -4,7 +4,7 @@ fee there is paid for sure.
 An asset that isn't listed there is told by the id in its events.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
+    from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.simulate import Trial
     from scenarioctl.transactions.transfer.request import Transfer
 
@@ -216,7 +216,16 @@ async def check_deposits(trial: "Trial") -> None:
         hop, chain, message = ledger.hop, ledger.hop.chain, ledger.hop.message
         if message is None or hop.sent or hop.failure or hop.unknown:
             continue
-        accounts = list(dict.fromkeys(_deposit_accounts(message, chain.account_format.length)))
+        places = [
+            split_account(fields["beneficiary"])
+            for name, fields in message.instructions
+            if name == "DepositAsset"
+        ]
+        accounts = [
+            account
+            for place, account in dict.fromkeys(places)
+            if place == "0/Here" and account and len(account) == chain.account_format.length
+        ]
         credited = list(ledger.received())
         items = [
             (asset_at(trial.assets, chain, each), amount)
@@ -255,16 +264,6 @@ async def check_deposits(trial: "Trial") -> None:
                     f"nothing is credited to {who} on {chain.title}, although the message "
                     "names that account"
                 )
-
-
-def _deposit_accounts(message: "XcmMessage", length: int) -> Iterator[bytes]:
-    """Give the accounts of *length* bytes that *message* deposits to on the chain that it goes
-    to."""
-    for name, fields in message.instructions:
-        if name == "DepositAsset":
-            place, account = split_account(fields["beneficiary"])
-            if place == "0/Here" and account is not None and len(account) == length:
-                yield account
 
 
 async def _compute(trial: "Trial") -> ComputedArrival | None:

@@ -82,8 +82,6 @@ class Trial:
     fee_asset: "Asset | None" = None
     #: The signer has confirmed receivers that nobody holds the key of, and swaps at any price.
     confirmed: bool = False
-    #: The signer knows that what arrives can't be spent at first.
-    accepts_locked: bool = False
     findings: Findings = field(default_factory=Findings)
     hops: list[DryRunResult] = field(default_factory=list)
     ledgers: list[HopLedger] = field(default_factory=list)

@@ -40,8 +40,6 @@ class Transfer:
     remote_fee_asset: "Asset | None" = None
     #: Within a chain, the sender's account may be closed by it.  Between chains, XCM asks nobody.
     allow_death: bool = False
-    #: The sender knows that what arrives may not all be spendable at first.
-    accept_locked: bool = False
     #: It is built also if too little arrives to be held there.
     accept_loss: bool = False
     #: The beneficiary is known to hold the asset on the destination: any amount can arrive.
