@@ -10,7 +10,10 @@ as far as the daemon used a processor meanwhile: the rest is the machine's. Memo
 daemon grew by.
 """
 
+import asyncio
+import http.client
 import json
+import os
 import sys
 import tempfile
 import threading
@@ -18,25 +21,116 @@ import time
 import zlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from scenarioctl.model.calls import Call
+from scenarioctl.model.jobs import FinishedRun, MempoolDraft, Retention
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import load_bundled
-from tests.daemons import Daemon, daemon
-from tests.pressure import peak_memory, send, work_of
-from tests.test_costs_of_requests import WEBHOOK, abi, keep_all
+from scenarioctl.stores import open_store
+from tests.daemons import PATIENCE, Daemon, daemon
 
 #: Goals: seconds that another client waits more than beside an idle daemon while the daemon works,
 #: and bytes.
 WAIT, MEMORY = 0.25, 300 * 1024**2
 MIB = 1024**2
 
+WEBHOOK = "6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d"
+_TICKS = os.sysconf("SC_CLK_TCK")
+
 Attack = Callable[[Daemon], int]
 FORM = {"action": "Remark", "actionData": {"source": {"chain": "polkadot", "target": "hello"}}}
+
+
+def send(
+    running: Daemon,
+    path: str,
+    body: bytes | object,
+    *,
+    headers: Mapping[str, str] | None = None,
+    server: str = "scenario API",
+    seconds: float = PATIENCE,
+) -> tuple[int, Any]:
+    """Return status and JSON of the answer to a POST of *body*: JSON as bytes, or what is written
+    as such."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    connection = http.client.HTTPConnection("127.0.0.1", running.port(server), timeout=seconds)
+    try:
+        try:
+            connection.request(
+                "POST", path, data, {"Content-Type": "application/json"} | dict(headers or {})
+            )
+        except (BrokenPipeError, ConnectionResetError):
+            # Refused by its header; the answer is there already.
+            pass
+        answer = connection.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if text else None
+    finally:
+        connection.close()
+
+
+def peak_memory(running: Daemon) -> int:
+    """Return the most bytes that the daemon ever had in memory."""
+    for line in Path(f"/proc/{running.process.pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("the daemon has gone")
+
+
+def work_of(running: Daemon) -> float:
+    """Return the seconds of processor time that all threads of the daemon have used."""
+    fields = Path(f"/proc/{running.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def abi(types: list[Any], args: list[Any]) -> dict[str, Any]:
+    message = {"label": "a", "selector": "0x00000000", "mutates": False, "args": args}
+    return {
+        "version": 5,
+        "types": [{"id": number, "type": each} for number, each in enumerate(types)],
+        "spec": {"messages": [message]},
+    }
+
+
+def keep_run(
+    running: Daemon, id: str, *, lines: tuple[str, ...], drafts: tuple[MempoolDraft, ...]
+) -> None:
+    """Put the end of a run into the daemon's store, as another process does."""
+
+    async def put() -> None:
+        (path,) = running.home.rglob("*.db")
+        store = open_store(path)
+        ran = FinishedRun(
+            job=id, epoch=None, planned=1, started=1, finished=1, lines=lines, drafts=drafts
+        )
+        assert await store.finish_run(ran, retention=Retention())
+        await store.close()
+
+    asyncio.run(put())
+
+
+def keep_all(running: Daemon, size: int) -> str:
+    """Give a job *size* thirtieths of the lines, drafts and events that are kept at most, and
+    return its id."""
+    flow = {
+        "steps": [
+            {"type": "webhook", "name": "hook", "uuid": WEBHOOK},
+            {"type": "Remark", "chain": "polkadot", "text": "{{ a }}"},
+        ]
+    }
+    status, created = send(running, "/api/create/flow", {"flow": flow, "syntax": "json"})
+    assert status == 200, created
+    id = created["result"]
+    tx = "0x" + "ab" * (470 * size)
+    draft = MempoolDraft(chain="polkadot", amount="0", tx_type="Remark", date=1, tx=tx)
+    keep_run(running, id, lines=("é" * (24 * size),) * 10_000, drafts=(draft,) * 1_000)
+    for _ in range(size):
+        assert send(running, f"/webhook/{WEBHOOK}", b"[" + b"0," * 249_000 + b"0]")[0] == 200
+    return str(id)
 
 
 def share(document: object) -> str:

@@ -218,7 +218,6 @@ WAITING = (
     "kills",
     "store_postgres",
     "store_durability",
-    "costs_of_requests",
     "preloading",
 )
 

@@ -21,7 +21,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.http import ACCOUNT, SCENARIO, TRANSFER, cpu_seconds, request_bytes
-from benchmarks.jobs import application, prepare
 from tests.daemons import Daemon, daemon, wait_until
 
 pytestmark = pytest.mark.acceptance
@@ -184,90 +183,3 @@ def test_every_request_is_answered_once_and_the_memory_stays(
 
 # -- jobs
 # --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Left:
-    """What the jobs left in the store, as another process reads it."""
-
-    runs: Counter[str]
-    lines: Counter[str]
-    entries: Counter[str]
-    failures: int
-    #: Seconds after its planned time, of the run that began last.
-    latest: float
-
-    @classmethod
-    def read(cls, store: Path) -> "Left":
-        with closing(sqlite3.connect(store, timeout=30)) as database:
-
-            def count(table: str) -> Counter[str]:
-                return Counter(
-                    dict(
-                        database.execute(
-                            f"SELECT job, count(*) FROM {table} GROUP BY job"
-                        ).fetchall()
-                    )
-                )
-
-            (failures,) = database.execute(
-                "SELECT count(*) FROM runs WHERE failure <> ''"
-            ).fetchone()
-            (latest,) = database.execute("SELECT max(started - planned) FROM runs").fetchone()
-            return cls(
-                runs=count("runs"),
-                lines=count("log_lines"),
-                entries=count("mempool"),
-                failures=failures,
-                latest=(latest or 0) / 1e9,
-            )
-
-
-@pytest.mark.parametrize(
-    ("jobs", "spread"), [(1_000, 0.0), pytest.param(10_000, 60.0, marks=pytest.mark.soak)]
-)
-def test_jobs_that_are_due_in_the_same_minute_run_once_each(
-    tmp_path: Path, tell: Tell, jobs: int, spread: float
-) -> None:
-    with loaded(tmp_path / "home") as (running, store):
-
-        async def start() -> None:
-            app = application(store)
-            await prepare(app, jobs, spread)
-            await app.close()
-
-        asyncio.run(start())
-        used, started = cpu_seconds(running.process.pid), time.perf_counter()
-        served = 0
-        while time.perf_counter() - started < 300:
-            # Others are served meanwhile.
-            told = running.ask("/api/scenario/info", {"id": "job-0"})[:2]
-            assert told == (200, {"result": "Remark"})
-            served += 1
-            with closing(sqlite3.connect(store, timeout=30)) as database:
-                (done,) = database.execute("SELECT count(*) FROM runs").fetchone()
-            if done >= jobs:
-                break
-            time.sleep(0.1)
-        passed = time.perf_counter() - started
-        used = cpu_seconds(running.process.pid) - used
-        # No more come after the last.
-        time.sleep(1)
-        left = Left.read(store)
-        memory = megabytes(running)
-
-    tell(
-        f"{jobs} jobs, due within {spread:.0f} s: all run after {passed:.1f} s, the latest "
-        f"{left.latest:.1f} s late, "
-        f"{used / jobs * 1000:.2f} ms of CPU each ({used / max(passed, spread) * 100:.0f} "
-        f"% of a core), {memory:.0f} MB"
-    )
-    ids = [f"job-{number}" for number in range(jobs)]
-    assert left.runs == Counter(ids)
-    # Starting worker, what was drafted, workload executed, Sleeping.
-    assert left.lines == Counter(dict.fromkeys(ids, 4))
-    assert left.entries == Counter(ids)
-    assert (left.failures, served > 0) == (0, True)
-    assert memory < IDLE
-    if jobs == 10_000:
-        assert used / 60 < 0.5

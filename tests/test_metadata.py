@@ -14,7 +14,6 @@ from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import RuntimeTable
 from tests.conftest import DATA, SHARED
 from tests.messages import Says, raises, says
-from tests.pressure import sizes
 
 FILES = {
     path.name: path
@@ -139,7 +138,7 @@ def test_bytes_that_are_no_metadata_are_refused(data: bytes, sentence: Says) -> 
 @pytest.mark.parametrize(
     "name", ["polkadot-1002005.v14.scale", "polkadot-2000000.v15.scale", "hydration-428.v16.scale"]
 )
-@sizes(20, 60)
+@pytest.mark.parametrize("size", [20, pytest.param(60, marks=pytest.mark.soak)])
 def test_metadata_cut_off_anywhere_is_refused(name: str, size: int) -> None:
     data = (DATA / "metadata" / name).read_bytes()
     random = Random(name)
@@ -150,7 +149,7 @@ def test_metadata_cut_off_anywhere_is_refused(name: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["polkadot-1002005.v14.scale", "hydration-428.v16.scale"])
-@sizes(20, 60)
+@pytest.mark.parametrize("size", [20, pytest.param(60, marks=pytest.mark.soak)])
 def test_damaged_metadata_is_read_or_refused_and_nothing_else(name: str, size: int) -> None:
     data = (DATA / "metadata" / name).read_bytes()
     random = Random(name)

@@ -19,11 +19,8 @@ from scenarioctl.model.diagram import Diagram
 from scenarioctl.model.jobs import (
     NO_TRANSACTION,
     SECOND,
-    Job,
-    JobState,
     MempoolDraft,
     Retention,
-    Schedule,
 )
 from scenarioctl.operations.runs import wait_for
 from scenarioctl.operations.stored_diagrams import store_document
@@ -509,49 +506,6 @@ class TestWebhook:
 
         assert text_of(running.drafts[0]) == (
             '{"x": 1, "both": "first"} {"y": 2, "both": "second"} second first'
-        )
-
-    def test_a_used_event_is_not_used_by_the_next_run(self, stage: Stage) -> None:
-        from scenarioctl.model.jobs import FinishedRun
-
-        found = diagram(webhook(timeout=1))
-
-        async def go() -> tuple[dict[str, int], str, dict[str, int]]:
-            await stage.keep(found)
-            await stage.post(UUID, {"n": 1})
-            job = Job(
-                id="scenario1",
-                state=JobState.RUNNING,
-                schedule=Schedule(),
-                changed=NOW,
-                due=NOW,
-                planned=NOW,
-            )
-            await stage.app.store.start_job(job)
-            await stage.app.store.renew_lease("me", lease=NOW)
-            [leg] = await stage.app.store.begin_due(1, owner="me")
-            first = Run(stage.app, "scenario1", found)
-            await first.go()
-            finished = FinishedRun(
-                job="scenario1",
-                epoch=leg.job.epoch,
-                owner="me",
-                planned=NOW,
-                started=NOW,
-                finished=NOW,
-                used_events=first.used_events,
-            )
-            assert await stage.app.store.finish_run(finished, retention=Retention())
-            second = await stage.legs(found)
-            await stage.post(UUID, {"n": 2})
-            third = Run(stage.app, "scenario1", found)
-            await third.go()
-            return first.used_events, second.failure, third.used_events
-
-        assert finish(go()) == (
-            {UUID: 1},
-            says("webhook", "a", UUID, "1"),
-            {UUID: 2},
         )
 
     def test_a_leg_ends_where_the_run_waits(self, stage: Stage) -> None:

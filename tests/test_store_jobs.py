@@ -383,14 +383,6 @@ class TestEveryStore:
         assert run(store.read_log(OTHER.id)) == []
         assert run(store.read_mempool(OTHER.id)) == []
 
-    def test_a_run_is_kept_once(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        (claimed,) = claim(store)
-
-        assert [finish(store, ended(claimed)), finish(store, ended(claimed))] == [True, False]
-        assert texts(store) == ["workload executed"]
-        assert get_job(store).runs == 1
-
     def test_a_job_that_is_started_anew_does_not_keep_the_run_of_before(self, store: Store) -> None:
         run(store.start_job(JOB))
         (before,) = claim(store)
