@@ -15,7 +15,7 @@ from scenarioctl.runtime.table_cache import load_cached
 from tests.canned import opaque, polkadot_at
 from tests.conftest import DATA
 from tests.messages import raises, says
-from tests.node import Gone, Node
+from tests.node import Node
 from tests.runner import finish
 
 POLKADOT_GENESIS = "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3"
@@ -74,45 +74,6 @@ def test_another_version_is_read_from_the_node_and_kept(tmp_path: Path) -> None:
     assert table.spec_version == 1006000
     assert kept is not None
     assert kept.spec_version == 1006000
-
-
-def test_an_upgrade_is_noticed_by_a_client_that_stays_connected(tmp_path: Path) -> None:
-    bundled = load_bundled("polkadot")
-    assert bundled is not None
-    now = {"specName": "polkadot", "specVersion": 1006000}
-
-    with Node(answers(state_getRuntimeVersion=lambda: dict(now))) as node:
-        pool = Pool(polkadot_at(node.url), known=bundled, cache=tmp_path)
-        client = Client(pool)
-        # As if a second passed between any two questions.
-        pool.believed = 0
-        before = finish(client.table())
-        now["specVersion"] = bundled.spec_version
-        after = finish(client.table())
-        finish(pool.close())
-
-    assert (before.spec_version, after.spec_version) == (1006000, bundled.spec_version)
-
-
-def test_a_node_of_another_version_does_not_answer_for_one_that_went_away(tmp_path: Path) -> None:
-    gone = answers(state_getStorage=Gone())
-    other = answers(
-        state_getRuntimeVersion={"specName": "polkadot", "specVersion": 2000000},
-        state_getStorage=None,
-    )
-
-    with Node(gone) as first, Node(other) as second:
-        pool = Pool(
-            polkadot_at(first.url, second.url), known=load_bundled("polkadot"), cache=tmp_path
-        )
-        client = Client(pool)
-        with pytest.raises(ChainUnreachable) as refused:
-            finish(client.storage("System", "Number"))
-        again = finish(client.storage("System", "Number"))
-        finish(pool.close())
-
-    assert str(refused.value) == says("2000000", url=first.url, second_url=second.url)
-    assert again == 0
 
 
 def test_a_client_believes_the_version_for_a_moment(tmp_path: Path) -> None:

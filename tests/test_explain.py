@@ -171,24 +171,6 @@ def test_only_the_assets_that_leave_are_valued_since_a_message_sees_them_from_el
     ]
 
 
-@pytest.mark.parametrize(
-    "vector",
-    [entry for entry in vectors("builder", "codec") if "callHex" in entry],
-    ids=lambda entry: entry["id"],
-)
-def test_every_vector_is_shown_as_plain_json(vector: dict[str, Any]) -> None:
-    table = metadata_table(vector["metadata"])
-    call = table.decode_call(unhex(vector["callHex"]))
-
-    described = describe_call(table, REGISTRY.find(vector["chain"]), call, ASSETS)
-    plain = describe_call(table, REGISTRY.find(vector["chain"]), call)
-
-    assert json.loads(json.dumps(described)) == described
-    assert json.loads(json.dumps(plain)) == plain
-    assert (described["pallet"], described["method"]) == (call.pallet, call.method)
-    assert '"human"' not in json.dumps(plain)
-
-
 def test_a_signature_says_who_signed_what_besides_the_call() -> None:
     extrinsic = Extrinsic(
         version=4,

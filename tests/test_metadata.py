@@ -135,19 +135,6 @@ def test_bytes_that_are_no_metadata_are_refused(data: bytes, sentence: Says) -> 
         read_metadata(data)
 
 
-@pytest.mark.parametrize(
-    "name", ["polkadot-1002005.v14.scale", "polkadot-2000000.v15.scale", "hydration-428.v16.scale"]
-)
-@pytest.mark.parametrize("size", [20, pytest.param(60, marks=pytest.mark.soak)])
-def test_metadata_cut_off_anywhere_is_refused(name: str, size: int) -> None:
-    data = (DATA / "metadata" / name).read_bytes()
-    random = Random(name)
-
-    for length in [*range(60), *(random.randrange(len(data)) for _ in range(size))]:
-        with pytest.raises(MetadataError):
-            read_metadata(data[:length])
-
-
 @pytest.mark.parametrize("name", ["polkadot-1002005.v14.scale", "hydration-428.v16.scale"])
 @pytest.mark.parametrize("size", [20, pytest.param(60, marks=pytest.mark.soak)])
 def test_damaged_metadata_is_read_or_refused_and_nothing_else(name: str, size: int) -> None:

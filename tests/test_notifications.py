@@ -46,9 +46,9 @@ from scenarioctl.worker import notifier
 from scenarioctl.worker.chores import Pace
 from scenarioctl.worker.worker import Worker
 from tests.conftest import ROOT
-from tests.daemons import PATIENCE, Daemon, daemon, free_port, is_open, wait_until
+from tests.daemons import PATIENCE, free_port, is_open, wait_until
 from tests.messages import says
-from tests.receivers import SECRET, Received, is_signed, receiving
+from tests.receivers import SECRET, is_signed, receiving
 
 HOUR = 3600 * SECOND
 HOOK = "https://hooks.example.org/T0/secret"
@@ -484,42 +484,3 @@ def test_the_receiver_of_the_examples_verifies_and_passes_on_to_a_chat(tmp_path:
     assert posted == {"text": f"Ready to sign: polkadot &gt; Remark\n{page}"}
     assert out == f"draft_ready {id}\n"
     assert refused == ["401", "401"]
-
-
-@pytest.mark.processes
-@pytest.mark.one_python
-def test_a_daemon_that_is_killed_between_a_run_and_its_delivery(tmp_path: Path) -> None:
-    port = free_port()
-    settings = {
-        "SCENARIOCTL_OFFLINE": "1",
-        "SCENARIOCTL_NOTIFY": f"http://127.0.0.1:{port}/hook",
-        "SCENARIOCTL_NOTIFY_SECRET": SECRET,
-        "SCENARIOCTL_PRIVATE_TARGETS": "127.0.0.1",
-    }
-    with daemon(tmp_path / "home", variables=settings) as running:
-        id = running.ask("/api/create/remark", {"chain": "polkadot", "text": "hi"})[1]["result"]
-        assert running.ask("/job/start", {"id": id, "every": "99h"})[0] == 200
-        running.said("the notification draft_ready")
-        running.process.kill()
-        running.process.wait(PATIENCE)
-        assert SECRET not in running.log
-
-    def metrics_of_delivery(running: Daemon) -> str:
-        metrics: str = running.ask("/metrics", as_json=False)[1].decode()
-        told = (
-            'scenarioctl_notifications_total{outcome="delivered"} 1',
-            'scenarioctl_notifications_waiting{state="queued"} 0',
-            'scenarioctl_notifications_waiting{state="retrying"} 0',
-        )
-        return metrics if all(each in metrics for each in told) else ""
-
-    async def receive() -> list[Received]:
-        async with receiving(port=port) as receiver:
-            with daemon(tmp_path / "home", variables=settings) as again:
-                await receiver.has(1)
-                await asyncio.to_thread(wait_until, lambda: metrics_of_delivery(again))
-        return receiver.received
-
-    (got,) = asyncio.run(receive())
-    assert (got.json()["type"], got.json()["data"]["job"]) == ("draft_ready", id)
-    assert is_signed(got.headers, got.body)

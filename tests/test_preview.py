@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
-from xml.etree import ElementTree
 
 import pytest
 import resvg_py
-from PIL import Image, ImageChops
+from PIL import Image
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest
@@ -22,17 +21,15 @@ from scenarioctl.operations.previews import Preview, PreviewScenario, preview_sc
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_diagrams import store_document
 from scenarioctl.render import svg as svg_module
-from scenarioctl.render.layout import FILES, measure
-from scenarioctl.render.picture import Picture
-from scenarioctl.render.svg import canvas_size, find_layout, write_png, write_svg
-from tests.conftest import DATA, ROOT, SHARED, Run
-from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
+from scenarioctl.render.layout import FILES
+from scenarioctl.render.svg import canvas_size, find_layout, write_png
+from tests.conftest import DATA, ROOT, Run
+from tests.drawing import document, make_app, picture_of, read_document
 from tests.messages import Says, raises, says
 from tests.runner import finish
 
 T = TypeVar("T")
 SVG = "{http://www.w3.org/2000/svg}"
-REAL = sorted((SHARED / "data" / "diagrams").glob("*.json"))
 TRANSFER = DATA / "diagrams" / "transfer.json"
 
 
@@ -116,60 +113,6 @@ def render(svg: str, width: int) -> Image.Image:
             font_family="Inter",
         )
     )
-
-
-def draw(picture: Picture, width: int, theme: str = "light") -> tuple[Image.Image, Image.Image]:
-    """Return the picture, and the same without its texts."""
-    svg = write_svg(picture, theme=theme, boxes=True)
-    return render(svg, width), render(re.sub("<text .*?</text>", "", svg), width)
-
-
-def expected_ink(picture: Picture) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
-    """Yield each text of a picture and the box that it fills, in the picture's own pixels."""
-
-    def walk(
-        element: Any, x: float, y: float
-    ) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
-        moved = re.fullmatch(r"translate\(([-\d.]+) ([-\d.]+)\)", element.get("transform", ""))
-        if moved is not None:
-            x, y = x + float(moved[1]), y + float(moved[2])
-        if element.tag == f"{SVG}text":
-            text, size = "".join(element.itertext()), float(element.get("font-size"))
-            wide = measure(text, size, bold=element.get("font-weight") == "600")
-            left = (
-                x
-                + float(element.get("x"))
-                - (wide / 2 if element.get("text-anchor") == "middle" else 0)
-            )
-            line = y + float(element.get("y"))
-            yield text, (left, line - size * 0.8, left + wide, line + size * 0.2)
-        for child in element:
-            yield from walk(child, x, y)
-
-    yield from walk(ElementTree.fromstring(write_svg(picture, boxes=True)), 0, 0)
-
-
-@pytest.mark.parametrize("path", [*SAMPLES, *REAL], ids=lambda path: path.stem)
-def test_every_text_is_on_the_png(app: Application, path: Path) -> None:
-    """The renderer drops text without a word where it finds no font for it."""
-    picture = picture_of(app, read_document(path))
-    theme = "dark" if path.stem < "r" else "light"
-
-    wide = canvas_size(picture, find_layout(picture))[0]
-    written, bare = draw(picture, round(2 * wide), theme)
-
-    scale = written.width / wide
-    ink = (
-        ImageChops.difference(written, bare)
-        .convert("L")
-        .point(lambda value: 255 if value > 40 else 0)
-    )
-    for text, box in expected_ink(picture):
-        left, top, right, bottom = (edge * scale for edge in box)
-        found = ink.crop((int(left) - 1, int(top) - 1, int(right) + 2, int(bottom) + 2)).getbbox()
-        assert found is not None, text
-        # From its first letter to its last.
-        assert found[2] - found[0] > 0.75 * (right - left) - 3, text
 
 
 def test_the_renderer_sees_no_fonts_but_ours(

@@ -108,13 +108,6 @@ class TestTheOmnipool:
         assert quote.amount_out == 1957124423891189
         assert quote.describe() == says("DOT", "1957.124423891189", "HDX", "1000")
 
-    def test_fees_of_this_block_stand_in_it(self, tmp_path: Path) -> None:
-        state = BUSY | fees(HDX, 12_345, 700, BLOCK + 1)
-
-        quote = quoted(tmp_path, state, "DOT", "HDX", TWO_DOT)
-
-        assert quote.legs[0].asset_fee == 12_345
-
     def test_without_an_oracle_the_last_fees_stand(self, tmp_path: Path) -> None:
         quote = quoted(tmp_path, pool(fees(HDX, 12_345, 700, 1)), "DOT", "HDX", TWO_DOT)
 
@@ -146,12 +139,6 @@ class TestTheOmnipool:
         quote = quoted(tmp_path, pool(SLIP, left), "DOT", "HDX", TWO_DOT)
 
         assert quote.amount_out == 1992419281705299
-
-    def test_the_hub_asset_can_be_sold(self, tmp_path: Path) -> None:
-        quote = quoted(tmp_path, pool(SLIP), "LRNA", "DOT", 20 * 10**12)
-
-        leg = quote.legs[0]
-        assert (quote.amount_out, leg.protocol_fee) == (9974980050, 0)
 
     def test_all_is_read_at_one_block_in_two_round_trips(self, tmp_path: Path) -> None:
         chain = Chain(BUSY)
@@ -805,23 +792,3 @@ class TestCommands:
         assert far.err == says("978.5", "50.0031", "--yes").printed
         assert (half.code, confirmed.code) == (0, 0)
         assert listed["total"] == 2
-
-    @pytest.mark.parametrize(
-        ("line", "code", "sentence"),
-        [
-            (("quote", *SWAP, "2", "--chain", "polkadot"), 2, says("chain", "polkadot")),
-            (("quote", *SWAP, "2", "--offline"), 5, says("Hydration", "--offline")),
-            (
-                ("create", "swap", *SWAP, "0.0000002", "--slippage", "99.99999999"),
-                2,
-                says("amount", "195716743", "99.99999999"),
-            ),
-        ],
-        ids=lambda value: " ".join(value)[-40:] if isinstance(value, tuple) else "",
-    )
-    def test_bad_input_is_answered_in_a_sentence(
-        self, run: Run, line: tuple[str, ...], code: int, sentence: Any
-    ) -> None:
-        ended = run(*line)
-
-        assert (ended.code, ended.out, ended.err) == (code, "", sentence.printed)

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.jobs import SECOND, Overlap, Schedule
 from scenarioctl.schedules import (
-    DAY,
     HOUR,
-    LONGEST,
     MINUTE,
     Times,
     caught_up,
@@ -30,14 +28,6 @@ from tests.messages import Says, raises, says
 
 #: 2026-11-21 12:00 UTC, a Saturday.
 NOON = int(datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()) * SECOND
-ZONES = (
-    "UTC",
-    "Europe/Berlin",
-    "America/New_York",
-    "America/Havana",
-    "Asia/Kolkata",
-    "Australia/Sydney",
-)
 
 
 def at(year: int, month: int, day: int, hour: int = 0, minute: int = 0) -> int:
@@ -311,44 +301,6 @@ def test_an_hour_that_the_clocks_leave_out_is_not_made_up_elsewhere() -> None:
     ]
 
 
-LINES = st.builds(
-    "{} {} {} * {}".format,
-    st.sampled_from(["*", "*/7", "0", "30", "15,45", "59"]),
-    st.sampled_from(["*", "*/3", "0", "2", "1-3", "23"]),
-    st.sampled_from(["*", "1", "*/9", "28-31"]),
-    st.sampled_from(["*", "0", "1-5", "6"]),
-)
-#: Around the days on which clocks change.
-MOMENTS = st.one_of(
-    st.integers(min_value=at(2026, 3, 7), max_value=at(2026, 3, 31)),
-    st.integers(min_value=at(2026, 10, 3), max_value=at(2026, 11, 3)),
-    st.integers(min_value=at(2024, 1, 1), max_value=at(2032, 1, 1)),
-)
-
-
-@given(LINES, st.sampled_from(ZONES), MOMENTS)
-def test_cron_times_grow_and_are_what_the_line_says(line: str, zone: str, now: int) -> None:
-    schedule = read_schedule(cron=line, timezone=zone)
-    minutes = set(read_field(line.split()[0], 60))
-    hours = set(read_field(line.split()[1], 24))
-    before = now
-
-    for _ in range(6):
-        planned = first_times(schedule, before).planned
-        local = datetime.fromtimestamp(planned // SECOND, ZoneInfo(zone))
-
-        assert planned > before
-        assert planned % MINUTE == 0
-        # Or the clocks left that time out this night, and the run came when they had gone.
-        gone = local - timedelta(minutes=1)
-        jumped = (local.utcoffset() or timedelta()) > (
-            datetime.fromtimestamp(planned // SECOND - 60, ZoneInfo(zone)).utcoffset()
-            or timedelta()
-        )
-        assert (local.minute in minutes and local.hour in hours) or jumped, (local, gone)
-        before = planned
-
-
 #: Clocks that change by half an hour, at midnight, by two hours, at odd offsets, and never.
 ODD_ZONES = {
     "Australia/Lord_Howe": ((2026, 4, 4), (2026, 10, 3)),
@@ -431,53 +383,3 @@ def test_random_lines_run_as_the_clocks_of_odd_zones_show_minute_by_minute(count
             found.append(now // SECOND)
 
         assert found == expected_ticks(line, minutes), (line, zone)
-
-
-def read_field(text: str, size: int) -> list[int]:
-    if text.startswith("*"):
-        return list(range(0, size, int(text[2:] or 1)))
-    if "-" in text:
-        first, last = text.split("-")
-        return list(range(int(first), int(last) + 1))
-    return [int(part) for part in text.split(",")]
-
-
-DURATIONS = st.integers(min_value=1, max_value=LONGEST // SECOND).map(
-    lambda seconds: seconds * SECOND
-)
-
-
-@given(
-    st.one_of(
-        DURATIONS.map(lambda every: Schedule(every=every)),
-        LINES.map(lambda line: Schedule(every=0, cron=line, timezone="Europe/Berlin")),
-    ),
-    MOMENTS,
-    st.lists(st.integers(min_value=0, max_value=3 * DAY), min_size=1, max_size=8),
-    st.sampled_from(Overlap),
-    st.integers(min_value=0, max_value=2 * DAY),
-)
-def test_planned_times_grow_and_stay_on_the_grid(
-    schedule: Schedule, now: int, lengths: list[int], overlap: Overlap, jitter: int
-) -> None:
-    from dataclasses import replace
-
-    limit = jitter if schedule.cron else min(jitter, schedule.every - 1)
-    schedule = replace(schedule, overlap=overlap, jitter=limit)
-    times = first_times(schedule, now)
-    origin = times.planned
-
-    for length in lengths:
-        begun = max(times.due, now)
-        planned, _ = caught_up(replace(schedule, catchup=LONGEST), times.planned, times.due, begun)
-        assert planned is not None
-        assert times.planned <= planned <= begun
-        now = begun + length
-        following = next_times(schedule, planned, now)
-
-        assert following.planned > planned
-        assert following.due >= following.planned
-        assert following.due - following.planned <= max(schedule.jitter, length + schedule.jitter)
-        assert schedule.cron or (following.planned - origin) % schedule.every == 0
-        assert following.due >= now or following.planned > now
-        times = following

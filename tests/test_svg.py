@@ -16,12 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarioctl.actions.story import group_digits
 from scenarioctl.application import Application
-from scenarioctl.model.diagram import read_diagram
 from scenarioctl.render.layout import (
-    FAMILY,
-    FOLDER,
     clean,
     drawable,
     fit,
@@ -30,10 +26,10 @@ from scenarioctl.render.layout import (
     runs,
     wrap,
 )
-from scenarioctl.render.picture import MOST_CARDS, Picture, without_shown_chains
+from scenarioctl.render.picture import MOST_CARDS
 from scenarioctl.render.svg import BADGE_TEXT_COLOR, CHAIN_COLORS, COLORS, THEMES, escape, write_svg
 from tests.conftest import DATA
-from tests.drawing import POLKADOT, SAMPLES, document, make_app, picture_of, read_document
+from tests.drawing import SAMPLES, document, make_app, picture_of, read_document
 
 PICTURES = DATA / "pictures"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -110,58 +106,6 @@ def test_a_pictured_address_of_the_web_keeps_its_secrets(app: Application) -> No
 
     assert "hooks.example.org" in texts_of(svg)
     assert not re.search("secret|KEY|token", svg)
-
-
-@pytest.mark.parametrize(
-    ("amount", "shown"),
-    [
-        *(("1234", "1234"), ("12345", "12\u202f345"), ("12345.678901", "12\u202f345.678901")),
-        *(
-            ("100000 USDT (asset 1984)", "100\u202f000 USDT (asset 1984)"),
-            ("{{ 3.amount }}", "{{ 3.amount }}"),
-        ),
-        *(("12345HDX", "12345HDX"), ("1e12", "1e12"), ("", ""), ("-12345", "-12345")),
-    ],
-)
-def test_only_plain_numbers_are_grouped(amount: str, shown: str) -> None:
-    assert group_digits(amount) == shown
-
-
-def test_a_compact_picture_leaves_out_the_chains_that_a_card_names(app: Application) -> None:
-    raw = read_document(DATA / "diagrams" / "transfer.json")
-    compact = compact_picture_of(app, raw)
-
-    assert [card.title for card in compact.cards] == ["Transfer"]
-    assert (compact.arrows, compact.order) == ((), (0,))
-    assert texts_of(write_svg(compact))[3:7] == ["From", "Polkadot", "To", "Polkadot Asset Hub"]
-
-
-@pytest.mark.parametrize("change", ["two edges", "another chain", "unknown chain", "alone"])
-def test_a_chain_that_tells_more_stays_in_a_compact_picture(app: Application, change: str) -> None:
-    raw = read_document(DATA / "diagrams" / "transfer.json")
-    action = next(node["id"] for node in raw["nodes"] if node["type"] == "action")
-    chain = next(edge["source"] for edge in raw["edges"] if edge["target"] == action)
-    if change == "two edges":
-        raw["nodes"].append({"id": "delay", "type": "delay", "formData": {"delay": "5"}})
-        raw["edges"].append({"id": "more", "source": chain, "target": "delay"})
-    elif change == "another chain":
-        raw["nodes"].append({"id": "before", "type": "chain", "formData": POLKADOT})
-        raw["edges"].append({"id": "more", "source": "before", "target": chain})
-    elif change == "unknown chain":
-        next(node for node in raw["nodes"] if node["id"] == chain)["formData"]["chain"] = "nowhere"
-    else:
-        raw["edges"] = [
-            edge for edge in raw["edges"] if chain not in (edge["source"], edge["target"])
-        ]
-
-    cards = compact_picture_of(app, raw).cards
-
-    assert chain in [card.id for card in cards]
-    assert action in [card.id for card in cards]
-
-
-def compact_picture_of(app: Application, raw: Any) -> Picture:
-    return without_shown_chains(picture_of(app, raw), read_diagram(raw))
 
 
 def test_what_is_unfinished_is_marked(app: Application) -> None:
@@ -336,19 +280,6 @@ def test_a_letter_keeps_its_marks_where_a_text_is_cut() -> None:
     cut = fit(text, 100, 12)
 
     assert cut[:-1] == "e\u0301" * (len(cut) // 2)
-
-
-def test_the_fonts_are_those_that_were_made() -> None:
-    import hashlib
-    import json
-
-    manifest = json.loads((FOLDER / "manifest.json").read_text())
-
-    assert {path.name for path in FOLDER.iterdir()} == {*manifest, "manifest.json"}
-    for name, each in manifest.items():
-        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == each["sha256"]
-    assert sum(path.stat().st_size for path in FOLDER.glob("*.ttf")) < 400_000
-    assert FAMILY.startswith("Inter, 'DejaVu Sans'")
 
 
 def luminance(colour: str) -> float:

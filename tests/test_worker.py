@@ -377,32 +377,6 @@ async def test_a_run_that_waits_takes_no_place(bench: Bench) -> None:
         assert (job.step, job.waiting, job.in_progress, job.runs) == ("", 0, False, 1)
 
 
-async def test_those_that_come_back_from_a_wait_go_one_after_the_other(bench: Bench) -> None:
-    at_once: list[int] = []
-    busy = 0
-
-    async def waiting(run: FakeRun) -> Wait | None:
-        nonlocal busy
-        if not run.leg:
-            return Wait(step="delay", seconds=5)
-        busy += 1
-        at_once.append(busy)
-        await run.app.sleep(1)
-        busy -= 1
-        return None
-
-    ids = [f"job{number}" for number in range(7)]
-    FakeRun.plays = dict.fromkeys(ids, waiting)
-
-    async with play(bench, bench.worker(capacity=2)):
-        for id in ids:
-            await bench.start(id, every="12h")
-        await bench.time.let_pass(30)
-
-        assert [await bench.runs(id) for id in ids] == [1] * 7
-        assert max(at_once) == 2
-
-
 async def test_a_bug_in_one_job_does_not_stop_the_others(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -439,26 +413,6 @@ async def test_a_bug_in_one_job_does_not_stop_the_others(
     )
     assert record.exc_info
     assert record.exc_info[0] is KeyError
-
-
-async def test_a_run_that_something_else_cancels_is_a_bug_and_does_not_hold_its_job(
-    bench: Bench,
-) -> None:
-    async def cut(run: FakeRun) -> None:
-        # As does a result that others wait for too, when it is given up.
-        raise asyncio.CancelledError
-
-    FakeRun.plays = {"cut": cut}
-
-    async with play(bench, bench.worker()):
-        await bench.start("cut", every="10s")
-        await bench.time.let_pass(15)
-
-        said = (
-            "this is a bug in scenarioctl (CancelledError: ''); the daemon's log has the traceback"
-        )
-        run = [f"run failed: {said}", "workload executed", "Sleeping"]
-        assert await bench.log("cut") == ["Starting worker", *run, *run]
 
 
 async def test_a_failed_step_counts_and_the_job_pauses_after_so_many(bench: Bench) -> None:
@@ -704,17 +658,6 @@ async def test_a_leg_whose_beginning_is_answered_late_is_not_freed_meanwhile(ben
     await asyncio.gather(*worker.legs.tasks())
 
     assert await bench.runs("one") == 1
-    await bench.app.close()
-
-
-async def test_a_worker_is_seen_also_after_its_legs_have_ended(bench: Bench) -> None:
-    worker = bench.worker()
-    await worker.legs.renew()
-    for _ in range(10):
-        bench.time.passed += round(worker.pace.renew * SECOND)
-        await worker.legs.be_seen()
-
-    assert [each.is_silent for each in await bench.store.list_workers()] == [False]
     await bench.app.close()
 
 
