@@ -183,9 +183,9 @@ def test_too_many_values_are_refused_before_they_are_parsed(
         "[" + "[]," * MAX_VALUES + "]",
         '{"text": "' + "\\\\" * 600_000 + '", "x": [' + "1," * MAX_VALUES + "]}",
         "{" + '"a":{},' * MAX_VALUES + "}",
-        '"' * 1_000_000 + "," * MAX_VALUES,
+        '{"text": "' + "," * MAX_VALUES + '"}',
     ):
-        with pytest.raises(TooLarge, match=r"^body contains more than 250000 values$"):
+        with pytest.raises(TooLarge, match=r"^body has more than 250000 commas and brackets$"):
             parse_json(text, field="body")
     with pytest.raises(
         TooLarge,
