@@ -8,7 +8,8 @@ from typing import Any
 
 from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.calls import Call, Check, Holding
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Check, Holding
 from tests.live.cases import Case, Cast
 from tests.live.world import RIGHTS, Outcome, Place, State, World
 

@@ -4,7 +4,8 @@ import pytest
 
 from scenarioctl.actions.batching import doubt_steps
 from scenarioctl.actions.drafting import Drafted
-from scenarioctl.model.calls import Call, Check, UnsignedTransaction
+from scenarioctl.model.calls import Call, UnsignedTransaction
+from scenarioctl.model.checks import Check
 from scenarioctl.model.json_types import Verdict
 
 

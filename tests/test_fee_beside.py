@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scenarioctl.model.calls import Check, UnsignedTransaction
+from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.model.checks import Check
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FOREIGN_ASSET, FakeNetwork

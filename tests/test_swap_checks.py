@@ -10,7 +10,8 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Chain
 from scenarioctl.errors import ChainUnreachable
 from scenarioctl.model.amounts import U128_MAX
-from scenarioctl.model.calls import Amount, Call, Holding
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.inner_calls import walk_calls
 from scenarioctl.transactions.simulation import swap_credit

@@ -11,7 +11,8 @@ from benchmarks.judge import Trial, judge
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.config import load_settings
-from scenarioctl.model.calls import Amount, Call, Check, Holding, Step
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Amount, Check, Holding, Step
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from tests.live.cases import ACTOR, ANY, OK, UNKNOWN, Case, Cast

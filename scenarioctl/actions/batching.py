@@ -16,7 +16,8 @@ from scenarioctl.actions.drafting import (
 )
 from scenarioctl.actions.drafts import draft_each, order_warning
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
-from scenarioctl.model.calls import Check, UnsignedTransaction
+from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.model.checks import Check
 from scenarioctl.transactions.call_builder import read_limits
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.confirmation import Confirmed
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import Call, Check
+    from scenarioctl.model.calls import Call
+    from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.connected_transfer import Maximum, TransferBuilder
     from scenarioctl.transactions.extrinsic import Draft
@@ -261,7 +262,7 @@ def _with_check(
     transaction: UnsignedTransaction, found: "Confirmed[tuple[Any, Check]]"
 ) -> UnsignedTransaction:
     from scenarioctl.chains.confirmation import say_alone
-    from scenarioctl.model.calls import Check
+    from scenarioctl.model.checks import Check
 
     check = replace(found.answer[1], asked=found.asked)
     if found.difference:

@@ -10,7 +10,8 @@ from scenarioctl.actions.drafting import Drafted, check_draft, draft_batch, requ
 from scenarioctl.actions.placeholders import Data, first_names, has_numbered
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, shorten
 from scenarioctl.model.amounts import read_digits
-from scenarioctl.model.calls import Check, UnsignedTransaction
+from scenarioctl.model.calls import UnsignedTransaction
+from scenarioctl.model.checks import Check
 from scenarioctl.model.diagram import Diagram, Node
 
 if TYPE_CHECKING:

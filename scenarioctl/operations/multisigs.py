@@ -275,7 +275,7 @@ def _describe(
     call: "Call | str",
     number: int,
 ) -> OperationRow:
-    from scenarioctl.model.calls import Amount
+    from scenarioctl.model.checks import Amount
     from scenarioctl.operations.views import say_transaction
 
     def written(accounts: Sequence[bytes]) -> list[str]:

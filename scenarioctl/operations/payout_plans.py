@@ -15,7 +15,8 @@ from scenarioctl.actions.payout_lines import (
 )
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable
-from scenarioctl.model.calls import Amount, Call
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Amount
 from scenarioctl.model.json_types import AmountAnswer
 from scenarioctl.operations.built_transactions import parse_sender
 from scenarioctl.transactions.call_builder import UNWEIGHED, BatchLimits, join_calls, read_limits

@@ -20,7 +20,7 @@ from scenarioctl.application import Application
 from scenarioctl.formats.diagram_builder import DiagramBuilder
 from scenarioctl.formats.documents import write_csv
 from scenarioctl.model.amounts import read_number
-from scenarioctl.model.calls import Amount
+from scenarioctl.model.checks import Amount
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import SentFor, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, Hex, ScenarioId, Timestamp, timestamp

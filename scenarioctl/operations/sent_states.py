@@ -8,7 +8,7 @@ from decimal import Context, Decimal, localcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from scenarioctl.model.amounts import to_text
-from scenarioctl.model.calls import Amount
+from scenarioctl.model.checks import Amount
 from scenarioctl.model.jobs import SentFor, SentState, SentTransaction
 from scenarioctl.model.json_types import AmountAnswer, HoldingAnswer
 from scenarioctl.transactions.submission.outcomes import LATER, Outcome

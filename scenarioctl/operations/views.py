@@ -36,7 +36,8 @@ from scenarioctl.transactions.extrinsic import parse_hex
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import Check, UnsignedTransaction
+    from scenarioctl.model.calls import UnsignedTransaction
+    from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.extrinsic import Extrinsic
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.model.calls import Check
+    from scenarioctl.model.checks import Check
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.simulation.runtime_api import Clients
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import parse_account
 from scenarioctl.config import load_settings
-from scenarioctl.model.calls import Check, Holding
+from scenarioctl.model.checks import Check, Holding
 from scenarioctl.transactions.simulation.runtime_api import amount_of
 from tests.live.cases import Case
 from tests.live.conftest import ASSETS

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.application import Application
 from scenarioctl.chains.registry import Chain
-from scenarioctl.model.calls import Call, Check, UnsignedTransaction
+from scenarioctl.model.calls import Call, UnsignedTransaction
+from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.transactions.transfer.build import build_transfer

@@ -6,7 +6,8 @@ from substrateinterface import Keypair
 
 from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.chains.registry import Chain
-from scenarioctl.model.calls import Call, Check
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Check
 from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.transactions.swap.route_quote import fetch_quote

@@ -14,7 +14,8 @@ from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.calls import Call, Check, UnsignedTransaction
+from scenarioctl.model.calls import Call, UnsignedTransaction
+from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.transactions.transfer.request import Transfer

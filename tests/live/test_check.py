@@ -11,7 +11,8 @@ from scenarioctl.actions.drafting import draft_transfer
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.calls import Call, Check
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Check
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.transfer.request import Transfer
 from tests.live.conftest import Live

@@ -16,7 +16,8 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
 from scenarioctl.errors import ChainRefused
-from scenarioctl.model.calls import Call, Check
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Check
 from scenarioctl.operations.creation import CreateSwap, create_swap
 from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.transactions.swap.swap_call import Swap, build_swap

@@ -12,7 +12,8 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
-from scenarioctl.model.calls import Call, Check
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Check
 from scenarioctl.operations.views import (
     CheckTransaction,
     check_transaction,

@@ -11,7 +11,8 @@ from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.registry import Chain
 from scenarioctl.model.amounts import U128_MAX
-from scenarioctl.model.calls import Call, Check
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Check
 from scenarioctl.transactions.inner_calls import kind_of_call
 from scenarioctl.transactions.simulation.simulate import Trial, simulate
 from tests.live.conftest import Live

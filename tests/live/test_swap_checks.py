@@ -12,7 +12,8 @@ import pytest
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.model.amounts import U128_MAX
-from scenarioctl.model.calls import Call, Check
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.transactions.blocks import Event
 from scenarioctl.transactions.simulation.simulate import Trial, simulate

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import across, split_account
-from scenarioctl.model.calls import Amount, Holding, Step
+from scenarioctl.model.checks import Amount, Holding, Step
 from scenarioctl.transactions.blocks import EXPECTED, tells_failure
 from scenarioctl.transactions.keyless_accounts import describe_keyless
 from scenarioctl.transactions.simulation.arrival import fungible_items, incoming_assets

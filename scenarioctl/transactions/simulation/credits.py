@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, split_account, write_location
-from scenarioctl.model.calls import Amount, Step
+from scenarioctl.model.checks import Amount, Step
 from scenarioctl.transactions.simulation.arrival import (
     ComputedArrival,
     carried_amount,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import Amount
+    from scenarioctl.model.checks import Amount
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.blocks import Event
 

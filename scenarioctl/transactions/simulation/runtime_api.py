@@ -11,7 +11,7 @@ from scenarioctl.chains.assets import NATIVE_DEPOSIT
 from scenarioctl.chains.locations import seen_from
 from scenarioctl.chains.rpc_errors import NodeError
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
-from scenarioctl.model.calls import Amount, Holding, Step
+from scenarioctl.model.checks import Amount, Holding, Step
 from scenarioctl.transactions.balances import (
     NativeBalance,
     account_entry,

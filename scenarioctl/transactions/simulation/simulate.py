@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import located_accounts
-from scenarioctl.model.calls import Check, Step, Stop
+from scenarioctl.model.checks import Check, Step, Stop
 from scenarioctl.transactions.inner_calls import (
     InnerCall,
     local_programs,

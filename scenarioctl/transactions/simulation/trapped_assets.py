@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import absolute, split_account, write_location
-from scenarioctl.model.calls import Amount, Step
+from scenarioctl.model.checks import Amount, Step
 from scenarioctl.transactions.simulation.ledger import BalanceChange, read_dust
 from scenarioctl.transactions.simulation.runtime_api import (
     amount_at,

@@ -12,7 +12,8 @@ from scenarioctl.chains.addresses import ACCOUNT_FORMATS, format_account
 from scenarioctl.chains.locations import seen_from, split_account, write_location
 from scenarioctl.errors import ChainUnreachable, InvalidRequest, shorten
 from scenarioctl.model.amounts import from_hex
-from scenarioctl.model.calls import Amount, Call, Holding
+from scenarioctl.model.calls import Call
+from scenarioctl.model.checks import Amount, Holding
 from scenarioctl.model.json_types import HoldingAnswer
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.blocks import (
