@@ -2,7 +2,7 @@
 
 import pytest
 
-from scenarioctl.chains.availability import block_seconds, judge_head
+from scenarioctl.chains.probing import block_seconds, judge_head
 from scenarioctl.runtime.table import load_bundled
 
 

@@ -2,7 +2,6 @@
 it."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +295,6 @@ def test_what_no_transaction_can_name_is_refused(
     asset = ASSETS.find(place, "DOT")
 
     with pytest.raises(InvalidRequest) as refused:
-        asset_location(bundled(chain), place, asset if known else replace(asset, location=""))
+        asset_location(bundled(chain), place, asset if known else asset._replace(location=""))
 
     assert str(refused.value) == says(*words)

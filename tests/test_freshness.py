@@ -78,7 +78,7 @@ class TestChains:
 
     def test_an_endpoint_on_a_dead_host_is_a_failure(self) -> None:
         dead = "wss://astar.ibp.network"
-        found = compare(replace(ASTAR, endpoints=(*ASTAR.endpoints, dead)), AGREES, AGREES)
+        found = compare(ASTAR._replace(endpoints=(*ASTAR.endpoints, dead)), AGREES, AGREES)
         assert failures(found) == [f"astar has the endpoint {dead}, whose host is dead: remove it"]
 
     def test_none_of_ours_is_on_a_dead_host(self) -> None:

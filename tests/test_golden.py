@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scenarioctl.runtime.codec import Codec
 
 from scenarioctl.actions.acting import act
 from scenarioctl.application import Application
@@ -21,7 +22,6 @@ from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.acting import read_acting
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.metadata import read_metadata
-from scenarioctl.runtime.scale import Codec
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
 from scenarioctl.transactions.call_builder import build_call, build_remark

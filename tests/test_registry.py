@@ -378,36 +378,11 @@ def test_only_an_https_link_with_one_hash_is_an_explorer(template: str) -> None:
         ("x", NEW | {"aliases": ["Polkadot"]}, says("chains.x", "Polkadot")),
         ("KUSAMA", NEW, says("chains.KUSAMA", "belongs")),
         ("a b", NEW, says("chain", "a b")),
+        ("x", {}, says("chains.x", "lacks role, symbol, decimals")),
+        ("x", NEW | {"role": "dex", "relay": "kusama"}, says("chains.x", "para_id")),
+        ("x", NEW | {"role": "asset_hub", "para_id": 1000}, says("chains.x", "relay")),
     ],
 )
 def test_a_table_that_cannot_be_used_is_named(name: str, table: Any, sentence: Says) -> None:
     with raises(InvalidRequest, sentence):
         Registry({name: table})
-
-
-@pytest.mark.parametrize(
-    ("table", "lacks"),
-    [
-        (
-            {},
-            (
-                "it lacks role, symbol, decimals. Set each with: scenarioctl config set "
-                "chains.x.role VALUE"
-            ),
-        ),
-        (NEW | {"role": "dex", "relay": "kusama"}, "para_id"),
-        (NEW | {"role": "asset_hub", "para_id": 1000}, "relay"),
-        (NEW | {"relay": "half"}, "its relay chain half"),
-    ],
-)
-def test_a_chain_that_lacks_something_is_left_out_and_says_what(
-    table: dict[str, Any], lacks: str
-) -> None:
-    registry = Registry({"x": table, "half": {"role": "relay"}, "whole": NEW})
-
-    assert lacks in registry.incomplete["x"]
-    assert set(registry.incomplete) == {"x", "half"}
-    assert registry.find("whole").name == "whole"
-    assert "x" not in [chain.name for chain in registry.all()]
-    with raises(InvalidRequest, says("chain", "X", "incomplete")):
-        registry.find("X")

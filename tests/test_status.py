@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.chains.availability import read_block_time
+from scenarioctl.chains.probing import read_block_time
 from scenarioctl.cli.output import head_age
 from scenarioctl.model.jobs import (
     SECOND,

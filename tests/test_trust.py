@@ -94,12 +94,12 @@ def test_a_chain_accepts_what_its_runtime_does_and_nothing_else() -> None:
 
 def test_networks_with_the_same_runtimes_have_the_same_facts() -> None:
     for name in ("kusama", "paseo"):
-        assert replace(TRUST[name], source="") == replace(TRUST["polkadot"], source="")
+        assert TRUST[name]._replace(source="") == TRUST["polkadot"]._replace(source="")
         # What comes over a bridge differs from network to network.
-        hub = replace(
-            TRUST[f"assetHub_{name}"], foreign_reserves=TRUST["assetHub"].foreign_reserves
+        hub = TRUST[f"assetHub_{name}"]._replace(
+            foreign_reserves=TRUST["assetHub"].foreign_reserves
         )
-        assert replace(hub, source="") == replace(TRUST["assetHub"], source="")
+        assert hub._replace(source="") == TRUST["assetHub"]._replace(source="")
 
 
 def test_every_fact_says_where_it_was_read() -> None:
@@ -237,7 +237,7 @@ def test_without_a_fact_its_transfers_are_refused(
     wanted: tuple[str, str, object],
 ) -> None:
     find_route(transfer(*wanted), ASSETS, fee_settled=False)
-    monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: replace(TRUST[chain], **change)})
+    monkeypatch.setattr(trust, "TRUST", {**TRUST, chain: TRUST[chain]._replace(**change)})
 
     with pytest.raises(InvalidRequest):
         find_route(transfer(*wanted), ASSETS, fee_settled=False)
@@ -249,7 +249,7 @@ def test_a_reserve_that_a_runtime_takes_is_not_used_unless_it_backs_the_asset(
 ) -> None:
     """Hydration's runtime takes DOT from the relay chain too, where its backing is no longer."""
     facts = TRUST["hydraDx"]
-    wide = replace(facts, reserves=(Accepted(asset="1/Here", sender=Sender.RELAY), *facts.reserves))
+    wide = facts._replace(reserves=(Accepted(asset="1/Here", sender=Sender.RELAY), *facts.reserves))
     monkeypatch.setattr(trust, "TRUST", {**TRUST, "hydraDx": wide})
 
     route = find_route(transfer(*ends), ASSETS, fee_settled=False)
@@ -258,7 +258,7 @@ def test_a_reserve_that_a_runtime_takes_is_not_used_unless_it_backs_the_asset(
 
 
 def test_the_relay_chain_is_no_reserve_of_its_own_asset(monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = replace(TRUST["hydraDx"], reserves=(Accepted(asset="1/*", sender=Sender.OWNER),))
+    wide = TRUST["hydraDx"]._replace(reserves=(Accepted(asset="1/*", sender=Sender.OWNER),))
     monkeypatch.setattr(trust, "TRUST", {**TRUST, "hydraDx": wide})
     hydration, hub, relay = (REGISTRY.find(name) for name in ("hydraDx", "assetHub", "polkadot"))
 
@@ -268,16 +268,16 @@ def test_the_relay_chain_is_no_reserve_of_its_own_asset(monkeypatch: pytest.Monk
 
 def test_a_fact_that_storage_decides_opens_nothing_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     hub, hydration = TRUST["assetHub"], TRUST["hydraDx"]
-    taken = tuple(replace(row, decided_by="") for row in hub.teleports)
+    taken = tuple(row._replace(decided_by="") for row in hub.teleports)
     chain, exchange = REGISTRY.find("assetHub"), REGISTRY.find("hydraDx")
-    sending = replace(hydration, sends_teleports=True, teleports=hydration.reserves)
+    sending = hydration._replace(sends_teleports=True, teleports=hydration.reserves)
 
     def accepts(facts: TrustFacts) -> bool:
         monkeypatch.setattr(trust, "TRUST", {**TRUST, "assetHub": facts, "hydraDx": sending})
         return trust._accepts(facts.teleports, chain, HDX, exchange, REGISTRY)
 
     assert not accepts(hub)
-    assert accepts(replace(hub, teleports=taken))
+    assert accepts(hub._replace(teleports=taken))
 
 
 ROWS = [row for chain in CHAINS for row in routes_from(chain.name).values()]

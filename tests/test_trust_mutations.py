@@ -3,7 +3,6 @@ shows in it, as `make soak` tries."""
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,41 +44,41 @@ def changed_rows(rows: tuple[Accepted, ...]) -> Iterator[tuple[str, tuple[Accept
         yield f"without {row.asset} from {row.sender.name}", others
         yield (
             f"{row.asset} not at that location",
-            (*others, replace(row, asset=f"{row.asset}/GeneralIndex(1)")),
+            (*others, row._replace(asset=f"{row.asset}/GeneralIndex(1)")),
         )
         for sender in Sender:
             if sender is not row.sender:
-                yield f"{row.asset} from {sender.name}", (*others, replace(row, sender=sender))
+                yield f"{row.asset} from {sender.name}", (*others, row._replace(sender=sender))
         decided = "" if row.decided_by else "Some.Storage"
-        yield f"{row.asset} decided by {decided}", (*others, replace(row, decided_by=decided))
+        yield f"{row.asset} decided by {decided}", (*others, row._replace(decided_by=decided))
     for sender in Sender:
         yield f"everything from {sender.name}", (*rows, Accepted(asset="*", sender=sender))
 
 
 def mutants(facts: TrustFacts) -> Iterator[tuple[str, TrustFacts]]:
     for rows in changed_rows(facts.reserves):
-        yield f"reserves: {rows[0]}", replace(facts, reserves=rows[1])
+        yield f"reserves: {rows[0]}", facts._replace(reserves=rows[1])
     for rows in changed_rows(facts.teleports):
-        yield f"teleports: {rows[0]}", replace(facts, teleports=rows[1])
+        yield f"teleports: {rows[0]}", facts._replace(teleports=rows[1])
     kept = facts.foreign_reserves
     for index, row in enumerate(kept):
         others = (*kept[:index], *kept[index + 1 :])
-        yield f"foreign reserves: without {row.asset}", replace(facts, foreign_reserves=others)
-        moved = replace(row, reserve="1/Parachain(2034)")
+        yield f"foreign reserves: without {row.asset}", facts._replace(foreign_reserves=others)
+        moved = row._replace(reserve="1/Parachain(2034)")
         yield (
             f"foreign reserves: {row.asset} moved",
-            replace(facts, foreign_reserves=(moved, *others)),
+            facts._replace(foreign_reserves=(moved, *others)),
         )
     more = ForeignReserve(asset="*", reserve="2/GlobalConsensus(Ethereum:1)")
-    yield "foreign reserves: everything", replace(facts, foreign_reserves=(*kept, more))
-    yield "partial", replace(facts, partial=not facts.partial)
-    yield "sends teleports", replace(facts, sends_teleports=not facts.sends_teleports)
+    yield "foreign reserves: everything", facts._replace(foreign_reserves=(*kept, more))
+    yield "partial", facts._replace(partial=not facts.partial)
+    yield "sends teleports", facts._replace(sends_teleports=not facts.sends_teleports)
     for fees in ExecutionFees:
         if fees is not facts.execution_fees:
-            yield f"fees: {fees.name}", replace(facts, execution_fees=fees)
+            yield f"fees: {fees.name}", facts._replace(execution_fees=fees)
     for field in ("kind", "native"):
         changed: dict[str, Any] = {field: f"{getattr(facts, field)}/GeneralIndex(7)"}
-        yield field, replace(facts, **changed)
+        yield field, facts._replace(**changed)
 
 
 def says_nothing(chain: str, name: str) -> bool:

@@ -1,7 +1,7 @@
 """What a chain doesn't tell, or tells in a form that is not known, is inconclusive."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -40,14 +40,14 @@ from tests.test_check import (
 HYDRATION = REGISTRY.find("hydraDx")
 DOT = ASSETS.find(HYDRATION, 5)
 #: The ids of its kind are numbers.
-ODD = replace(DOT, id="odd")
+ODD = DOT._replace(id="odd")
 UNKNOWN = TransferBuilder(
     clients=lambda _: told(),
     assets=ASSETS,
     transfer=Transfer(
         source=HYDRATION,
         destination=HYDRATION,
-        asset=replace(DOT, kind=UNLISTED),
+        asset=DOT._replace(kind=UNLISTED),
         amount=1,
         beneficiary=BOB_KEY,
     ),

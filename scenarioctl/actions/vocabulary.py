@@ -179,8 +179,8 @@ CHAIN = Kind(
     write=lambda chain, _: chain.name,
     expected="the name of a chain",
     # Nothing is known of it: no runtime, no relay chain to share assets with.
-    unread=lambda app, _: replace(
-        app.registry.all()[0], name="?", role="parachain", relay="", genesis=""
+    unread=lambda app, _: app.registry.all()[0]._replace(
+        name="?", role="parachain", relay="", genesis=""
     ),
 )
 ASSET = Kind(

@@ -5,7 +5,6 @@ To add a format of accounts, subclass `AccountFormat` and add a row to `ACCOUNT_
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from string import hexdigits
 from typing import Any
@@ -20,7 +19,6 @@ _CONTEXT = b"SS58PRE"
 GENERIC = 42
 
 
-@dataclass(frozen=True)
 class AccountFormat:
     """How accounts of a chain are read, shown, and written in XCM."""
 
@@ -57,6 +55,8 @@ class AccountFormat:
 
 
 class _AccountId32(AccountFormat):
+    length, junction_name, junction_field = 32, "AccountId32", "id"
+
     def parse(self, value: object, *, field: str) -> bytes:
         return parse_account(value, field=field)
 
@@ -68,6 +68,8 @@ class _AccountId32(AccountFormat):
 
 
 class _AccountKey20(AccountFormat):
+    length, junction_name, junction_field = 20, "AccountKey20", "key"
+
     def parse(self, value: object, *, field: str) -> bytes:
         return parse_ethereum_account(value, field=field)
 
@@ -78,8 +80,8 @@ class _AccountKey20(AccountFormat):
         return text[2:] not in (text[2:].lower(), text[2:].upper())
 
 
-ACCOUNT_ID_32 = _AccountId32(32, "AccountId32", "id")
-ACCOUNT_KEY_20 = _AccountKey20(20, "AccountKey20", "key")
+ACCOUNT_ID_32 = _AccountId32()
+ACCOUNT_KEY_20 = _AccountKey20()
 #: By their length in bytes, as `account_bytes` in config.toml says it.
 ACCOUNT_FORMATS: Mapping[int, AccountFormat] = {
     account_format.length: account_format for account_format in (ACCOUNT_ID_32, ACCOUNT_KEY_20)

@@ -8,38 +8,29 @@ is printed, `Asset.display_name` or `Asset.amount` prints it: a look-alike then 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.chains.asset_rows import (
-    TRUST_BACKED,
     U32_MAX,
-    check_agreement,
-    check_number,
-    check_place,
+    AssetRow,
     identities_of,
-    kind_of,
-    location_of,
-    read_ids,
-    read_place,
+    read_asset,
     read_rows,
-    seen_from_within,
     shown,
-    with_identities,
+    trust_backed,
 )
 from scenarioctl.chains.locations import absolute, across, read_location, write_location
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.chains.trust import trust_of
 from scenarioctl.errors import InvalidRequest, shorten, suggest
-from scenarioctl.model.amounts import parse_raw, read_digits, to_whole
+from scenarioctl.model.amounts import read_digits, to_whole
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
 
-#: How each kind is held, and so moved: Balances, Assets, ForeignAssets, Tokens, Currencies.
-KINDS = ("native", "assets", "foreign", "tokens", "erc20")
 #: The mark of an asset whose symbol means no asset of its chain for sure.
 UNVERIFIED = "symbol not verified"
 #: Whole tokens that nobody has: a thousand times what exists of any native asset, and of any other
@@ -49,8 +40,7 @@ _MOST_NATIVE, _MOST = 10**15, 10**18
 NATIVE_DEPOSIT = ("Balances", "ExistentialDeposit")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asset:
+class Asset(NamedTuple):
     """One asset as one chain holds it."""
 
     #: The literal of the chain.
@@ -58,12 +48,12 @@ class Asset:
     #: As it is printed and stored: `0`, `1984`, on an Asset Hub the native asset's symbol.
     id: str
     symbol: str
-    name: str = ""
     #: None if unknown: then only raw amounts can be used.
     decimals: int | None
+    kind: str
+    name: str = ""
     #: The smallest balance an account can hold, raw; None if unknown.
     existential_deposit: int | None = None
-    kind: str
     #: In XCM, as its chain sees it: `1/Here`; "" if it is not known.
     location: str = ""
     #: The literal of the chain that backs it; "" if that is not in the registry.
@@ -120,20 +110,59 @@ class Asset:
         return "" if self.decimals is None else self.amount(raw)
 
 
+class _Listing:
+    """The assets of one chain by id, the native one first."""
+
+    def __init__(self, chain: Chain, rows: dict[str, AssetRow]) -> None:
+        self.chain = chain
+        self.rows = rows
+        #: Building 500 assets takes longer than reading their rows.
+        self.built: dict[str, Asset] = {}
+
+    def is_unique(self, row: AssetRow) -> bool:
+        """Tell whether no other asset has the symbol of *row*."""
+        symbol = row.symbol.casefold()
+        return all(
+            each.id == row.id or each.symbol.casefold() != symbol for each in self.rows.values()
+        )
+
+    @cached_property
+    def canonical(self) -> Mapping[str, AssetRow]:
+        """The canonical asset of each symbol in lower case that has one."""
+        return {row.symbol.casefold(): row for row in self.rows.values() if row.is_canonical}
+
+    @cached_property
+    def claims(self) -> Counter[str]:
+        """How many of the assets have a symbol in lower case."""
+        return Counter(row.symbol.casefold() for row in self.rows.values())
+
+    @cached_property
+    def identities(self) -> Mapping[str, str]:
+        """The ids of the assets by their identities in the network."""
+        return {
+            identity: row.id
+            for row in self.rows.values()
+            for identity in identities_of(self.chain, row.id, row.kind, row.location)
+        }
+
+    def mark(self, row: AssetRow) -> str:
+        """Return what is said beside the symbol of an asset that its symbol doesn't mean."""
+        meant = self.canonical.get(row.symbol.casefold())
+        if not row.symbol or row == meant:
+            return ""
+        if meant is None:
+            return UNVERIFIED
+        if meant.kind == "native":
+            return f"not the native {meant.symbol}"
+        return f"not the canonical {meant.symbol} {meant.id}"
+
+
 class Assets:
     """The assets of every chain of *registry*, read when first asked for."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
-        #: Chain -> id -> the asset, or its row until it is asked for: building 500 assets takes
-        #: longer than reading them.
-        self._tables: dict[str, dict[str, Asset | list[Any]]] = {}
-        #: Chain -> symbol in lower case -> id of the canonical asset of that symbol, if it has one.
-        self._canonical: dict[str, dict[str, str]] = {}
-        #: Chain -> symbol in lower case -> how many of its assets have it.
-        self._claims: dict[str, Counter[str]] = {}
-        #: Chain -> identity of an asset in the network -> its id on that chain.
-        self._by_identity: dict[str, dict[str, str]] = {}
+        self._listings: dict[str, _Listing] = {}
 
     def find(
         self,
@@ -155,7 +184,7 @@ class Assets:
         native = self.native(chain)
         if text.lower() in ("native", native.symbol.lower()):
             return native
-        if "/" in text and text[0] in "012" and text not in self._table(chain):
+        if "/" in text and text[0] in "012" and text not in self._rows(chain):
             return self._find_location(chain, text, field)
         number = read_digits(text)
         if number is None:
@@ -180,24 +209,22 @@ class Assets:
 
     def all(self, chain: Chain) -> tuple[Asset, ...]:
         """Return every listed asset of *chain*, the native one first."""
-        return tuple(self._built(chain, number) for number in tuple(self._table(chain)))
+        return tuple(self._built(chain, number) for number in self._rows(chain))
 
     def native(self, chain: Chain) -> Asset:
         """Return the asset that pays *chain*'s fees."""
-        return self._built(chain, next(iter(self._table(chain))))
+        return self._built(chain, next(iter(self._rows(chain))))
 
     def at(self, chain: Chain, location: str) -> Asset | None:
         """Return the asset that *chain* sees at *location*, or None if none is listed there."""
-        for number, row in self._table(chain).items():
-            if location and location == (
-                row.location if isinstance(row, Asset) else location_of(row)
-            ):
-                return self._built(chain, number)
+        for row in self._rows(chain).values():
+            if location and location == row.location:
+                return self._built(chain, row.id)
         return None
 
     def listed(self, chain: Chain, number: int) -> Asset | None:
         """Return the asset of *chain* with this id, or None if it lists none."""
-        return self._built(chain, str(number)) if str(number) in self._table(chain) else None
+        return self._built(chain, str(number)) if str(number) in self._rows(chain) else None
 
     def named(self, chain: Chain, name: Any) -> Asset | None:
         """Return the asset that a runtime of *chain* names, by a number or a Location; None if it
@@ -217,7 +244,7 @@ class Assets:
         if destination.name == asset.chain:
             return asset
         wanted = self._seen_beyond(wanted, self.registry.find(asset.chain), destination)
-        known = self._identities_on(destination)
+        known = self._listing(destination).identities
         for identity in wanted:
             if identity in known:
                 return self._built(destination, known[identity])
@@ -231,7 +258,7 @@ class Assets:
     def answered_id(self, chain: Chain, asset: Asset) -> str:
         """Return *asset*'s id as answers print it: `0` for the native one, unless the chain lists
         another asset as 0."""
-        return "0" if asset.kind == "native" and "0" not in self._table(chain) else asset.id
+        return "0" if asset.kind == "native" and "0" not in self._rows(chain) else asset.id
 
     def same_asset(self, a: Asset, b: Asset) -> bool:
         """Tell whether the two are one asset, held on one chain or on two."""
@@ -247,10 +274,8 @@ class Assets:
         it needs no words."""
         if asset.kind == "native" or not asset.own_symbol:
             return ""
-        if asset.chain not in self._claims:
-            rows = self._table(self.registry.find(asset.chain)).values()
-            self._claims[asset.chain] = Counter(_symbol_of(row).casefold() for row in rows)
-        if self._claims[asset.chain][asset.symbol.casefold()] < 2:
+        claims = self._listing(self.registry.find(asset.chain)).claims
+        if claims[asset.symbol.casefold()] < 2:
             return ""
         # A location is long, and the name says where it leads.
         return ", ".join(
@@ -267,20 +292,6 @@ class Assets:
         if not here.consensus or not there.consensus:
             return ()
         return tuple(across(identity, here.consensus, there.consensus) for identity in identities)
-
-    def _mark(self, chain: Chain, number: str, symbol: str) -> str:
-        """Return what is said beside the symbol of an asset that its symbol doesn't mean."""
-        if not symbol:
-            return ""
-        meant = self._canonical[chain.name].get(symbol.casefold())
-        if meant == number:
-            return ""
-        if meant is None:
-            return UNVERIFIED
-        other = self._table(chain)[meant]
-        if isinstance(other, Asset) and other.kind == "native":
-            return f"not the native {other.symbol}"
-        return f"not the canonical {_symbol_of(other)} {meant}"
 
     def _read_id(self, asset_id: object, field: str, chain: Chain) -> str:
         if isinstance(asset_id, bool) or not isinstance(asset_id, (str, int)):
@@ -303,7 +314,7 @@ class Assets:
         return text
 
     def _find_number(self, chain: Chain, number: str, given: object, field: str) -> Asset:
-        if number in self._table(chain):
+        if number in self._rows(chain):
             return self._built(chain, number)
         if number == "0":
             # Clients that send numbers only can name the native asset no other way.
@@ -315,7 +326,7 @@ class Assets:
     def _find_location(self, chain: Chain, text: str, field: str) -> Asset:
         place = write_location(read_location(text, field=field))
         identity = absolute(place, chain.para_id)
-        known = self._identities_on(chain)
+        known = self._listing(chain).identities
         if identity in known:
             return self._built(chain, known[identity])
         own = f"{absolute('0/PalletInstance(50)', chain.para_id)}/GeneralIndex("
@@ -334,16 +345,14 @@ class Assets:
         raise self._unknown(chain, text, field)
 
     def _find_symbol(self, chain: Chain, text: str, field: str) -> Asset:
-        table = self._table(chain)
-        if text in table:
-            return self._built(chain, text)
-        meant = self._canonical[chain.name].get(text.casefold())
+        listing, symbol = self._listing(chain), text.casefold()
+        meant = listing.rows.get(text) or listing.canonical.get(symbol)
         if meant is not None:
-            return self._built(chain, meant)
+            return self._built(chain, meant.id)
         fits = [
-            self._built(chain, number)
-            for number, row in table.items()
-            if _symbol_of(row).casefold() == text.casefold()
+            self._built(chain, row.id)
+            for row in listing.rows.values()
+            if row.symbol.casefold() == symbol
         ]
         if not fits:
             raise self._unknown(chain, text, field)
@@ -363,10 +372,7 @@ class Assets:
 
     def _unknown(self, chain: Chain, given: object, field: str) -> InvalidRequest:
         # Only a canonical asset is suggested: a slip of the finger must not end at a look-alike.
-        symbols = [
-            _symbol_of(self._table(chain)[number])
-            for number in self._canonical[chain.name].values()
-        ]
+        symbols = [row.symbol for row in self._listing(chain).canonical.values()]
         otherwise = f"expected an id or a symbol like {self._examples(chain)}"
         return InvalidRequest(
             field=field,
@@ -402,177 +408,88 @@ class Assets:
             symbol="",
             decimals=None,
             kind="assets",
-            location=TRUST_BACKED.format(number),
+            location=trust_backed(number),
             reserve=hub.name,
         )
 
     def _identities(self, asset: Asset) -> tuple[str, ...]:
         return identities_of(self.registry.find(asset.chain), asset.id, asset.kind, asset.location)
 
-    def _identities_on(self, chain: Chain) -> Mapping[str, str]:
-        """Return the ids of the assets that *chain* lists by their identities."""
-        known = self._by_identity.get(chain.name)
-        if known is None:
-            known = self._by_identity[chain.name] = {}
-            for number, row in self._table(chain).items():
-                location, kind = (
-                    (row.location, row.kind)
-                    if isinstance(row, Asset)
-                    else (location_of(row), kind_of(row))
-                )
-                for identity in identities_of(chain, number, kind, location):
-                    known[identity] = number
-        return known
-
     def _built(self, chain: Chain, number: str) -> Asset:
-        table = self._table(chain)
-        asset = table[number]
-        if not isinstance(asset, Asset):
-            asset = table[number] = self._from_row(chain, asset)
+        listing = self._listing(chain)
+        asset = listing.built.get(number)
+        if asset is None:
+            row = listing.rows[number]
+            asset = listing.built[number] = Asset(
+                chain=chain.name,
+                **{name: value for name, value in row._asdict().items() if name != "is_canonical"},
+                reserve=self.reserve_of(chain, row.location),
+                mark=listing.mark(row),
+            )
         return asset
 
-    def _table(self, chain: Chain) -> dict[str, Asset | list[Any]]:
-        """Return *chain*'s assets by id, the native one first."""
-        table = self._tables.get(chain.name)
-        if table is None:
+    def _rows(self, chain: Chain) -> Mapping[str, AssetRow]:
+        return self._listing(chain).rows
+
+    def _listing(self, chain: Chain) -> _Listing:
+        listing = self._listings.get(chain.name)
+        if listing is None:
             native = self._plain_native(chain)
-            table = {native.id: native}
-            rows = list(read_rows(chain.name))
-            table.update((row[0], row) for row in rows)
-            canonical = {
-                _symbol_of(row).casefold(): number
-                for number, row in table.items()
-                if _is_canonical(row)
-            }
-            written = self.registry.asset_tables(chain)
-            known = with_identities(chain, rows) if written else []
-            ids = read_ids(chain, written)
-            if not rows and native.id not in ids:
-                known.append((_row_of(native), self._identities(native)))
-            configured = []
-            for number, one in zip(ids, written, strict=True):
-                configured.append(asset := self._from_config(chain, number, one, native, known))
-                known.append((_row_of(asset), self._identities(asset)))
-            table.update((asset.id, asset) for asset in configured)
-            self._tables[chain.name] = table
-            self._canonical[chain.name] = _with_configured(canonical, table, configured)
-            for asset in configured:
-                table[asset.id] = replace(asset, mark=self._mark(chain, asset.id, asset.symbol))
+            rows = {native.id: native} | {row.id: row for row in read_rows(chain.name)}
+            configured: dict[str, AssetRow] = {}
+            for table in self.registry.asset_tables(chain):
+                row = read_asset(chain, table, native, rows, configured)
+                rows[row.id] = configured[row.id] = row
+            listing = self._listings[chain.name] = _Listing(chain, rows)
+            unique = [row for row in configured.values() if listing.is_unique(row)]
+            rows.update((row.id, row._replace(is_canonical=True)) for row in unique)
             try:
-                self._check_elsewhere(chain, configured)
+                for number in configured:
+                    self._check_elsewhere(chain, self._built(chain, number))
             except InvalidRequest:
                 # Whoever asks next is told too.
-                del self._tables[chain.name]
+                del self._listings[chain.name]
                 raise
-        return table
+        return listing
 
-    def _check_elsewhere(self, chain: Chain, configured: Sequence[Asset]) -> None:
-        """Hold each asset of config.toml against the same one on the chains that back it."""
+    def _check_elsewhere(self, chain: Chain, asset: Asset) -> None:
+        """Hold an asset of config.toml against the same one on the chains that back it."""
         hub = self.registry.asset_hub(chain)
-        abroad = [each for each in self.registry.all() if each.role == "asset_hub"]
-        for asset in configured:
-            backing = [asset.reserve, "" if hub is None else hub.name]
-            if "GlobalConsensus" in asset.location:
-                backing += [each.name for each in abroad if f"({each.consensus})" in asset.location]
-            for name in dict.fromkeys(each for each in backing if each not in ("", chain.name)):
-                other = self.counterpart(asset, self.registry.find(name))
-                if other is not None and other.decimals not in (None, asset.decimals):
-                    raise InvalidRequest(
-                        field=f"chains.{chain.name}.assets.decimals",
-                        value=asset.decimals,
-                        problem=(
-                            f"of id {shown(asset.id)} contradicts {other.label} of {name}: "
-                            f"that is the same asset and has {other.decimals}"
-                        ),
-                        expected="the same decimals, or another location",
-                    )
+        backing = [asset.reserve, "" if hub is None else hub.name]
+        if "GlobalConsensus" in asset.location:
+            backing += [
+                each.name
+                for each in self.registry.all()
+                if each.role == "asset_hub" and f"({each.consensus})" in asset.location
+            ]
+        for name in dict.fromkeys(each for each in backing if each not in ("", chain.name)):
+            other = self.counterpart(asset, self.registry.find(name))
+            if other is not None and other.decimals not in (None, asset.decimals):
+                raise InvalidRequest(
+                    field=f"chains.{chain.name}.assets.decimals",
+                    value=asset.decimals,
+                    problem=(
+                        f"of id {shown(asset.id)} contradicts {other.label} of {name}: "
+                        f"that is the same asset and has {other.decimals}"
+                    ),
+                    expected="the same decimals, or another location",
+                )
 
-    def _plain_native(self, chain: Chain) -> Asset:
-        relay = self.registry.relay_of(chain)
-        facts = trust_of(chain)
+    def _plain_native(self, chain: Chain) -> AssetRow:
+        relay, facts = self.registry.relay_of(chain), trust_of(chain)
         if facts is not None:
             location = facts.native
         else:
             location = "1/Here" if relay is not None and relay.symbol == chain.symbol else ""
-        return Asset(
-            chain=chain.name,
-            id="0" if chain.role in ("relay", "dex") else chain.symbol,
-            symbol=chain.symbol,
-            name=chain.title,
-            decimals=chain.decimals,
+        return AssetRow(
+            "0" if chain.role in ("relay", "dex") else chain.symbol,
+            chain.symbol,
+            chain.decimals,
             kind="native",
             location=location,
-            reserve=self.reserve_of(chain, location),
             pays_fees=True,
-        )
-
-    def _from_row(self, chain: Chain, row: list[Any]) -> Asset:
-        number, symbol, decimals, deposit, _, _, pays, name = (row + [None] * (8 - len(row)))[:8]
-        location = location_of(row)
-        return Asset(
-            chain=chain.name,
-            id=number,
-            symbol=symbol,
-            name=name or "",
-            decimals=decimals,
-            existential_deposit=deposit,
-            kind=kind_of(row),
-            location=location,
-            reserve=self.reserve_of(chain, location),
-            pays_fees=pays,
-            mark=self._mark(chain, number, symbol),
-        )
-
-    def _from_config(
-        self,
-        chain: Chain,
-        identity: str,
-        table: Mapping[str, Any],
-        native: Asset,
-        known: Sequence[tuple[list[Any], tuple[str, ...]]],
-    ) -> Asset:
-        where = f"chains.{chain.name}.assets"
-        is_native = identity == native.id
-        decimals = table["decimals"]
-        if not 0 <= decimals <= 38:
-            raise InvalidRequest(
-                field=f"{where}.decimals", value=decimals, problem="is not from 0 to 38"
-            )
-        if is_native and decimals != chain.decimals:
-            raise InvalidRequest(
-                field=f"{where}.decimals",
-                value=decimals,
-                problem=f"contradicts chains.{chain.name}.decimals {chain.decimals}",
-                expected="the same",
-            )
-        default = "native" if is_native else {"asset_hub": "assets"}.get(chain.role, "tokens")
-        kind = table.get("kind", default)
-        if kind not in KINDS or (kind == "native") != is_native:
-            raise InvalidRequest(
-                field=f"{where}.kind",
-                value=kind,
-                problem=f"does not fit {identity}",
-                expected=f"one of: {', '.join(KINDS)}",
-            )
-        if kind in ("assets", "tokens", "erc20"):
-            check_number(chain, table, identity)
-        location = read_place(chain, table, identity, native.location if is_native else "", kind)
-        check_agreement(chain, identity, decimals, location, known)
-        check_place(chain, identity, kind, location)
-        deposit = table.get("existential_deposit")
-        return Asset(
-            chain=chain.name,
-            id=identity,
-            symbol=table["symbol"],
-            name=table.get("name", chain.title if is_native else ""),
-            decimals=decimals,
-            existential_deposit=None
-            if deposit is None
-            else parse_raw(deposit, field=f"{where}.existential_deposit", zero=True),
-            kind=kind,
-            location=seen_from_within(chain, location),
-            reserve=self.reserve_of(chain, location),
-            pays_fees=table.get("pays_fees", True if is_native else None),
+            name=chain.title,
+            is_canonical=True,
         )
 
     def reserve_of(self, chain: Chain, location: str) -> str:
@@ -594,37 +511,3 @@ class Assets:
             return ""
         issuer = self.registry.parachain(chain, int(home[len("Parachain(") : -1]))
         return issuer.name if issuer is not None else ""
-
-
-def _row_of(asset: Asset) -> list[Any]:
-    return [asset.id, asset.symbol, asset.decimals, None, asset.kind, asset.location]
-
-
-def _symbol_of(row: Asset | list[Any]) -> str:
-    return row.symbol if isinstance(row, Asset) else str(row[1])
-
-
-def _is_canonical(row: Asset | list[Any]) -> bool:
-    return row.kind == "native" if isinstance(row, Asset) else len(row) > 8 and row[8] is True
-
-
-def _with_configured(
-    canonical: dict[str, str], table: Mapping[str, Asset | list[Any]], configured: Sequence[Asset]
-) -> dict[str, str]:
-    """Return *canonical* as config.toml leaves it: an asset of config.toml is canonical if no other
-    has its symbol."""
-    renamed = {asset.id: asset.symbol.casefold() for asset in configured}
-    meant = {
-        symbol: number
-        for symbol, number in canonical.items()
-        if renamed.get(number, symbol) == symbol
-    }
-    for asset in configured:
-        symbol = asset.symbol.casefold()
-        if symbol not in meant and not any(
-            _symbol_of(row).casefold() == symbol
-            for number, row in table.items()
-            if number != asset.id
-        ):
-            meant[symbol] = asset.id
-    return meant

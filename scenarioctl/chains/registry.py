@@ -24,7 +24,6 @@ that isn't 32, and `note` is for readers.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,8 +37,7 @@ from scenarioctl.model.amounts import from_hex
 _ETHEREUM = "is not a chain here: use app.snowbridge.network for transfers to and from Ethereum"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chain:
+class Chain(NamedTuple):
     """One chain: its identity, its endpoints and its native asset."""
 
     #: The literal: typed, stored and printed.
@@ -48,6 +46,9 @@ class Chain:
     role: str
     #: Literal of the relay chain; a relay names itself, a chain without one has "".
     relay: str
+    #: Of the native asset.
+    symbol: str
+    decimals: int
     para_id: int | None = None
     #: Hash of block 0; "" if unknown.
     genesis: str = ""
@@ -55,8 +56,6 @@ class Chain:
     spec_name: str = ""
     ss58_prefix: int = 42
     account_format: AccountFormat = ACCOUNT_ID_32
-    symbol: str
-    decimals: int
     endpoints: tuple[str, ...] = ()
     #: The page that shows a transaction, with `{hash}` in place of its hash; empty if there is
     #: none.
@@ -83,10 +82,12 @@ NETWORKS = ("Polkadot", "Kusama")
 
 
 def _read(name: str, row: dict[str, Any]) -> Chain:
+    """Return the chain of a row, of which it takes what `Chain` has no field for."""
     length = row.pop("account_bytes", ACCOUNT_ID_32.length)
     row.pop("note", None)
     lists = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
-    return Chain(name=name, account_format=ACCOUNT_FORMATS[length], **(row | lists))
+    chain = Chain(name=name, account_format=ACCOUNT_FORMATS[length], **(row | lists))
+    return chain._replace(genesis=chain.genesis.lower())
 
 
 _ROWS = read_document(Path(__file__).with_name("chains.json"))
@@ -163,8 +164,8 @@ KEYS: Mapping[str, str] = {
     "consensus": "a text",
     "assets": "a list of tables",
 }
-#: The keys without which a chain is incomplete, and those that some roles need too: transfers
-#: cannot be addressed without them.
+#: The keys that a new chain needs, and those that some roles need too: transfers cannot be
+#: addressed without them.
 _NEEDED = ("role", "symbol", "decimals")
 _ADDRESS = dict.fromkeys(("asset_hub", "system", "dex"), ("relay", "para_id"))
 #: What would work instead of an unknown name; all names would be too long for a sentence.
@@ -176,44 +177,13 @@ _OVERRIDES = ("endpoints", "explorer", "trusted", "assets")
 LOWEST_PUBLIC_PARA_ID = 2000
 
 
-def find_incomplete(tables: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the chains among the `[chains.NAME]` *tables* that lack something, each with what; the
-    registry leaves them out.
-
-    Whether a value is right is not judged here: a wrong one is an error of the registry, in an
-    incomplete table too.
-    """
-    built_in = {chain.name for chain in CHAINS}
-    own = {
-        name: table
-        for name, table in tables.items()
-        if name not in built_in and isinstance(table, Mapping)
-    }
-    found = {}
-    for name, table in own.items():
-        needed = (*_NEEDED, *_ADDRESS.get(str(table.get("role")), ()))
-        if missing := [key for key in needed if key not in table]:
-            found[name] = (
-                f"is incomplete in config.toml; it lacks {', '.join(missing)}. Set each with:"
-                f" scenarioctl config set chains.{name}.{missing[0]} VALUE"
-            )
-    below = {name: str(table.get("relay")) for name, table in own.items() if name not in found}
-    return found | {
-        name: f"waits for its relay chain {relay}, which is incomplete in config.toml"
-        for name, relay in below.items()
-        if relay in found
-    }
-
-
 class Registry:
-    """The built-in chains, and those of config.toml that are complete."""
+    """The built-in chains, and those of config.toml."""
 
     def __init__(self, extra: Mapping[str, Any] | None = None) -> None:
         """Read the `[chains.NAME]` tables *extra*; InvalidRequest names the key that cannot be
         used."""
         chains = {chain.name: chain for chain in CHAINS}
-        #: Chain -> why it is left out, in words that follow its name.
-        self.incomplete = find_incomplete(extra or {})
         self._asset_tables: dict[str, tuple[Mapping[str, Any], ...]] = {}
         for name, table in (extra or {}).items():
             if not isinstance(table, Mapping):
@@ -227,25 +197,17 @@ class Registry:
             _check_links(name, table)
             if name in chains:
                 chains[name] = _override(chains[name], table)
-            elif name in self.incomplete:
-                _check_values(name, table)
-                continue
             else:
-                _check_values(name, table)
                 chains[name] = _read_chain(name, table)
             self._asset_tables[name] = tuple(table.get("assets", ()))
         self._chains = chains
         self._check_para_ids([chain for name, chain in chains.items() if name in (extra or {})])
         for chain in chains.values():
-            self._check_relay(chain.name, chain.relay)
-        for name in self.incomplete:
-            relay = (extra or {})[name].get("relay", "")
-            if relay != name and relay not in self.incomplete:
-                self._check_relay(name, relay)
+            self._check_relay(chain)
         for name, chain in chains.items():
             relay = chains.get(chain.relay)
             if relay is not None and chain.consensus != relay.consensus:
-                chains[name] = replace(chain, consensus=relay.consensus)
+                chains[name] = chain._replace(consensus=relay.consensus)
         self._names = self._index()
 
     def find(self, name: object, *, field: str = "chain") -> Chain:
@@ -313,9 +275,6 @@ class Registry:
             closed = find_closed(name)
             if closed is not None:
                 raise error(field=field, value=name, problem=f"is {closed}: {closed.instead}")
-            for other, reason in self.incomplete.items():
-                if isinstance(name, str) and fold(name) == fold(other):
-                    raise error(field=field, value=name, problem=reason)
             if isinstance(name, str) and fold(name) == "ethereum":
                 raise error(field=field, value=name, problem=_ETHEREUM)
             if question := self._suggest(name):
@@ -378,15 +337,15 @@ class Registry:
                         ),
                     )
 
-    def _check_relay(self, name: str, given: str) -> None:
-        relay = self._chains.get(given)
-        if given and (relay is None or relay.role != "relay"):
+    def _check_relay(self, chain: Chain) -> None:
+        relay = self._chains.get(chain.relay)
+        if chain.relay and (relay is None or relay.role != "relay"):
             relays = ", ".join(
                 other.name for other in self._chains.values() if other.role == "relay"
             )
             raise InvalidRequest(
-                field=f"chains.{name}.relay",
-                value=given,
+                field=f"chains.{chain.name}.relay",
+                value=chain.relay,
                 problem="is not a relay chain",
                 expected=f"one of: {relays}",
             )
@@ -461,7 +420,7 @@ def _is_kind(value: object, kind: str) -> bool:
 
 def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
     built_in = {
-        **vars(chain),
+        **chain._asdict(),
         "aliases": list(chain.aliases),
         "account_bytes": chain.account_format.length,
     }
@@ -483,8 +442,7 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
         )
     _check_values(chain.name, {key: table[key] for key in ("genesis",) if key in table})
     endpoints = tuple(table["endpoints"]) if "endpoints" in table else chain.endpoints
-    return replace(
-        chain,
+    return chain._replace(
         genesis=table.get("genesis", chain.genesis).lower(),
         endpoints=endpoints,
         trusted=trusted,
@@ -493,7 +451,7 @@ def _override(chain: Chain, table: Mapping[str, Any]) -> Chain:
 
 
 def _check_values(name: str, table: Mapping[str, Any]) -> None:
-    """Refuse values that no chain can have; the table may be incomplete."""
+    """Refuse values that no chain can have."""
     plain = name.replace("_", "").replace("-", "")
     if not (plain.isascii() and plain.isalnum()):
         raise InvalidRequest(
@@ -562,24 +520,19 @@ def _check_values(name: str, table: Mapping[str, Any]) -> None:
 
 
 def _read_chain(name: str, table: Mapping[str, Any]) -> Chain:
-    """Return the chain of a complete table with right values."""
-    role = table["role"]
-    return Chain(
-        name=name,
-        title=table.get("title", name),
-        role=role,
-        relay=table.get("relay", name if role == "relay" else ""),
-        para_id=None if role == "relay" else table.get("para_id"),
-        genesis=table.get("genesis", "").lower(),
-        spec_name=table.get("spec_name", ""),
-        ss58_prefix=table.get("ss58_prefix", 42),
-        account_format=ACCOUNT_FORMATS[table.get("account_bytes", 32)],
-        symbol=table["symbol"],
-        decimals=table["decimals"],
-        endpoints=tuple(table.get("endpoints", ())),
-        explorer=table.get("explorer", ""),
-        trusted=table.get("trusted", False),
-        aliases=tuple(table.get("aliases", ())),
-        testnet=table.get("testnet", True),
-        consensus=table.get("consensus", ""),
-    )
+    """Return the chain of a table of config.toml; InvalidRequest if it lacks something."""
+    _check_values(name, table)
+    needed = (*_NEEDED, *_ADDRESS.get(str(table.get("role")), ()))
+    if missing := [key for key in needed if key not in table]:
+        raise InvalidRequest(
+            field=f"chains.{name}",
+            problem=f"lacks {', '.join(missing)}",
+            expected=(
+                f"a whole table: scenarioctl config set chains.{name} "
+                '\'{role = "relay", symbol = "UNIT", decimals = 12}\''
+            ),
+        )
+    is_relay = table["role"] == "relay"
+    row = {"title": name, "relay": name if is_relay else "", "testnet": True, **table}
+    row.pop("assets", None)
+    return _read(name, row | {"para_id": None} if is_relay else row)

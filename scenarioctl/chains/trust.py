@@ -10,10 +10,9 @@ it lacks, and `note` is for readers.  A row of a chain that is not built in has 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scenarioctl.chains.locations import chain_identity, place_of, seen_from
 from scenarioctl.chains.registry import NETWORKS
@@ -49,8 +48,7 @@ class ExecutionFees(StrEnum):
     PRICED = "assets with a price"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Accepted:
+class Accepted(NamedTuple):
     """Assets that a chain accepts from one other chain."""
 
     #: Their location as the accepting chain sees it; a `*` at the end stands for anything.
@@ -61,8 +59,7 @@ class Accepted:
     decided_by: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ForeignReserve:
+class ForeignReserve(NamedTuple):
     """The reserve beyond a bridge of assets that an Asset Hub holds for its parachains."""
 
     #: Their location as the Asset Hub sees it; a `*` at the end stands for anything.
@@ -71,8 +68,7 @@ class ForeignReserve:
     reserve: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refused:
+class Refused(NamedTuple):
     """Assets that must never be sent to a chain from another one, whatever the runtimes let
     through: they would be lost."""
 
@@ -85,8 +81,7 @@ class Refused:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrustFacts:
+class TrustFacts(NamedTuple):
     """What one runtime accepts from other chains."""
 
     #: Chains of one kind have the same routes: `relay`, `asset_hub`, `system`, `hydration`, or one
@@ -94,6 +89,10 @@ class TrustFacts:
     kind: str
     #: Location of the native asset as the chain sees it; "" if it has none.
     native: str
+    execution_fees: ExecutionFees
+    #: Where the facts were read, and when.
+    source: str
+    read: str = "2026-11-23"
     #: Assets accepted from a chain as their reserve (IsReserve).
     reserves: tuple[Accepted, ...] = ()
     #: Assets accepted as a teleport (IsTeleporter).
@@ -108,13 +107,9 @@ class TrustFacts:
     ethereum_accounts: str = ""
     #: Whether its users can send teleports (XcmTeleportFilter).
     sends_teleports: bool = False
-    execution_fees: ExecutionFees
     #: Whether the runtime may accept more than is written here, so that what is missing is unknown
     #: and not refused.
     partial: bool = False
-    #: Where the facts were read, and when.
-    source: str
-    read: str = "2026-11-23"
 
 
 #: Assets that two Asset Hubs accept from each other through the Bridge Hubs, by the network whose
@@ -192,7 +187,7 @@ JUDGED_ROLES = ("parachain", "dex")
 #: The facts that a chain of config.toml declares with its role.  A parachain, a chain of contracts,
 #: and an exchange that isn't Hydration declare none.
 _DECLARED: Mapping[str, TrustFacts] = {
-    role: replace(TRUST[name], source="the role in config.toml")
+    role: TRUST[name]._replace(source="the role in config.toml")
     for role, name in {
         "relay": "polkadot",
         "asset_hub": "assetHub",

@@ -344,7 +344,7 @@ def _bundled_words(row: dict[str, Any]) -> str:
 def describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
     """Return what the endpoints of a chain told, and whether the table at hand is the one they
     run."""
-    from scenarioctl.chains.availability import block_seconds, judge_head
+    from scenarioctl.chains.probing import block_seconds, judge_head
     from scenarioctl.runtime.table_cache import load_cached
 
     tables = [app.known_runtime(each)]

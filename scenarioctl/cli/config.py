@@ -101,8 +101,6 @@ def set_(key: str, value: str) -> None:
         refuse_password(value, key, instead="write the URL into config.toml with an editor")
     _tell_of_secrets(target, set_value(target, key, value, judge=_judge, chain_keys=KEYS))
     _print_path(target)
-    if key.startswith("chains."):
-        _tell_if_incomplete(target, key.split(".")[1])
 
 
 def _refuse_other_name(target: Path, key: str) -> None:
@@ -121,15 +119,6 @@ def _refuse_other_name(target: Path, key: str) -> None:
         raise InvalidRequest(
             field="key", value=key, problem=f"names no chain, did you mean {right}?"
         )
-
-
-def _tell_if_incomplete(target: Path, name: str) -> None:
-    from scenarioctl.chains.registry import find_incomplete
-    from scenarioctl.config import read_config
-
-    reason = find_incomplete(read_config(target).get("chains", {})).get(name)
-    if reason:
-        tell(f"Chain {name} {reason}")
 
 
 @config.command(example="scenarioctl config token ops --scopes read,create")

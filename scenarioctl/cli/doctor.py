@@ -76,8 +76,6 @@ def _checks(notifies: bool) -> Iterator[HealthCheck]:
         yield HealthCheck("config", False, str(error), "correct it; nothing else was checked")
         return
     yield broken or check_config(app.settings)
-    for name, said in app.registry.incomplete.items():
-        yield HealthCheck(f"chains.{name}", None, said)
     yield from check_store(app)
     yield check_facts(app)
     yield from check_chains(app)
@@ -93,8 +91,8 @@ def _open_without_errors() -> "tuple[Application, HealthCheck | None]":
         # Whether it forbids to ask a node isn't known.
         read_settings(config=os.devnull, offline=True)
         advice = "correct it; the other checks are made without it, and offline"
-        return open_application(warns=False), HealthCheck("config", False, str(error), advice)
-    app = open_application(warns=False)
+        return open_application(), HealthCheck("config", False, str(error), advice)
+    app = open_application()
     try:
         # Read now: a wrong [chains.NAME] is one in config.toml.
         _ = app.registry

@@ -111,9 +111,8 @@ def read_settings(**instead: Any) -> "Settings":
     return settings
 
 
-def open_application(*, warns: bool = True) -> "Application":
-    """Return the application of this run, made with the flags given anywhere on the line; warn of
-    chains that it leaves out."""
+def open_application() -> "Application":
+    """Return the application of this run, made with the flags given anywhere on the line."""
     from scenarioctl.application import Application
 
     root = click.get_current_context().find_root()
@@ -121,11 +120,6 @@ def open_application(*, warns: bool = True) -> "Application":
     if app is None:
         settings = read_settings()
         app = root.meta["scenarioctl.application"] = Application(settings)
-        if warns and settings.chains:
-            from scenarioctl.chains.registry import find_incomplete
-
-            for name, reason in find_incomplete(settings.chains).items():
-                warn(f"Chain {name} is left out: it {reason}")
         runner = _open_runner()
         # Callbacks run in the reverse order: the loop that it lived on is closed after it.
         root.call_on_close(lambda: runner.run(app.close()))

@@ -154,7 +154,7 @@ def shown_endpoint(endpoint: str) -> str:
     to its clients."""
     from urllib.parse import urlsplit
 
-    from scenarioctl.chains.tables import host_of
+    from scenarioctl.chains.pool import host_of
 
     return f"{urlsplit(endpoint).scheme}://{host_of(endpoint)}"
 

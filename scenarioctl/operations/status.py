@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
-from scenarioctl.chains.availability import judge_head, read_block_time
+from scenarioctl.chains.probing import judge_head, read_block_time
 from scenarioctl.errors import NotFound, ScenarioctlError
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
 from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
-from scenarioctl.chains.registry import find_incomplete
 from scenarioctl.config import Settings, without_password
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.outgoing.guard import Guard
@@ -164,8 +163,6 @@ def _check(settings: Settings, exposed: Sequence[str], *, force: bool) -> Access
     access = Access(settings)
     check_binding(access, exposed, force=force)
     Guard(settings.private_targets)
-    for name, reason in find_incomplete(settings.chains).items():
-        log.warning("chain %s is left out: it %s", name, reason)
     return access
 
 

@@ -287,7 +287,7 @@ def decode_extensions(
     values: dict[str, Any] = {}
     parts: dict[str, bytes] = {}
     for extension in table.extensions:
-        if not table.is_empty(extension.type_id):
+        if not table.types.is_empty(extension.type_id):
             value, end = table.decode_at(extension.type_id, data, start)
             values[extension.identifier], parts[extension.identifier] = value, data[start:end]
             start = end

@@ -182,7 +182,7 @@ async def run_query(
         value = table.decode(value_type, asked.item.default)
     else:
         value = client.decode(table, value_type, answer)
-        if table.is_empty(value_type):
+        if table.types.is_empty(value_type):
             # A value without content, as in a set, is there all the same.
             return QueryAnswer(text="[]")
     return QueryAnswer(text=format_result(writer.value(value_type, value)))

@@ -215,7 +215,7 @@ def encode_signed_extrinsic(
     accepted = (
         takes_ethereum_signatures(table)
         if scheme == ETHEREUM
-        else kind in table.variants(table.signature_type)
+        else kind in table.types.variants(table.signature_type)
     )
     if not accepted:
         kind = kind or "Ethereum"

@@ -5,7 +5,6 @@ An asset that isn't listed there is told by the id in its events.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
@@ -73,10 +72,10 @@ def recognize_credit(
         return None
     (asset,) = found
     if asset.decimals is not None:
-        return replace(asset, location=location)
+        return asset._replace(location=location)
     # Raw amounts are the same on every chain, and so are decimals.
-    return replace(
-        asset, location=location, symbol=transfer.asset.own_symbol, decimals=transfer.asset.decimals
+    return asset._replace(
+        location=location, symbol=transfer.asset.own_symbol, decimals=transfer.asset.decimals
     )
 
 

@@ -356,7 +356,7 @@ def trap_hash(table: "RuntimeTable", pallet: str, origin: Any, assets: Any) -> b
     None if *table* has no such versions.
     """
     types = {field.name: field.type_id for field in table.call_fields(pallet, "claim_assets")}
-    newest = max(table.variants(types["beneficiary"]), key=lambda name: int(name[1:]))
+    newest = max(table.types.variants(types["beneficiary"]), key=lambda name: int(name[1:]))
     try:
         # The trap hashes a Location, without the byte of its version.
         location = table.encode(types["beneficiary"], {newest: origin})[1:]

@@ -163,8 +163,12 @@ async def confirm_final(
 
     EndpointsDisagree if that one has another block there, or other effects in it.
     """
-    from scenarioctl.chains.client import BlockMissing
-    from scenarioctl.chains.confirmation import EndpointsDisagree, find_second, say_difference
+    from scenarioctl.chains.confirmation import (
+        BlockMissing,
+        EndpointsDisagree,
+        find_second,
+        say_difference,
+    )
 
     number, effects = transaction.block_number, json.loads(transaction.effects)
     second, why = await find_second(client, transaction.block)

@@ -1,7 +1,7 @@
 """Validate a transaction before it is sent: its form, its chain, its nonce and its signature."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.addresses import format_account
@@ -361,7 +361,7 @@ async def _hashes_as_told(client: "Client", table: "RuntimeTable") -> tuple[byte
     symbol, decimals = first.get("tokenSymbol"), first.get("tokenDecimals")
     if not (isinstance(symbol, str) and isinstance(decimals, int)):
         return ()
-    found = _digest(replace(client.chain, symbol=symbol, decimals=decimals), table)
+    found = _digest(client.chain._replace(symbol=symbol, decimals=decimals), table)
     return () if found is None else (found,)
 
 

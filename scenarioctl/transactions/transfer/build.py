@@ -340,7 +340,7 @@ def account_argument(
 def _account_wrapper(
     table: "RuntimeTable", pallet: str, method: str, name: str
 ) -> Callable[[bytes], Any]:
-    variants = table.variants(_argument_type(table, pallet, method, name))
+    variants = table.types.variants(_argument_type(table, pallet, method, name))
     return (lambda account: {"Id": account}) if "Id" in variants else (lambda account: account)
 
 

@@ -58,7 +58,7 @@ def known_xcm_versions(table: "RuntimeTable") -> frozenset[int]:
         if table.has_call(pallet, "limited_teleport_assets"):
             fields = table.call_fields(pallet, "limited_teleport_assets")
             dest = next(field for field in fields if field.name == "dest")
-            names = table.variants(dest.type_id)
+            names = table.types.variants(dest.type_id)
             return frozenset(int(name[1:]) for name in names if name[1:].isdigit())
     return frozenset()
 
@@ -153,7 +153,7 @@ class Plan:
 
     def other_on(self, chain: "Chain", location: str) -> str:
         """Return what the source sees at *location* as *chain* sees it."""
-        asset = replace(self.transfer.asset, location=location)
+        asset = self.transfer.asset._replace(location=location)
         return location_on(replace(self.transfer, asset=asset), chain)
 
     def chain(self, chain: "Chain", viewer: "Chain") -> Any:
