@@ -10,8 +10,9 @@ import pytest
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.runtime import metadata
+from scenarioctl.runtime.codec import Codec
 from scenarioctl.runtime.metadata import MetadataError, read_metadata
-from scenarioctl.runtime.scale import MAX_VALUES, Codec, decode_compact, encode_compact
+from scenarioctl.runtime.scale import MAX_VALUES, decode_compact, encode_compact
 from scenarioctl.runtime.type_table import NAME_PARTS, TypeTable
 from scenarioctl.transactions.values import ValueReader
 from tests.conftest import DATA

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, Codec, encode_compact
+from scenarioctl.runtime.codec import Codec
+from scenarioctl.runtime.scale import MAX_CALL_VALUES, MAX_DEPTH, encode_compact
 from scenarioctl.runtime.table import BUNDLED, RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
 from tests.conftest import examples
@@ -411,7 +412,7 @@ def test_every_type_of_a_bundled_runtime_comes_back_as_it_went(literal: str) -> 
             value = generator.value(type_id)
             data = table.encode(type_id, value)
             assert table.decode(type_id, data) == value
-            assert (len(data) == 0) == table.is_empty(type_id)
+            assert (len(data) == 0) == table.types.is_empty(type_id)
 
 
 def test_a_batch_holds_calls_spelled_as_variants() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.amounts import from_hex
-from scenarioctl.runtime.scale import Codec
+from scenarioctl.runtime.codec import Codec
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.type_table import TypeTable
 

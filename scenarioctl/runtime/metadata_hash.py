@@ -167,29 +167,15 @@ class _TypeEncoder:
         if kind == "primitive":
             return bytes([_PRIMITIVES.index(definition)])
         if kind == "compact":
-            inner = self._compact_of(definition)
-            return _VOID if inner is None else bytes([len(_PRIMITIVES) + _COMPACTS.index(inner)])
+            try:
+                _, inner = self._types.inside_compact(definition)
+            except InvalidRequest as error:
+                problem = f"cannot be computed: {error}"
+                raise InvalidRequest(field="metadata_hash", problem=problem) from None
+            return bytes([len(_PRIMITIVES) + _COMPACTS.index(inner)]) if inner else _VOID
         if not self._has_leaves(type_id):
             return _VOID
         return _BY_ID + encode_compact(self._ids[type_id])
-
-    def _compact_of(self, type_id: int) -> str | None:
-        """Return the primitive inside a compact, however wrapped; None for one of nothing."""
-        for _ in range(len(self._types)):
-            _, _, kind, definition = self._types[type_id]
-            if kind == "primitive" and definition in _COMPACTS:
-                return str(definition)
-            inner = [field[1] for field in definition] if kind == "composite" else definition
-            if kind not in ("composite", "tuple") or len(inner) > 1:
-                break
-            if not inner:
-                return None
-            type_id = inner[0]
-        raise InvalidRequest(
-            field="metadata_hash",
-            problem=f"cannot be computed: the runtime has a compact of {self._types.name(type_id)}",
-            expected="one of an unsigned number",
-        )
 
     def _has_leaves(self, type_id: int) -> bool:
         _, _, kind, definition = self._types[type_id]

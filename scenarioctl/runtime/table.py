@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from scenarioctl.errors import InvalidRequest, fold, shorten, suggest
+from scenarioctl.errors import InvalidRequest, shorten
 from scenarioctl.model.calls import Call
-from scenarioctl.runtime.scale import CallInput, Codec, Decoder, Encoder, Refusal, invalid
-from scenarioctl.runtime.type_table import TypeTable
+from scenarioctl.runtime.codec import Codec, invalid
+from scenarioctl.runtime.scale import CallInput, Decoder, Encoder, Refusal
+from scenarioctl.runtime.type_table import TypeTable, find_name, listed
 
 if TYPE_CHECKING:
     from scenarioctl.runtime.type_table import ApiMethod, Extension, Field, StorageEntry
@@ -312,14 +313,6 @@ class RuntimeTable:
         """Return a type as people write it: `Option<AccountId32>`, `Vec<(u32, u128)>`."""
         return self.types.name(type_id)
 
-    def variants(self, type_id: int) -> tuple[str, ...]:
-        """Return the names of a variant type's variants."""
-        return self.types.variants(type_id)
-
-    def is_empty(self, type_id: int) -> bool:
-        """Tell whether a value of this type takes no bytes at all."""
-        return self.types.is_empty(type_id)
-
     # Files
 
     def dump(self) -> bytes:
@@ -397,7 +390,7 @@ class RuntimeTable:
                 field="pallet",
                 value=pallet,
                 problem=f"is not in {self}",
-                expected=f"one of: {_listed(self.pallets)}",
+                expected=f"one of: {listed(self.pallets)}",
             )
         return known
 
@@ -406,7 +399,7 @@ class RuntimeTable:
         for variant in self.types[calls][3] if calls is not None else ():
             if variant[0] == method:
                 return variant  # type: ignore[no-any-return]
-        known = _listed(self.methods(pallet)) or "none, it has no calls"
+        known = listed(self.methods(pallet)) or "none, it has no calls"
         raise InvalidRequest(
             field="method",
             value=method,
@@ -456,33 +449,6 @@ def load_bundled(name: str) -> RuntimeTable | None:
         data = (Path(__file__).parent / "bundled" / f"{literal}.json").read_bytes()
         table = _loaded[literal] = RuntimeTable.load(data)
     return table
-
-
-def find_name(name: object, names: Any, *, what: str, where: str) -> str:
-    """Return the one of *names* that *name* means, without regard to case, spaces, `_` and `-`.
-
-    InvalidRequest lists the names, or those that *name* could mean.
-    """
-    if isinstance(name, str) and name in names:
-        return name
-    folded = fold(name) if isinstance(name, str) else None
-    found = [known for known in names if fold(known) == folded]
-    if len(found) == 1:
-        return str(found[0])
-    if found:
-        raise InvalidRequest(
-            field=what,
-            value=name,
-            problem=f"is ambiguous in {where}, it can mean: {_listed(found)}",
-        )
-    otherwise = f"expected one of: {_listed(names) or 'none'}"
-    likely = suggest(name, list(names), otherwise=otherwise, count=3, cutoff=0.75)
-    raise InvalidRequest(field=what, value=name, problem=f"is not in {where}, {likely}")
-
-
-def _listed(names: Any) -> str:
-    text = ", ".join(names)
-    return text if len(text) <= 600 else text[:599] + "…"
 
 
 def _parsed(rows: list[Any], place: int) -> dict[str, Any]:

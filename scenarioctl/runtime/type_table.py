@@ -20,7 +20,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scenarioctl.errors import InvalidRequest
+from scenarioctl.errors import InvalidRequest, fold, suggest
 
 
 class Field(NamedTuple):
@@ -78,6 +78,8 @@ NAME_DEPTH = 8
 NAME_PARTS = 200
 #: Characters of one of them.
 _NAME_LENGTH = 100
+#: So many types may stand around the number in a compact.
+_COMPACT_DEPTH = 64
 #: Deeper inside a type nobody looks whether it takes bytes; it is then taken for one that does.
 _EMPTY_DEPTH = 64
 
@@ -168,6 +170,26 @@ class TypeTable:
                     type_id
                 )
         return False
+
+    def inside_compact(self, type_id: int) -> tuple[list[str], str]:
+        """Return the names of the fields around the unsigned number in a compact of this type, and
+        the number's type; "" for a compact of nothing."""
+        names: list[str] = []
+        inner = type_id
+        for _ in range(_COMPACT_DEPTH):
+            _, _, kind, definition = self[inner]
+            if kind == "primitive" and definition.startswith("u"):
+                return names, definition
+            if kind not in ("composite", "tuple") or len(definition) > 1:
+                break
+            if not definition:
+                return names, ""
+            field = definition[0] if kind == "composite" else [None, definition[0]]
+            names += [] if field[0] is None else [field[0]]
+            inner = field[1]
+        raise InvalidRequest(
+            f"a compact {self.name(type_id)} does not exist, only compact unsigned integers"
+        )
 
     def parts(self, type_id: int) -> list[int]:
         """Return the types that values of this type are made of; none for bits."""
@@ -279,3 +301,30 @@ def _find_in_fields(
     else:
         for (_, type_id, _), item in zip(fields, value, strict=True):
             yield from find_typed(types, type_id, item, is_wanted)
+
+
+def find_name(name: object, names: Any, *, what: str, where: str) -> str:
+    """Return the one of *names* that *name* means, without regard to case, spaces, `_` and `-`.
+
+    InvalidRequest lists the names, or those that *name* could mean.
+    """
+    if isinstance(name, str) and name in names:
+        return name
+    folded = fold(name) if isinstance(name, str) else None
+    found = [known for known in names if fold(known) == folded]
+    if len(found) == 1:
+        return str(found[0])
+    if found:
+        raise InvalidRequest(
+            field=what,
+            value=name,
+            problem=f"is ambiguous in {where}, it can mean: {listed(found)}",
+        )
+    otherwise = f"expected one of: {listed(names) or 'none'}"
+    likely = suggest(name, list(names), otherwise=otherwise, count=3, cutoff=0.75)
+    raise InvalidRequest(field=what, value=name, problem=f"is not in {where}, {likely}")
+
+
+def listed(names: Any) -> str:
+    text = ", ".join(names)
+    return text if len(text) <= 600 else text[:599] + "…"
