@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from scenarioctl.chains.locations import write_location
-from scenarioctl.chains.probing import block_seconds
 from scenarioctl.errors import shorten
 from scenarioctl.model.amounts import to_whole
 from scenarioctl.transactions.inner_calls import GIVEN_TO
