@@ -43,6 +43,13 @@ async def perform(
     )
 
 
+def needs_store(request: "DataclassInstance") -> bool:
+    """Tell whether the store has what *request* names, unless an argument of a call is a name."""
+    is_stored = any(getattr(request, field) for field in stored_fields(type(request)))
+    is_acting = bool(getattr(request, "acting", ""))
+    return is_stored or is_acting or _has_names(_accounts_of(request))
+
+
 async def _act(app: Application, request: R) -> Application:
     """Return *app* as who signs by *request*, and as the account that they act for."""
     acting, signer = getattr(request, "acting", ""), str(getattr(request, "sender", "") or "")
@@ -102,13 +109,8 @@ async def _resolve(app: Application, request: R) -> tuple[R, Mapping[str, str]]:
 async def _resolve_accounts(app: Application, request: R) -> tuple[R, tuple[str, ...]]:
     """Return *request* with the addresses of its accounts, and which names they had; text that is
     no name stays."""
-    named = {field: _texts(getattr(request, field)) for field in account_fields(type(request))}
-    if not any(
-        _is_name(text) or text != text.strip()
-        for texts in named.values()
-        for text in texts
-        if isinstance(text, str)
-    ):
+    named = _accounts_of(request)
+    if not _has_names(named):
         return request, ()
     book = {each.name: each.address for each in await app.store.addresses().list()}
     changed: dict[str, Any] = {}
@@ -148,6 +150,19 @@ async def _rename_argument(app: Application, request: R, error: InvalidRequest) 
                 changed = (*given[:place], address, *given[place + 1 :])
                 return replace(request, **{field: changed})
     return request
+
+
+def _accounts_of(request: "DataclassInstance") -> dict[str, tuple[Any, ...]]:
+    return {field: _texts(getattr(request, field)) for field in account_fields(type(request))}
+
+
+def _has_names(named: Mapping[str, tuple[Any, ...]]) -> bool:
+    return any(
+        _is_name(text) or text != text.strip()
+        for texts in named.values()
+        for text in texts
+        if isinstance(text, str)
+    )
 
 
 def _texts(value: Any) -> tuple[Any, ...]:
