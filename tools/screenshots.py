@@ -155,7 +155,7 @@ def scrolled(selector: str) -> Callable[[Page], None]:
 def blamed(page: Page) -> None:
     page.fill("amount", "12345678901234567890")
     page.press("Create")
-    page.wait_for("Choose")
+    page.wait_for("Receiver is missing")
 
 
 def simulated(page: Page) -> None:
@@ -261,7 +261,7 @@ def full(camera: Camera) -> None:
                 "transfer-details",
                 link(transfer),
                 "Sign and send",
-                opened("article summary", ".title summary"),
+                opened("article summary", "[aria-labelledby=managing] summary"),
             ),
             View("swap", link(swap), "Sign and send"),
             View("run", link(flow), "workload executed"),

@@ -20,6 +20,9 @@ export function remembered(chain) {
   return wallet && unfit(known, chain) ? null : known;
 }
 
+// The address that signed last on a chain with accounts of 32 bytes, "" if none did.
+export const rememberedAddress = () => readKept("localStorage", `${KEY}.32`)?.address ?? "";
+
 function remember(account, chain) {
   const { wallet, address, name, type, genesis } = account;
   keepIn("localStorage", place(chain), { wallet, address, name, type, genesis });
@@ -47,11 +50,11 @@ async function balanceOf(account, chain, signal) {
   return found ? h("span", { class: "balance" }, amount(found.human, found.value), " transferable.") : "";
 }
 
-const line = (account) => shown(account.here, { typed: account.typed, name: account.name });
+const line = (account, still = false) => shown(account.here, { typed: account.typed, name: account.name, still });
 
 // `chosen(account, person)` hears of the choice, and of null; `person` says that somebody has just made it.  `barred(account)` says
 // why one can't sign; "" if it can.
-export function accountStep(chain, chosen, signal, barred = () => "") {
+export function accountStep(chain, chosen, signal, barred = (_) => "") {
   const body = h("div");
   let choice = 0;
   // The wallet that is asked for its accounts; another one takes its place.
@@ -137,7 +140,7 @@ export function accountStep(chain, chosen, signal, barred = () => "") {
     }
     const items = rows.map((account) => {
       const balance = h("span", { class: "hint" });
-      const button = h("button", { type: "button", class: "choice", onclick: () => choose(account, true).catch((error) => fill(trouble, problemOf(error))) }, line(account), balance);
+      const button = h("button", { type: "button", class: "choice", onclick: () => choose(account, true).catch((error) => fill(trouble, problemOf(error))) }, line(account, true), balance);
       return { account, balance, item: h("li", {}, button) };
     });
     fill(accounts,

@@ -1,10 +1,13 @@
 // The accounts: what those hold that one watches, on all chains, and the address book.
 
 import { get, onGone, post } from "./api.js";
-import { field, fill, form, h, problemOf, say, selection } from "./dom.js";
-import { account as shown, amount, chainName, nameChains } from "./format.js";
-import { approvalsOf, forget, known } from "./known.js";
+import { confirmed } from "./dialog.js";
+import { field, fill, form, h, problemOf, raw, say, selection } from "./dom.js";
+import { account as shown, amount } from "./format.js";
+import { chainMark, tokenMark } from "./icons.js";
+import { approvalsOf, chainName, chains, forget, known } from "./known.js";
 import { connect, installed, titleOf } from "./wallets.js";
+import { plain, sentenceOf } from "./words.js";
 
 // As many accounts are asked about at once: each is a question to every chain.
 const AT_ONCE = 2;
@@ -15,8 +18,7 @@ export async function accountsView(signal) {
   const watched = h("div");
   const book = h("div");
   const trouble = h("div");
-  const { chains } = await get("/api/chains", {}, signal);
-  nameChains(chains);
+  await chains();
   let reading = new AbortController();
   signal.addEventListener("abort", () => reading.abort());
 
@@ -58,6 +60,11 @@ export async function accountsView(signal) {
     if (document.activeElement === document.body) document.querySelector("main h1")?.focus();
   }
 
+  async function remove({ name, layers }) {
+    const lost = layers.length ? "Who acts for it is forgotten too: to add it again, you need its signatories or proxies." : "Its name is forgotten. What it holds stays where it is.";
+    if (await confirmed(`Remove ${name}?`, lost, "Remove")) change(() => post("/api/address/remove", { name }, signal), `${name} removed`);
+  }
+
   const bookTable = (entries) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Names and addresses" },
     h("table", { class: "list" },
       h("thead", {}, h("tr", {}, ["Account", ""].map((title) => h("th", { scope: "col" }, title || h("span", { class: "offscreen" }, "Actions"))))),
@@ -65,7 +72,7 @@ export async function accountsView(signal) {
         h("th", { scope: "row" }, shown(entry.address, { name: entry.name }), entry.acting && h("p", { class: "hint acting" }, sentence(entry.acting), entry.layers.some(({ threshold }) => threshold > 1) && [" ", h("a", { href: approvalsOf(entry.name) }, "Waiting approvals")])),
         h("td", {}, h("div", { class: "actions" },
           !entry.watched && h("button", { type: "button", class: "quiet", "aria-label": `Watch ${entry.name}`, onclick: () => change(() => post("/api/address/add", { name: entry.name, address: entry.address, watch: true }, signal), `${entry.name} is watched`) }, "Watch"),
-          h("button", { type: "button", class: "danger quiet", "aria-label": `Remove ${entry.name}`, onclick: () => change(() => post("/api/address/remove", { name: entry.name }, signal), `${entry.name} removed`) }, "Remove"))))))));
+          h("button", { type: "button", class: "danger quiet", "aria-label": `Remove ${entry.name}`, onclick: () => remove(entry) }, "Remove"))))))));
 
   // Adds every account of a wallet that isn't there yet, and says which could not be added.
   async function addFrom(id, button) {
@@ -77,7 +84,7 @@ export async function accountsView(signal) {
       for (const { name, address } of accounts) {
         await post("/api/address/add", { name: name || `${titleOf(id)} ${address.slice(-6)}`, address, watch: true }, signal).catch((error) => {
           if (error.code === "gone") throw error;
-          refused.push(h("li", {}, error.message));
+          refused.push(h("li", {}, sentenceOf(error)));
         });
       }
       if (!accounts.length) fill(trouble, h("p", { class: "notice" }, `${titleOf(id)} shows this page no accounts. Allow some in the wallet, then try again.`));
@@ -107,7 +114,7 @@ export async function accountsView(signal) {
   return h("section", {},
     h("h1", { tabindex: "-1" }, "Accounts"), trouble,
     h("section", { "aria-labelledby": "watched" }, h("h2", { id: "watched" }, "Watched"), watched, wallets),
-    h("section", { "aria-labelledby": "book" }, h("h2", { id: "book" }, "Address book"), book),
+    h("section", { class: "card", "aria-labelledby": "book" }, h("h2", { id: "book" }, "Address book"), book),
     h("section", { class: "narrow", "aria-labelledby": "add" }, h("h2", { id: "add" }, "Add an address"), add.element));
 }
 
@@ -165,13 +172,13 @@ async function read(one, signal) {
       held.length > 0 && h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Balances of ${entry.name}` }, h("table", { class: "list" },
         h("thead", {}, h("tr", {}, ["Chain", "Asset", "Transferable", "Locked"].map((each) => h("th", { scope: "col" }, each)))),
         h("tbody", {}, held.map((row) => h("tr", {},
-          h("th", { scope: "row" }, chainName(row.chain)),
-          h("td", { "data-label": "Asset" }, h("bdi", {}, row.name)),
+          h("th", { scope: "row" }, chainMark(row.chain)),
+          h("td", { "data-label": "Asset" }, tokenMark(row.name), " ", h("bdi", {}, row.name)),
           h("td", { "data-label": "Transferable" }, figure(row.transferable), row.reason && h("p", { class: "hint" }, row.reason)),
           h("td", { "data-label": "Locked" }, locked(row))))))),
       empty.length > 0 && h("p", { class: "hint" }, `Nothing on ${empty.map(({ chain }) => chainName(chain)).join(", ")}.`),
       unknown.length > 0 && [h("details", { class: "doubt" }, h("summary", {}, `Unknown: ${unknown.map(({ chain, error }) => (error ? chainName(chain) : `some assets on ${chainName(chain)}`)).join(", ")}`),
-        h("ul", {}, unknown.map(({ chain, error }) => h("li", {}, h("b", {}, chainName(chain)), ": ", error || reasonsOf(untold(chain)))))),
+        h("ul", {}, unknown.map(({ chain, error }) => h("li", {}, h("b", {}, chainName(chain)), ": ", told(error || reasonsOf(untold(chain))))))),
         h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", onclick: again }, "Ask again"))]);
   } catch (error) {
     if (signal.aborted) return;
@@ -187,6 +194,8 @@ const isHeld = ({ free, reserved }) => free && (free.value !== "0" || (reserved 
 
 // "a, b: why" for each reason why a chain doesn't tell of an asset.
 const reasonsOf = (rows) => [...new Set(rows.map(({ reason }) => reason))].map((why) => `${rows.filter(({ reason }) => reason === why).map(({ name }) => name).join(", ")}: ${why ?? "unknown"}`).join("; ");
+
+const told = (reason) => [plain(reason) || "It can't be reached.", raw(reason, plain(reason))];
 
 const figure = (balance) => (balance ? amount(balance.human ?? `${balance.value} raw`, balance.value) : "unknown");
 

@@ -1,6 +1,7 @@
 // Requests to the daemon.  The token is kept in the memory of this module only.
 
 let token = "";
+/** @type {(refused?: boolean) => Promise<string>} */
 let askForToken = async () => "";
 // What doesn't respond: "daemon", "store", or nothing.
 let gone = "";
@@ -69,6 +70,7 @@ function headers(more = {}) {
 }
 
 async function send(method, path, fields, signal) {
+  /** @type {RequestInit} */
   const options = { method, headers: headers(), cache: "no-store", signal };
   let target = path;
   if (method === "GET") {
@@ -158,6 +160,7 @@ function seen(signal) {
   });
 }
 
+/** @returns {[AbortSignal, () => void]} */
 function whileSeen(signal) {
   const connection = new AbortController();
   const close = () => connection.abort();

@@ -5,8 +5,8 @@ import { h } from "./dom.js";
 export const hexOf = (tx) => h("pre", { class: "hex", tabindex: "0", "aria-label": "Transaction, hex" }, tx);
 
 // The call as a tree, after the bytes of its transaction if they are given.
-export function argumentsOf(decoded, tx = "") {
-  return h("details", {}, h("summary", {}, tx ? "Bytes and arguments of the call" : "Arguments of the call"), tx && hexOf(tx), tree(decoded.call));
+export function argumentsOf(decoded, tx = "", copies = null) {
+  return h("details", {}, h("summary", {}, tx ? "Bytes and arguments of the call" : "Arguments of the call"), tx && hexOf(tx), copies, tree(decoded.call));
 }
 
 // All payments of a batch, which the sentence above only sums up.

@@ -1,5 +1,7 @@
 // Builds elements.  Text is always set as text, so that nothing in a scenario becomes markup.
 
+import { isUnknown, sentenceOf } from "./words.js";
+
 // Flattens lists, and drops the children that a condition left out.
 const contents = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 
@@ -16,6 +18,7 @@ export async function inPortions(items, size, draw, signal) {
   }
 }
 
+/** @returns {any} */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -29,9 +32,12 @@ export function h(tag, attributes = {}, ...children) {
 }
 
 let count = 0;
+let timer = 0;
 
 // A labeled field of a form; `options` are suggestions, and screen readers read `hint` with it.
-export function field(name, label, { hint = "", options = [], type = "text", multiline = false, ...attributes } = {}) {
+/** @param {string} name @param {string} label @param {any} more */
+export function field(name, label, more = {}) {
+  const { hint = "", options = [], type = "text", multiline = false, ...attributes } = more;
   count += 1;
   const id = `field-${count}`;
   const described = hint ? `${id}-hint` : null;
@@ -54,7 +60,9 @@ export function selection(name, label, options, value) {
     h("select", { id, name }, options.map(([each, text]) => h("option", { value: each, selected: each === value }, text))));
 }
 
+/** @returns {Record<string, string>} */
 export function values(form) {
+  /** @type {Record<string, string>} */
   const given = {};
   for (const [name, value] of new FormData(form)) {
     const text = String(value).trim();
@@ -67,38 +75,36 @@ export function say(text) {
   const place = document.getElementById("said");
   place.textContent = text;
   place.classList.add("shown");
-  clearTimeout(say.timer);
+  clearTimeout(timer);
   // Long sentences are shown longer, for slow readers.
-  say.timer = setTimeout(() => place.classList.remove("shown"), Math.max(4000, 80 * text.length));
+  timer = setTimeout(() => place.classList.remove("shown"), Math.max(4000, 80 * text.length));
+}
+
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("Copied");
+  } catch {
+    // Some browsers deny the clipboard to a page on plain http.
+    const area = h("textarea", { class: "offscreen", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    say(done ? "Copied" : "The browser does not allow copying. Select the text instead.");
+  }
 }
 
 // `text` is a value, or a function that returns it.
 export function copyButton(label, text) {
-  return h("button", {
-    type: "button", class: "quiet",
-    onclick: async () => {
-      let value = text;
-      try {
-        if (typeof text === "function") value = await text();
-      } catch (error) {
-        say(error.message);
-        return;
-      }
-      try {
-        await navigator.clipboard.writeText(value);
-        say("Copied");
-      } catch {
-        // Some browsers deny the clipboard to a page on plain http.
-        const area = h("textarea", { class: "offscreen", "aria-hidden": "true" });
-        area.value = value;
-        document.body.append(area);
-        area.select();
-        const done = document.execCommand("copy");
-        area.remove();
-        say(done ? "Copied" : "The browser does not allow copying. Select the text instead.");
-      }
-    },
-  }, label);
+  return h("button", { type: "button", class: "quiet", onclick: async () => {
+    try {
+      await copy(typeof text === "function" ? await text() : text);
+    } catch (error) {
+      say(sentenceOf(error));
+    }
+  } }, label);
 }
 
 // An error about what was typed into the field `name` of a form.
@@ -114,11 +120,10 @@ export function blame(form, error) {
   if (!input) return false;
   const id = `${input.id}-problem`;
   const described = input.getAttribute("aria-describedby") ?? "";
-  input.closest(".field").append(h("p", { class: "problem", id }, error.message.replace(/^[a-z]/, (letter) => letter.toUpperCase())));
+  input.closest(".field").append(h("p", { class: "problem", id }, sentenceOf(error, form.querySelector(`label[for="${input.id}"]`)?.textContent.replace(" (optional)", ""))));
   input.setAttribute("aria-invalid", "true");
   input.setAttribute("aria-describedby", `${described} ${id}`.trim());
-  const closed = input.closest("details:not([open])");
-  if (closed) closed.open = true;
+  for (let closed = input.closest("details:not([open])"); closed; closed = input.closest("details:not([open])")) closed.open = true;
   input.focus();
   return true;
 }
@@ -168,8 +173,14 @@ export function empty(sentence, ...links) {
     h("div", { class: "actions" }, links.map(([href, label], at) => h("a", { class: at ? "button" : "button primary", href }, label))));
 }
 
-// An error of an outage has a class of its own, and is removed when the daemon is back.  `again` asks once more.
+// What went wrong, in the words of the page; those of the daemon are under Details if they are others.  What leaves only unknown what
+// is has another tone, and of an outage a class of its own: it goes when the daemon is back.  `again` asks once more.
 export function problemOf(error, again = null) {
-  return h("p", { class: error.code === "gone" ? "problem outage" : "problem", role: "alert" }, error.message,
-    again && [" ", h("button", { type: "button", onclick: () => again() }, "Try again")]);
+  const said = sentenceOf(error);
+  const kind = isUnknown(error) ? "notice" : "problem";
+  return h("div", { class: error.code === "gone" ? `${kind} outage` : kind, role: "alert" }, said,
+    again && [" ", h("button", { type: "button", onclick: () => again() }, "Try again")], raw(error.message, said));
 }
+
+// What the daemon said itself, unless that is shown.
+export const raw = (text, said) => text.toLowerCase() !== said.toLowerCase() && h("details", { class: "raw" }, h("summary", {}, "Details"), h("p", {}, text));

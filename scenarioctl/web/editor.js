@@ -1,20 +1,22 @@
 // The views of the step editor: create a scenario, change one in place, or change a copy of one.
 
-import { get, post } from "./api.js";
+import { post } from "./api.js";
 import { h } from "./dom.js";
 import { BY_LINK, KINDS } from "./editor_forms.js";
-import { Editor, linkOf } from "./editor_page.js";
+import { Editor } from "./editor_page.js";
+import { linkOf } from "./editor_saving.js";
+import { chains as known } from "./known.js";
 import { emptyState, keepDraft, newStep, readFlow } from "./editor_state.js";
 
 export async function newView(kind, signal) {
-  const { chains } = await get("/api/chains", {}, signal);
+  const chains = await known();
   const type = BY_LINK[kind];
   const state = { ...emptyState(), steps: type ? [newStep(type)] : [] };
   return new Editor({ title: type ? `New ${KINDS[type].title.toLowerCase()}` : "New scenario", verb: "Create", state, chains, isList: !type, signal }).open();
 }
 
 export async function editView(id, signal) {
-  const [{ chains }, written] = await Promise.all([get("/api/chains", {}, signal), flowOf(id, signal)]);
+  const [chains, written] = await Promise.all([known(), flowOf(id, signal)]);
   if (written.reason) return refused("Edit", id, written.reason);
   const state = readFlow(JSON.parse(written.text));
   const editor = new Editor({ title: `Edit ${state.name || "scenario"}`, verb: "Save", state, chains, id, revision: written.revision, signal });
@@ -23,7 +25,7 @@ export async function editView(id, signal) {
 }
 
 export async function duplicateView(id, signal) {
-  const [{ chains }, written] = await Promise.all([get("/api/chains", {}, signal), flowOf(id, signal)]);
+  const [chains, written] = await Promise.all([known(), flowOf(id, signal)]);
   if (written.reason) return refused("Duplicate", id, written.reason);
   const state = readFlow(JSON.parse(written.text));
   const hooks = state.steps.filter(({ type, values }) => type === "webhook" && values.uuid);

@@ -3,6 +3,7 @@
 import { fill, h, say } from "./dom.js";
 import { controlOf } from "./editor_fields.js";
 import { KINDS, OFFERED } from "./editor_forms.js";
+import { capital, plain } from "./words.js";
 
 // One card; its form is built when it is opened, so that a hundred steps are there at once.
 export class StepCard {
@@ -155,20 +156,20 @@ export class StepCard {
       if (!place) continue;
       shown.add(key);
       place.hidden = !problem;
-      place.textContent = problem?.problem ?? "";
+      place.textContent = plain(problem?.problem ?? "");
     }
     const rest = this.found.filter(({ field, waiting }) => !waiting && !(this.isOpen() && shown.has(field)));
     this.trouble.hidden = !rest.length || !this.isOpen();
-    this.trouble.textContent = rest.map(({ problem }) => problem).join(". ");
+    this.trouble.textContent = rest.map((each) => this.words(each)).join(". ");
   }
 
   // The daemon names the key of the flow file; the form names its label.
   words({ field, problem }) {
     const spec = this.kind.fields.find(({ key }) => key === field);
     const value = this.step.values[field];
-    if (!spec) return problem;
+    if (!spec) return capital(plain(problem)) || "This step can't be used.";
     if (value === undefined || !String(value).trim()) return `${spec.label} is missing.`;
-    return problem.startsWith(`${field} `) ? spec.label + problem.slice(field.length) : problem;
+    return plain(problem.startsWith(`${field} `) ? spec.label + problem.slice(field.length) : problem) || `${spec.label} can't be used.`;
   }
 
   // Moves the focus to the field `key`, or to the first one with a problem.

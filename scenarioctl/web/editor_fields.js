@@ -1,14 +1,15 @@
 // The fields of a step's form.  Each has one control: `show(value)` sets it, `problem(sentence)` says what is wrong
 // with it, and `refresh()` is called when a field that it depends on has changed.
 
+import { combobox } from "./combobox.js";
 import { fill, h, say } from "./dom.js";
 import { maximumOf } from "./editor_amounts.js";
 import { insertButton } from "./editor_data.js";
-import { known, knownName } from "./known.js";
+import { disc, tokenMark } from "./icons.js";
+import { known, knownName, named } from "./known.js";
+import { sentenceOf } from "./words.js";
 
 let count = 0;
-// The choice behind which an asset is typed.
-const OTHER = "\u2063other";
 
 export function controlOf(spec, step, editor) {
   count += 1;
@@ -69,27 +70,36 @@ function textControl(spec, step, editor, id) {
     ? h("textarea", { ...shared, rows: spec.kind === "text" ? 3 : 2 })
     : h("input", { ...shared, type: "text", list: list && list.id });
   input.addEventListener("input", () => editor.change(step, spec.key, input.value, { typed: true }));
-  const most = spec.maximum && h("button", { type: "button", "aria-label": "Max: all that can be sent", onclick: () => setMaximum() }, "Max");
-  const control = frame(spec, id, [input, list, most, insertButton(spec, step, editor, () => input)].filter((each) => each));
-  async function setMaximum() {
-    most.disabled = true;
+  const shares = spec.maximum ? [25, 50, 75, 100].map((share) => h("button", { type: "button", class: "share", "aria-label": share < 100 ? `${share} % of all that can be sent` : "Max: all that can be sent", onclick: (event) => setShare(share, event.target) }, share < 100 ? `${share} %` : "Max")) : [];
+  const control = frame(spec, id, [input, list, insertButton(spec, step, editor, () => input), ...shares].filter((each) => each));
+  async function setShare(share, button) {
+    button.disabled = true;
     try {
-      control.show(await maximumOf(step, editor));
+      const asset = editor.cards.get(step.uid).controls.find(({ key }) => key === "assetid").asset();
+      control.show(shareOf(await maximumOf(step, editor), share, asset?.decimals ?? 0));
       editor.change(step, spec.key, input.value);
     } catch (error) {
-      if (!editor.signal.aborted) say(error.message);
+      if (!editor.signal.aborted) say(sentenceOf(error));
     } finally {
-      most.disabled = false;
+      button.disabled = false;
     }
   }
   control.show = (value) => { if (input.value !== String(value)) input.value = String(value); };
-  if (spec.kind === "address") nameReceiver(control, input, list);
+  if (spec.kind === "address") nameReceiver(control, input, list, (address) => editor.change(step, spec.key, address));
   else if (list) control.refresh = () => suggest(spec, step, editor, list);
   return control;
 }
 
-// Offers the accounts of the address book, and says the name of the one that is typed.
-function nameReceiver(control, input, list) {
+// A share of an amount, exact, rounded down to its last digit.
+function shareOf(most, percent, decimals) {
+  const [whole, part = ""] = most.split(".");
+  const places = Math.max(part.length, decimals);
+  const raw = String((BigInt(whole + part.padEnd(places, "0")) * BigInt(percent)) / 100n).padStart(places + 1, "0");
+  return percent === 100 || !places ? most : `${raw.slice(0, -places)}.${raw.slice(-places)}`.replace(/\.?0+$/, "");
+}
+
+// Offers the accounts of the address book, takes the name of one for its address, and says the name of the one that is typed.
+function nameReceiver(control, input, list, change) {
   async function tell() {
     const typed = input.value;
     const name = await knownName(typed.trim());
@@ -101,6 +111,12 @@ function nameReceiver(control, input, list) {
     tell();
   };
   input.addEventListener("input", tell);
+  input.addEventListener("change", async () => {
+    const entry = await named(input.value).catch(() => null);
+    if (!entry) return;
+    control.show(entry.address);
+    change(entry.address);
+  });
   known().then((entries) => fill(list, entries.map(({ name, address }) => h("option", { value: address }, name)))).catch(() => {});
 }
 
@@ -130,21 +146,32 @@ function choiceControl(spec, step, editor, id) {
   return control;
 }
 
+// A chain, found by its title, its name or its symbol.  Those that `spec.reach` says can't be reached are left out.
 function chainControl(spec, step, editor, id) {
   const known = editor.chains.filter(({ role }) => (spec.kind === "exchange" ? role === "dex" : role !== "contracts"));
-  const options = (chains) => chains.map(({ name, title }) => h("option", { value: name }, known.some((each) => each.title === title && each.name !== name) ? `${title} (${name})` : title));
-  const tests = known.filter(({ testnet }) => testnet);
-  const select = h("select", { id, name: spec.key },
-    spec.none && h("option", { value: "" }, spec.none),
-    options(known.filter(({ testnet }) => !testnet)),
-    tests.length > 0 && h("optgroup", { label: "Test networks" }, options(tests)));
-  select.addEventListener("change", () => editor.change(step, spec.key, select.value));
-  const control = frame(spec, id, [select]);
+  let reached = null;
+  const optionOf = ({ name, title, symbol, aliases, testnet }) => ({ value: name, words: `${title}${testnet ? " (test network)" : known.some((each) => each.title === title && each.name !== name) ? ` (${name})` : ""}`, also: [title, symbol, ...aliases], mark: () => disc(name) });
+  const options = () => [...(spec.none ? [{ value: "", words: spec.none }] : []), ...known.filter(({ name }) => !reached || reached.has(name)).map(optionOf)];
+  const box = combobox({ id, name: spec.key, placeholder: spec.none }, options, (value, typed) => editor.change(step, spec.key, value, { typed }));
+  const control = frame(spec, id, [box.input, box.list]);
   control.show = (value) => {
     const wanted = String(value).toLowerCase();
     const found = wanted === "" && !spec.none ? known[0] : editor.chains.find(({ name, aliases }) => [name, ...aliases].some((each) => each.toLowerCase() === wanted));
-    choose(select, found?.name ?? value);
+    box.show(found && !box.find(found.name) ? found.title : found?.name ?? value);
   };
+  if (spec.reach) {
+    control.refresh = async () => {
+      const from = editor.chainOf(step, "source_chain");
+      const asset = String(step.values.assetid ?? "").toLowerCase();
+      const { routes_out: routes } = await editor.once(`/api/chains/${encodeURIComponent(from)}`, {}, { routes_out: null });
+      if (!routes || from !== editor.chainOf(step, "source_chain")) return;
+      const named = ({ id: each, symbol }) => !asset || asset.includes("{{") || [each, symbol].some((one) => one.toLowerCase() === asset);
+      reached = new Set([from, ...routes.filter(({ assets }) => assets.some(named)).map(({ chain }) => chain)]);
+      const left = known.length - [...reached].length;
+      control.note(left > 0 && `${left} chains are left out: no proven way leads there${asset ? ` for ${step.values.assetid}` : ""}.`);
+      if (!control.hasFocus()) control.show(step.values[spec.key] ?? "");
+    };
+  }
   if (spec.kind === "exchange" && known.length < 2) control.element.hidden = true;
   return control;
 }
@@ -157,60 +184,32 @@ function flagControl(spec, step, editor, id) {
   return control;
 }
 
-// The canonical assets of the chain to choose from, the native one first, and a box for any other and for placeholders.
+// An asset of the chain, found by symbol, title or id, the native one first; anything else may be typed, and placeholders.
 function assetControl(spec, step, editor, id) {
-  const select = h("select", { id, name: spec.key, "aria-required": spec.required ? "true" : null });
-  const list = h("datalist", { id: `${id}-list` });
-  const other = h("input", { id: `${id}-other`, name: `${spec.key}_other`, type: "text", list: list.id, hidden: true, autocomplete: "off", spellcheck: "false", "aria-label": `${spec.label}: id, symbol or location`, placeholder: "Id, symbol or location" });
-  const insert = insertButton(spec, step, editor, () => {
-    select.value = OTHER;
-    other.hidden = false;
-    return other;
-  });
-  const control = frame(spec, id, [select, other, list, insert]);
   let rows = [];
-  select.addEventListener("change", () => {
-    other.hidden = select.value !== OTHER;
-    if (!other.hidden) other.focus();
-    editor.change(step, spec.key, select.value === OTHER ? other.value : select.value);
-  });
-  other.addEventListener("input", () => editor.change(step, spec.key, other.value, { typed: true }));
+  // The symbol, as people read it, unless several assets of the chain have it.
+  const nameOf = (row) => (rows.filter(({ symbol }) => symbol.toLowerCase() === row.symbol.toLowerCase()).length === 1 ? row.symbol : row.id);
+  const wordsOf = (row) => [row.symbol || row.id, row.name && row.name !== row.symbol ? row.name : "", row.canonical ? "" : `${row.id}${row.mark ? `, ${row.mark}` : ""}`].filter(Boolean).join(" – ");
+  const options = () => [...(spec.none ? [{ value: "", words: spec.none }] : []), ...rows.map((row) => ({ value: row.canonical ? nameOf(row) : row.id, words: wordsOf(row), also: [row.id, ...(row.canonical ? [row.symbol] : [])], mark: () => tokenMark(row.symbol || "?") }))];
+  const box = combobox({ id, name: spec.key, "aria-required": spec.required ? "true" : null, placeholder: spec.none ?? "Symbol, name or id" }, options, (value, typed) => editor.change(step, spec.key, value, { typed }), { free: true });
+  const control = frame(spec, id, [box.input, box.list, insertButton(spec, step, editor, () => box.input)].filter(Boolean));
   const find = (value) => {
     const wanted = String(value).toLowerCase();
     return rows.find(({ id: each }) => each.toLowerCase() === wanted) ?? rows.find(({ canonical, symbol }) => canonical && symbol.toLowerCase() === wanted);
   };
-  // The symbol, as people read it, unless several assets of the chain have it.
-  const nameOf = (row) => (rows.filter(({ symbol }) => symbol.toLowerCase() === row.symbol.toLowerCase()).length === 1 ? row.symbol : row.id);
   control.asset = () => find(step.values[spec.key] ?? "");
-  const draw = () => fill(select,
-    h("option", { value: "" }, spec.none ?? "Choose…"),
-    rows.filter(({ canonical }) => canonical).map((row) => h("option", { value: nameOf(row) }, row.name && row.name !== row.symbol ? `${row.symbol} – ${row.name}` : row.symbol)),
-    h("option", { value: OTHER }, "Other…"));
-  control.show = (value, anew = false) => {
-    const found = find(value);
-    const isOther = value !== "" && !found?.canonical;
-    // What is being typed stays where it is, even while it is empty.
-    if (!anew && document.activeElement === other && !other.hidden) return;
-    select.value = isOther ? OTHER : value === "" ? "" : nameOf(found);
-    if (!isOther && document.activeElement === other) select.focus();
-    other.hidden = !isOther;
-    other.value = isOther ? String(value) : "";
-    control.note(isOther && found ? `${found.symbol || found.id}${found.mark ? `, ${found.mark}` : ""}` : "");
-  };
-  draw();
+  control.show = (value) => box.show(String(value));
   control.refresh = async () => {
     const chain = editor.chainOf(step, spec.of);
     const answer = await editor.assets(chain);
     if (chain !== editor.chainOf(step, spec.of)) return;
     const before = control.asset();
-    rows = [...answer].sort((one, two) => (two.kind === "native") - (one.kind === "native"));
-    draw();
-    fill(list, rows.filter(({ canonical }) => !canonical).map((row) => h("option", { value: row.id }, `${row.symbol || row.name}${row.mark ? `, ${row.mark}` : ""}`)));
+    rows = [...answer].sort((one, two) => Number(two.kind === "native") - Number(one.kind === "native") || Number(two.canonical) - Number(one.canonical));
     const value = step.values[spec.key] ?? "";
     const native = rows.find(({ kind, canonical }) => kind === "native" && canonical);
     // The native asset of the former chain is hardly meant on another one that doesn't have it.
     if (before?.kind === "native" && native && !find(value)) editor.change(step, spec.key, nameOf(native), { follows: true });
-    control.show(step.values[spec.key] ?? "");
+    if (!control.hasFocus()) control.show(step.values[spec.key] ?? "");
     if (spec.key === "assetout") inTokens(step, control.asset(), editor);
     editor.noteAmounts(step);
   };

@@ -2,7 +2,7 @@
 //
 // To add a field, add a row: its `key` in the flow file, its `label`, and its `kind`; `editor_fields.js` draws each kind.
 
-import { chainName } from "./format.js";
+import { chainName } from "./known.js";
 
 // A value of a list or a table as one line: text as it is, anything else as JSON.
 function lineOf(value) {
@@ -59,14 +59,15 @@ function write(fields, values) {
   return written;
 }
 
-const AMOUNT = { kind: "amount", hint: "In whole tokens, for example 1.5. Each draft works out a formula: 2 * 1.5 DOT", inputmode: "decimal" };
-const SHARE = "In whole tokens, for example 1.5. Each draft works out a formula of the sender’s balance: max - 10 DOT, 25 %";
+const AMOUNT = { kind: "amount", hint: "In whole tokens, like 1.5.", inputmode: "decimal" };
+const SHARE = "In whole tokens, like 1.5, or a formula of the balance, like max - 10 DOT.";
 const ITEM = [
   { key: "chain", label: "Chain", kind: "chain" },
   { key: "pallet_name", label: "Pallet", kind: "pallet", of: "chain" },
   { key: "method_name", label: "Item", kind: "item", of: "chain", pallet: "pallet_name" },
 ];
 
+/** @type {Record<string, any>} */
 const TYPES = {
   xTransfer: {
     title: "Transfer",
@@ -74,11 +75,11 @@ const TYPES = {
     start: { source_chain: "polkadot", dest_chain: "assetHub", assetid: "DOT" },
     fields: [
       { key: "source_chain", label: "Source chain", kind: "chain" },
-      { key: "dest_chain", label: "Destination chain", kind: "chain" },
+      { key: "dest_chain", label: "Destination chain", kind: "chain", reach: true },
       { key: "assetid", label: "Asset", kind: "asset", of: "source_chain", required: true },
       { key: "amount", label: "Amount", ...AMOUNT, hint: SHARE, required: true, balance: true, maximum: true },
-      { key: "destination_address", label: "Receiver", kind: "address", hint: "SS58 address or 0x public key on the destination chain.", required: true },
-      { key: "sender", label: "Sender", kind: "address", hint: "Whose balance a formula is of. Not needed if the scenario acts as an account.", more: true },
+      { key: "destination_address", label: "Receiver", kind: "address", hint: "A name of the address book, or an address.", required: true },
+      { key: "sender", label: "Sender", kind: "address", hint: "A name or an address, whose balance a formula is of. Not needed if the scenario acts as an account.", more: true },
       { key: "remote_fee_asset", label: "Asset that pays on the destination", kind: "asset", of: "source_chain", none: "The asset that is sent", more: true, hint: "A little of it goes along and pays for execution on the destination. The destination is asked how much. What is left is the receiver's." },
       { key: "allow_death", label: "Let the transfer close the sender's account", kind: "flag", more: true, hint: "Only within a chain." },
       { key: "accept_loss", label: "Send it also if so little arrives that it is lost", kind: "flag", more: true },
@@ -203,6 +204,7 @@ const TYPES = {
 };
 
 // Every type with how its values are read and written; `line` is what it does, in one line.
+/** @type {Record<string, any>} */
 export const KINDS = Object.fromEntries(Object.entries(TYPES).map(([type, kind]) => [type, {
   ...kind,
   type,

@@ -1,32 +1,23 @@
 // The step editor: the list of steps, the name, the picture beside them, undo, and what saves.
 
-import { get, onGone, post } from "./api.js";
+import { get, onGone } from "./api.js";
 import { confirmed } from "./dialog.js";
-import { fill, h, problemOf, say } from "./dom.js";
+import { fill, h, say } from "./dom.js";
 import { actingFields } from "./editor_acting.js";
 import { amountNotes } from "./editor_amounts.js";
 import { StepCard, adder, types } from "./editor_cards.js";
-import { differenceTable } from "./editor_conflict.js";
 import { KINDS } from "./editor_forms.js";
+import { Preview } from "./editor_preview.js";
+import { linkOf } from "./editor_saving.js";
 import { History, dropDraft, keepDraft, keptDraft, newStep, writeFlow } from "./editor_state.js";
-import { nameChains } from "./format.js";
-import { isCompact } from "./storage.js";
 
-// Pause in typing after which the picture is drawn, in milliseconds.
-const PAUSE = 350;
 // A longer list opens with its cards closed.
 const OPEN = 4;
-// The smallest scale of the picture at which its text can be read.
-const READABLE = 0.6;
 
-export const linkOf = (id) => `#/create/?diagramData=${encodeURIComponent(id)}`;
-
-// The page counts steps from 1, and a flow file from 0.
-const counted = (sentence) => sentence.replace(/steps\[(\d+)\]/g, (_, number) => `step ${Number(number) + 1}`);
-
-export class Editor {
+// The editor: its cards, its picture, and what can be undone.
+export class Editor extends Preview {
   constructor({ title, verb, state, chains, signal, id = "", revision = "", isList = false }) {
-    nameChains(chains);
+    super();
     Object.assign(this, { title, verb, state, chains, signal, id, revision });
     this.wasList = isList || state.steps.length !== 1;
     this.place = location.hash;
@@ -88,7 +79,7 @@ export class Editor {
     this.touched.add(`${step.uid} ${key}`);
     const card = this.cards.get(step.uid);
     card.update();
-    for (const control of card.controls ?? []) if (control.spec.of === key || control.spec.pallet === key) control.refresh?.();
+    for (const control of card.controls ?? []) if (control.spec.of === key || control.spec.pallet === key || (control.spec.reach && ["source_chain", "assetid"].includes(key))) control.refresh?.();
     this.changed(typed ? `${step.uid} ${key}` : "", follows);
     this.noteAmounts(step);
   }
@@ -229,7 +220,6 @@ export class Editor {
     this.amounts = amountNotes(this);
     this.list = h("ol", { class: "step-list" });
     this.trouble = h("div");
-    this.wrong = h("p", { class: "hint", role: "status" });
     this.nameBox = h("input", { id: "flow-name", name: "flow_name", maxlength: 200, autocomplete: "off", "aria-describedby": "flow-name-hint flow-name-problem" });
     this.nameBox.addEventListener("input", () => {
       this.state.name = this.nameBox.value;
@@ -242,17 +232,14 @@ export class Editor {
     this.acting = actingFields(this);
     this.historyButtons = h("div", { class: "actions" }, this.undoButton, this.redoButton);
     this.saveButton = h("button", { type: "submit", class: "primary" }, this.verb);
-    // As wide as there is room, but a long one so that its text can be read.
-    this.image = h("img", { alt: "", onload: ({ target }) => { target.width = Math.min(target.naturalWidth, Math.max(READABLE * target.naturalWidth, target.parentElement.clientWidth)); } });
-    this.picture = h("figure", { class: "editor-picture", hidden: true, "aria-label": "Picture of the steps" },
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture" }, this.image), this.wrong);
+    this.openCanvas();
     this.form = h("form", { class: "editor-form", novalidate: true, onsubmit: (event) => { event.preventDefault(); this.save(); } },
       this.historyButtons, this.list, this.acting.element, this.nameField,
       h("div", { class: "actions" }, this.saveButton, h("a", { class: "button", href: this.id ? linkOf(this.id) : "#/" }, "Cancel")),
       this.trouble);
     const section = h("section", { class: "editor" },
       h("h1", { tabindex: "-1" }, this.title), this.notes,
-      h("div", { class: "editor-columns" }, this.form, this.picture));
+      h("div", { class: "editor-columns" }, this.form, h("div", { class: "beside" }, this.amounts.live, this.picture)));
     // A problem is said once its field is left, not at the first letter of it.
     this.list.addEventListener("focusout", () => {
       this.history.close();
@@ -323,211 +310,10 @@ export class Editor {
 
   arrange() {
     this.historyButtons.hidden = !this.isList();
+    this.amounts.live.hidden = this.isList() || !["xTransfer", "swap"].includes(this.state.steps[0]?.type);
     this.undoButton.disabled = !this.history.before.length;
     this.redoButton.disabled = !this.history.behind.length;
     this.saveButton.disabled = this.isSaving || !this.state.steps.length;
     if (this.isList() && this.list.previousElementSibling === this.historyButtons) this.form.insertBefore(this.nameField, this.list);
-  }
-
-  // ---- The daemon's picture and problems.
-
-  later() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.redraw(), PAUSE);
-  }
-
-  // Returns the problems of the steps as they are, null if a newer request has taken the place of this one.
-  async redraw({ saving = false } = {}) {
-    clearTimeout(this.timer);
-    this.asking?.abort();
-    const asking = new AbortController();
-    this.asking = asking;
-    const flow = writeFlow(this.state);
-    const steps = this.state.steps.map(({ uid, values }) => ({ uid, values: { ...values } }));
-    if (!flow.steps.length) {
-      this.picture.hidden = true;
-      this.found = [];
-      this.show();
-      return [];
-    }
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    try {
-      const answer = await post("/api/flow/preview", { flow, format: "svg", theme: dark ? "dark" : "light", compact: isCompact() }, AbortSignal.any([this.signal, asking.signal]));
-      // An SVG in an image element runs no scripts and loads nothing.
-      this.image.src = `data:image/svg+xml;base64,${answer.img}`;
-      this.image.alt = `Diagram: ${answer.info || "unfinished"}`;
-      // An empty form has nothing to draw but what is missing.
-      this.picture.hidden = !this.tried && !saving && !this.isList() && !this.history.before.length;
-      this.found = answer.problems.map((each) => {
-        const asked = steps[each.step.match(/\d+/)?.[0]];
-        return { ...each, problem: counted(each.problem), uid: asked?.uid ?? "", value: asked?.values[each.field] };
-      });
-      fill(this.trouble);
-      this.tried ||= saving;
-      this.show();
-      return this.found;
-    } catch (error) {
-      if (asking.signal.aborted || this.signal.aborted) return null;
-      fill(this.trouble, problemOf(error, () => this.later()));
-      throw error;
-    }
-  }
-
-  // Shows each problem at its field, except of fields that nobody has come to yet.
-  show() {
-    const { activeElement } = document;
-    const shown = this.found.filter((each) => {
-      const { uid, field, waiting } = each;
-      const step = this.state.steps.find((other) => other.uid === uid);
-      if (!step) return true;
-      const control = this.cards.get(uid)?.controls?.find(({ key }) => key === field);
-      const value = step.values[field];
-      // The next answer is about what has been typed since.
-      if (control && value !== each.value) return false;
-      if (waiting || this.tried) return true;
-      const isNew = value === undefined || value === "";
-      if (isNew && control && !this.touched.has(`${uid} ${field}`)) return false;
-      return !control || control.hasProblem() || !control.element.contains(activeElement);
-    });
-    for (const [uid, card] of this.cards) card.problems(shown.filter((each) => each.uid === uid));
-    const ofName = this.found.find(({ step, field }) => !step && field === "name");
-    const place = this.nameField.querySelector(".problem");
-    place.hidden = !ofName;
-    place.textContent = ofName?.problem ?? "";
-    this.nameBox.setAttribute("aria-invalid", String(Boolean(ofName)));
-    const others = this.found.filter(({ step, field }) => !step && field !== "name");
-    const count = shown.filter(({ waiting }) => !waiting).length;
-    this.wrong.textContent = [count === 0 ? "" : count === 1 ? "1 problem" : `${count} problems`, ...others.map(({ problem }) => problem)].filter((words) => words).join(". ");
-  }
-
-  // ---- Saving.
-
-  async save() {
-    if (this.isSaving || !this.state.steps.length) return;
-    this.isSaving = true;
-    this.arrange();
-    this.form.setAttribute("aria-busy", "true");
-    fill(this.trouble);
-    try {
-      if (await this.isSound()) await this.store();
-    } catch (error) {
-      if (!this.signal.aborted) await this.tell(error);
-    } finally {
-      this.isSaving = false;
-      this.form.removeAttribute("aria-busy");
-      this.arrange();
-    }
-  }
-
-  // Whether there is nothing to fix; what is refused unless it is meant, is asked.
-  async isSound() {
-    let found = null;
-    // A change meanwhile has taken the place of the request.
-    while (found === null && !this.signal.aborted) found = await this.redraw({ saving: true });
-    if (found === null) return false;
-    const wrong = found.filter(({ waiting }) => !waiting);
-    const asked = wrong.filter(({ confirm: key }) => key);
-    if (wrong.length > asked.length) {
-      this.goTo(wrong.find(({ confirm: key }) => !key));
-      say(wrong.length === 1 ? "1 problem to fix" : `${wrong.length} problems to fix`);
-      return false;
-    }
-    for (const each of asked) {
-      const { uid, confirm: key } = each;
-      if (!await confirmed(`${this.verb} it anyway?`, `${this.cards.get(uid).words(each)}.`, `${this.verb} anyway`)) return false;
-      this.state.steps.find((each) => each.uid === uid).values[key] = true;
-    }
-    if (asked.length) this.changed();
-    return true;
-  }
-
-  goTo({ uid, field }) {
-    const card = this.cards.get(uid);
-    if (!card) {
-      this.nameBox.focus();
-      return;
-    }
-    card.open(true);
-    card.problems(card.found);
-    card.focus(field);
-  }
-
-  async store() {
-    const flow = writeFlow(this.state);
-    const answer = this.id
-      ? await post("/api/scenario/replace", { id: this.id, content: { name: "", tags: [], as: "", ...flow }, revision: this.revision }, this.signal)
-      : await post("/api/create/flow", { flow }, this.signal);
-    this.forget();
-    if (answer.warnings.length) say(`Warning: ${answer.warnings.join("; ")}`);
-    else if (this.id) say(answer.changed ? "Saved" : "Nothing changed");
-    location.hash = linkOf(this.id || answer.result);
-  }
-
-  async tell(error) {
-    if (this.id && error.status === 409) {
-      await this.conflict();
-      return;
-    }
-    const place = error.body?.field ?? "";
-    const [, number, path] = place.match(/^steps\[(\d+)\]\.?(.*)$/) ?? [];
-    const step = this.state.steps[number];
-    if (!step) {
-      fill(this.trouble, problemOf(error));
-      return;
-    }
-    // Its sentence begins with the place.
-    const said = error.message.slice(place.length).replace(/^: /, "");
-    const field = path.match(/^\w*/)[0];
-    const problem = { step: `steps[${number}]`, uid: step.uid, field, problem: counted(path + said), value: step.values[field] };
-    this.found = [...this.found, problem];
-    this.show();
-    this.goTo(problem);
-  }
-
-  // Somebody else has saved meanwhile: shows what differs before anybody chooses.
-  async conflict() {
-    let theirs = null;
-    let table;
-    try {
-      const written = await post("/api/scenario/flow", { id: this.id, syntax: "json" }, this.signal);
-      table = differenceTable(writeFlow(this.state), JSON.parse(written.text), this.chains) ?? h("p", {}, "Both versions say the same.");
-      theirs = written.revision;
-    } catch (error) {
-      // What no flow file can hold is not compared.
-      if (error.status !== 422) throw error;
-      table = problemOf(error);
-    }
-    const choice = (words, act) => h("button", { type: "button", onclick: act }, words);
-    const notice = h("section", { class: "conflict", tabindex: "-1", "aria-label": "Two versions" },
-      h("p", { class: "notice", role: "alert" }, "Somebody else has changed this scenario since you opened it. Your changes are not saved."),
-      table,
-      h("div", { class: "actions" },
-        choice("Discard mine and load theirs", () => this.reload()),
-        theirs !== null && choice("Replace theirs with mine", () => this.replace(theirs)),
-        choice("Save mine as a new scenario", () => this.copy())));
-    fill(this.trouble, notice);
-    notice.focus();
-  }
-
-  // Saves over the version that was shown; a still newer one is a conflict again.
-  async replace(theirs) {
-    this.revision = theirs;
-    await this.save();
-  }
-
-  async copy() {
-    for (const { type, values } of this.state.steps) if (type === "webhook") delete values.uuid;
-    this.id = "";
-    await this.save();
-  }
-
-  // A job that runs goes on with the version that it started with.
-  async noteJob() {
-    try {
-      const { state } = await post("/job/status", { id: this.id }, this.signal);
-      if (state === "running") this.notes.append(h("p", { class: "notice" }, "The job of this scenario is running. It uses your changes from its next run."));
-    } catch {
-      // No job, or no worker here.
-    }
   }
 }

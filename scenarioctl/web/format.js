@@ -1,6 +1,6 @@
 // Times, numbers and accounts as people read them; the exact form is what one sees on hover.
 
-import { h } from "./dom.js";
+import { copy, h } from "./dom.js";
 import { knownName } from "./known.js";
 
 const MINUTE = 60_000;
@@ -39,6 +39,7 @@ setInterval(() => {
 export function durationWords(seconds) {
   const whole = Math.round(seconds);
   if (whole < 1) return "less than a second";
+  /** @type {[number, string][]} */
   const parts = [[Math.trunc(whole / 3600), "hour"], [Math.trunc(whole / 60) % 60, "minute"], [whole % 60, "second"]];
   const shown = parts.filter(([count]) => count > 0).slice(0, 2);
   return shown.map(([count, unit]) => `${count} ${unit}${count === 1 ? "" : "s"}`).join(" ");
@@ -51,38 +52,42 @@ export function grouped(text) {
   return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, "\u202f")}${rest}`;
 }
 
-// An amount in whole tokens, with what the chain counts on hover.
-export function amount(human, raw = "") {
-  return h("span", { class: "amount", title: raw ? `${raw} in the smallest unit` : null }, grouped(human));
+// At most six digits that count, never rounded up; a whole number keeps all of its digits.
+function brief(human) {
+  const [, whole, part, rest] = human.match(/^(\d+)\.(\d+)(.*)$/s) ?? [];
+  if (part === undefined) return human;
+  const zeros = whole === "0" ? part.match(/^0*/)[0].length : 0;
+  const kept = part.slice(0, whole === "0" ? zeros + 6 : Math.max(0, 6 - whole.length)).replace(/0+$/, "");
+  return `${whole}${kept && `.${kept}`}${rest}`;
 }
 
-// An account with its picture, and with its name if the address book or the caller knows it, beside the address.
-// `typed` is the form in which somebody gave it, seen on hover.
-export function account(address, { typed = "", name = "" } = {}) {
-  const picture = h("img", { src: `/web/identicon/${encodeURIComponent(address)}.svg`, alt: "", width: "24", height: "24" });
-  const named = h("b", { hidden: !name }, name);
+// An amount in whole tokens, with all digits and with what the chain counts on hover.
+export function amount(human, raw = "") {
+  return exactly(human, raw, brief(human));
+}
+
+export function exactly(human, raw = "", short = human) {
+  const hint = [short !== human && human, raw && `${raw} in the smallest unit`].filter(Boolean).join(", ");
+  return h("span", { class: "amount", title: hint || null }, grouped(short));
+}
+
+// An account, the same everywhere: its picture, its name if the address book or the caller knows one, and its address.  A press
+// copies the address, unless it is `still`.  `typed` is the form in which somebody gave it, seen on hover.
+export function account(address, { typed = "", name = "", still = false } = {}) {
+  const named = h("b", { hidden: !name }, `${name} `);
   if (!name) {
     knownName(address).then((found) => {
-      named.textContent = found;
+      named.textContent = `${found} `;
       named.hidden = !found;
     });
   }
-  return h("span", { class: "account", title: typed && typed !== address ? `Given as ${typed}` : null },
-    picture, named, h("code", {}, address));
+  const hint = [typed && typed !== address && `Given as ${typed}. `, !still && "Copy the address"].filter(Boolean).join("");
+  return h(still ? "span" : "button", { class: "account", title: hint || null, ...(!still && { type: "button", onclick: () => copy(address) }) },
+    h("img", { src: `/web/identicon/${encodeURIComponent(address)}.svg`, alt: "", width: "24", height: "24" }), named, h("code", {}, address));
 }
 
-// An account in a line of text: its name if the address book knows it, else its address without the middle.
-export function shortAccount(address) {
-  const words = h("bdi", { title: address }, address.length > 20 ? `${address.slice(0, 6)}…${address.slice(-6)}` : address);
-  knownName(address).then((name) => { if (name) words.textContent = name; });
-  return words;
-}
+// An address of 32 bytes in any form; a hash looks like the second.
+export const ADDRESSES = /\b[1-9A-HJ-NP-Za-km-z]{46,50}\b/g;
 
-// Chains by what people call them, once the daemon has told: sentences name a chain so.
-const titles = new Map();
-
-export function nameChains(chains) {
-  for (const { name, title } of chains) titles.set(name, title);
-}
-
-export const chainName = (chain) => titles.get(chain) ?? chain;
+// A sentence in which each address is an account.
+export const sentence = (text, still = false) => text.split(new RegExp(`(${ADDRESSES.source})`)).map((part, at) => (at % 2 ? account(part, { still }) : part));

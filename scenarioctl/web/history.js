@@ -2,8 +2,8 @@
 
 import { get, onGone } from "./api.js";
 import { empty, field, fill, h, problemOf, say, selection, values } from "./dom.js";
-import { amount, shortAccount, when } from "./format.js";
-import { accountOf } from "./known.js";
+import { account as shown, amount, sentence } from "./format.js";
+import { accountOf, chainName, chains } from "./known.js";
 import { sentLink } from "./sent.js";
 
 const PAGE = 50;
@@ -14,15 +14,48 @@ const NAMES = ["account", "chain", "scenario", "state", "since", "until"];
 
 const sums = (amounts) => amounts.map(({ human, value, asset }, at) => [at > 0 && " + ", amount(human ?? `${value} (smallest unit of ${asset})`, human ? value : "")]);
 
+// What was done, in a word or two: the beginning of the sentence in the past.
+/** @type {[RegExp, string][]} */
+const DEEDS = [
+  [/^opens|opens an operation/i, "Opened"], [/enough of .* have approved|and the call runs/i, "Approved and ran"], [/approves/i, "Approved"], [/cancels/i, "Canceled"],
+  [/^(sells|swaps|buys)/i, "Swapped"], [/^(teleports|sends|transfers|moves)/i, "Sent"], [/^pays/i, "Paid"], [/^writes/i, "Wrote a remark"], [/^(runs|does) /i, "Ran"], [/^claims/i, "Claimed"],
+];
+const deedOf = (says) => DEEDS.find(([pattern]) => pattern.test(says))?.[1] ?? "Sent a transaction";
+
+const TONES = { failed: "failed", finalized: "done", "in-block": "now", sent: "now", uncertain: "unknown", expired: "" };
+const toneOf = ({ success, state }) => (success === false ? TONES.failed : TONES[state] ?? "");
+
 function row(sent) {
-  const { chain, hash, scenario, name, says, success, outcome, left, spent = [], received, account } = sent;
+  const { chain, hash, scenario, name, says, outcome, left, spent = [], received, account } = sent;
   const gone = [...(left ?? []), ...spent];
   const got = received.filter((each) => accountOf(each.account) === accountOf(account));
+  const others = [...new Map(received.filter((each) => !got.includes(each) && !each.system).map((each) => [each.account, each])).values()];
   return h("li", {},
-    h("p", {}, h("a", { href: sentLink(chain, hash, scenario && { scenario }) }, says || name || `Transaction ${hash.slice(0, 10)}…`)),
-    h("p", { class: "sum" }, gone.length > 0 && ["−", sums(gone)]),
-    h("p", { class: success === false ? "hint failed" : "hint" }, when(sent.sent), " · ", outcome, account && [" · from ", shortAccount(account)], says && name && [" · ", h("bdi", {}, name)]),
-    h("p", { class: "hint sum" }, got.length > 0 && ["+", sums(got)]));
+    h("span", { class: `dot ${toneOf(sent)}`, "aria-hidden": "true" }),
+    h("div", {},
+      h("p", {}, h("a", { href: sentLink(chain, hash, scenario && { scenario }) }, deedOf(says)), name && [" ", h("bdi", { class: "hint" }, name)]),
+      h("p", { class: "hint" }, clock.format(Date.parse(sent.sent)), " · ", chainName(chain), " · ", outcome),
+      account && h("p", { class: "hint" }, "From ", shown(account), others.length === 1 && [" to ", shown(others[0].account)], others.length > 1 && ` to ${others.length} accounts`),
+      says && h("p", { class: "hint says" }, sentence(says))),
+    h("div", { class: "sums" },
+      gone.length > 0 && h("p", { class: "sum" }, "−", sums(gone)),
+      got.length > 0 && h("p", { class: "sum right" }, "+", sums(got))));
+}
+
+const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const dayWords = new Intl.DateTimeFormat("en", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+
+function dayOf(iso) {
+  const day = (date) => dayWords.format(date);
+  if (day(Date.parse(iso)) === day(Date.now())) return "Today";
+  return day(Date.parse(iso)) === day(Date.now() - 86_400_000) ? "Yesterday" : day(Date.parse(iso));
+}
+
+// The transactions under the day on which they were sent.
+function days(transactions) {
+  const groups = new Map();
+  for (const each of transactions) groups.set(dayOf(each.sent), [...(groups.get(dayOf(each.sent)) ?? []), each]);
+  return [...groups].map(([day, rows]) => h("li", {}, h("h2", {}, day), h("ul", { class: "rows" }, rows.map(row))));
 }
 
 // `#/history?scenario=…`: the filters may stand in the address.
@@ -33,20 +66,19 @@ export async function historyView(query, signal) {
   const older = h("button", { type: "button", hidden: true }, "Older");
   const newest = h("button", { type: "button", hidden: true }, "Newest");
   const download = h("button", { type: "button" }, "Download CSV");
-  const { chains } = await get("/api/chains", {}, signal);
   const given = (name) => query.get(name) ?? "";
   const filter = h("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() },
     field("account", "Account", { value: given("account") }),
-    selection("chain", "Chain", [["", "All"], ...chains.map(({ name, title }) => [name, title])], given("chain")),
+    selection("chain", "Chain", [["", "All"], ...(await chains()).map(({ name, title }) => [name, title])], given("chain")),
     selection("state", "State", STATES, given("state")),
     field("since", "From", { type: "date", value: given("since") }),
     field("until", "Until", { type: "date", value: given("until") }));
-  // On a phone, what was sent comes first.
-  const filters = h("details", { class: "filtering", open: NAMES.some(given) || matchMedia("(min-width: 40rem)").matches }, h("summary", {}, "Filter"), filter);
+  const filters = h("details", { class: "filtering", open: NAMES.some((name) => name !== "scenario" && given(name)) }, h("summary", { class: "button quiet" }, "Filter"), filter);
   let next = "";
   let asked = 0;
 
   function wanted() {
+    /** @type {Record<string, string>} */
     const found = { scenario: given("scenario"), ...values(filter) };
     // The last day counts, in the time zone of the reader.
     if (found.since) found.since = new Date(`${found.since}T00:00`).toISOString();
@@ -65,7 +97,7 @@ export async function historyView(query, signal) {
     // An answer to an earlier filter must not overwrite this one.
     if (number !== asked) return;
     // One page stands here at a time.
-    fill(list, page.transactions.map(row));
+    fill(list, days(page.transactions));
     next = page.next ?? "";
     older.hidden = !next;
     newest.hidden = !after;

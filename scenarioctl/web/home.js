@@ -1,12 +1,14 @@
 // The home: what needs somebody, the chains, the jobs, the newest scenarios.  All of it comes with one answer.
 
 import { get, post } from "./api.js";
-import { ageWords, chainPart } from "./chain_state.js";
+import { ageWords, chainPart, unreachable } from "./chain_state.js";
 import { fill, h, problemOf, say } from "./dom.js";
-import { amount, chainName, durationWords, nameChains, timeWords, when } from "./format.js";
+import { amount, durationWords, sentence, timeWords, when } from "./format.js";
+import { chainName, nameChains } from "./known.js";
 import { nameOf, scenarioLink, scenarioRow, scenarioTable } from "./scenario_rows.js";
 import { waiting } from "./signed.js";
 import { s } from "./svg.js";
+import { capital, plain, scheduleWords, sentenceOf, stepTitle } from "./words.js";
 
 // How often the daemon is asked; silence for longer means that what is shown may be old.
 const PAUSE = 6_000;
@@ -82,7 +84,7 @@ export function homeView(signal) {
 function signatures(found) {
   return found.length > 0 && [h("h2", { id: "signed" }, "Signed here, not sent"),
     h("ul", { class: "rows" }, found.map(({ source, hash, says, sending, isOver }) => h("li", { class: "need split" },
-      h("p", {}, h("span", { class: "badge" }, sending ? "Perhaps sent" : isOver ? "Expired" : "Not sent"), " ", says ? capital(says) : h("code", {}, `${hash.slice(0, 18)}…`)),
+      h("p", {}, h("span", { class: `badge ${sending ? "unknown" : isOver ? "" : "wanted"}` }, sending ? "Perhaps sent" : isOver ? "Expired" : "Not sent"), " ", says ? sentence(capital(says)) : h("code", {}, `${hash.slice(0, 18)}…`)),
       h("a", { class: "button primary", href: `#/sign/?${source}`, "data-key": `signed ${hash}` }, isOver && !sending ? "Make a new one" : "Go on to send it"))))];
 }
 
@@ -106,11 +108,13 @@ function draw(where, data, drawn) {
 }
 
 function stripOf(status, chains) {
+  const away = chains.filter(({ state }) => state === "unreachable");
   return [
     h("li", {}, h("b", {}, `scenarioctl ${status.version}`), status.offline ? " offline" : ""),
     h("li", { class: status.worker ? "right" : "doubt" }, h("b", {}, "Worker"), status.worker ? " running" : " not running: jobs wait for one"),
     status.workers.map((worker) => h("li", { class: worker.silent ? "doubt" : "" }, h("b", {}, worker.host), " ", workerWords(worker))),
-    chains.map(chainPart),
+    chains.filter((each) => !away.includes(each)).map(chainPart),
+    unreachable(away),
   ];
 }
 
@@ -134,8 +138,6 @@ function more(count, what) {
   return count > 0 && h("li", { class: "hint" }, `And ${count} more ${what}.`);
 }
 
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
-
 function titled(row, kind) {
   return h("a", { href: scenarioLink(row.id), "data-key": `${kind} ${row.id}` }, nameOf(row));
 }
@@ -144,9 +146,9 @@ function toSign(row) {
   const others = row.drafts - 1;
   return h("li", { class: "need split" },
     h("div", {},
-      h("p", {}, h("span", { class: row.expiring ? "badge paused" : "badge" }, "To sign"), " ", titled(row, "draft")),
+      h("p", {}, h("span", { class: row.expiring ? "badge doubt" : "badge wanted" }, row.expiring ? "Expires soon" : "To sign"), " ", titled(row, "draft")),
       h("p", { class: "hint" },
-        row.human ? [amount(row.human, row.amount), " on "] : `${row.txType} on `, chainName(row.chain), ", expires ", when(row.expires),
+        row.human ? [amount(row.human, row.amount), " on "] : `${stepTitle(row.txType)} on `, chainName(row.chain), ", expires ", when(row.expires),
         others > 0 && `, and ${others} older ${others === 1 ? "draft" : "drafts"}`)),
     h("a", { class: "button primary", href: `#/sign/?job=${encodeURIComponent(row.id)}&draft=${row.draft}`, "data-key": `sign ${row.id}`, "aria-label": `Sign and send ${nameOf(row)}` }, "Sign and send"));
 }
@@ -158,53 +160,47 @@ function inNeed(job, kind, word) {
       try {
         say((await post("/job/resume", { id: job.id })).result);
       } catch (error) {
-        say(error.message);
+        say(sentenceOf(error));
       }
     },
   }, "Resume");
   return h("li", { class: "need split" },
     h("div", {},
       h("p", {}, h("span", { class: `badge ${kind}` }, word), " ", titled(job, kind), " ", h("span", { class: "hint" }, when(job.since))),
-      job.reason && h("p", { class: kind === "paused" ? "hint" : "problem" }, job.reason)),
+      job.reason && h("p", { class: kind === "paused" ? "hint" : "problem" }, plain(job.reason) || "The log of its last run says why.")),
     resume);
 }
 
 function jobsOf({ jobs, total }) {
   if (!jobs.length) return h("p", { class: "hint" }, "No job yet. Open a scenario to run it on a schedule.");
-  return [
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of jobs" },
-      h("table", { class: "list" },
-        h("caption", { class: "offscreen" }, "Jobs, the running ones first"),
-        h("thead", {}, h("tr", {}, ["Job", "State", "Last runs", "Next run"].map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, jobs.map(jobRow)))),
-    more(total - jobs.length, "jobs") && h("p", { class: "hint" }, `The first ${jobs.length} of ${total} jobs.`)];
+  return [h("ul", { class: "rows jobs", "aria-label": "Jobs, the running ones first" }, jobs.map(jobRow)), total > jobs.length && h("p", { class: "hint" }, `The first ${jobs.length} of ${total} jobs.`)];
 }
 
 function jobRow(job) {
   const state = job.executing ? "executing" : job.state;
-  return h("tr", {},
-    h("th", { scope: "row" }, h("a", { href: scenarioLink(job.id), "data-key": `job ${job.id}` }, nameOf(job)), h("p", { class: "hint" }, job.schedule ?? "")),
-    h("td", { "data-label": "State" }, h("span", { class: `badge ${job.state}` }, state === "stopped" ? "not running" : state), job.step && h("p", { class: "hint" }, `waiting for ${job.step}`)),
-    h("td", { "data-label": "Last runs" }, bars(job.runs)),
-    h("td", { class: "when", "data-label": "Next run" }, job.next ? when(job.next) : "none"));
+  const failing = job.state === "running" && job.runs[0]?.outcome === "failed";
+  return h("li", {},
+    h("span", { class: `badge ${failing ? "failed" : state}` }, failing ? "failing" : state === "stopped" ? "not running" : state),
+    h("div", {},
+      h("a", { href: scenarioLink(job.id), "data-key": `job ${job.id}` }, nameOf(job)),
+      h("p", { class: "hint" }, [scheduleWords(job.schedule ?? ""), job.step ? `waits for its ${stepTitle(job.step.split(" ")[0]).toLowerCase()}` : "", ].filter(Boolean).join(" · "), job.next && [" · next ", when(job.next)])),
+    bars(job.runs));
 }
 
-const WIDTH = 6;
-const HEIGHT = 24;
+// Runs that have a bar.
+const BARS = 30;
+const WIDTH = 8;
+const HEIGHT = 28;
 
-// A bar for each run, the newest to the right: the longer the run, the higher.
+// A bar for each run, the newest to the right, and an empty one for each that is still to come.
 export function bars(runs) {
-  if (!runs.length) return h("span", { class: "hint" }, "none yet");
   const failed = runs.filter(({ outcome }) => outcome === "failed").length;
-  const newest = runs[0].outcome === "failed" ? "the newest failed" : "the newest succeeded";
-  const words = `Last ${runs.length === 1 ? "run" : `${runs.length} runs`}: ${runs.length - failed} succeeded, ${failed} failed, ${newest}`;
-  const longest = Math.log1p(Math.max(...runs.map(({ seconds }) => seconds), 1));
-  const drawn = [...runs].reverse().map((run, place) => {
-    const high = 10 + (HEIGHT - 10) * (Math.log1p(run.seconds) / longest);
-    const title = `Run ${run.number}: ${run.outcome === "failed" ? "failed" : "succeeded"} after ${durationWords(run.seconds)}, ${timeWords(run.started)}`;
-    return s("rect", { class: run.outcome, x: place * WIDTH, y: HEIGHT - high, width: WIDTH - 2, height: high, rx: 1 }, s("title", {}, title));
-  });
-  return s("svg", { class: "bars", role: "img", "aria-label": words, width: runs.length * WIDTH, height: HEIGHT }, ...drawn);
+  const newest = runs[0]?.outcome === "failed" ? "the newest failed" : "the newest succeeded";
+  const words = runs.length ? `Last ${runs.length === 1 ? "run" : `${runs.length} runs`}: ${runs.length - failed} succeeded, ${failed} failed, ${newest}` : "No runs yet";
+  const shown = [...Array(Math.max(0, BARS - runs.length)).fill(null), ...runs.slice(0, BARS).reverse()];
+  return s("svg", { class: "bars", role: "img", "aria-label": words, viewBox: `0 0 ${BARS * WIDTH} ${HEIGHT}`, width: BARS * WIDTH, height: HEIGHT },
+    ...shown.map((run, place) => s("rect", { class: run?.outcome ?? "", x: place * WIDTH, y: 0, width: WIDTH - 3, height: HEIGHT, rx: 2.5 },
+      ...(run ? [s("title", {}, `Run ${run.number}: ${run.outcome === "failed" ? "failed" : "succeeded"} after ${durationWords(run.seconds)}, ${timeWords(run.started)}`)] : []))));
 }
 
 function scenariosOf({ rows, total }) {

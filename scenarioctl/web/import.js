@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { field, fill, form, h, mistake, problemOf, say } from "./dom.js";
+import { sentenceOf } from "./words.js";
 
 const linkOf = (id) => `#/create/?diagramData=${encodeURIComponent(id)}`;
 // An id, and no share string.
@@ -43,7 +44,7 @@ async function importFlow(text, syntax) {
     const { flow } = await post("/api/flow/preview", { flow: text, syntax, format: "svg" });
     const { openFlow } = await import("./editor.js");
     openFlow(flow);
-    say(error.message);
+    say(sentenceOf(error));
   }
 }
 
@@ -89,12 +90,12 @@ async function importStore(entries) {
 
 let waiting = null;
 
-async function importEntry(entry, number) {
+async function importEntry(entry) {
   const id = entry?.shortUrl;
   // Old versions of the API kept the whole request body.
   const share = typeof entry?.longUrl === "object" ? entry.longUrl?.url : entry?.longUrl;
-  if (typeof id !== "string" || !id) throw new Error(`urls[${number}].shortUrl is missing, expected the id of a scenario`);
-  if (typeof share !== "string") throw new Error(`urls[${number}].longUrl is missing, expected a share string`);
+  if (typeof id !== "string" || !id) throw new Error("It has no id.");
+  if (typeof share !== "string") throw new Error("It has no share string.");
   await post("/api/template/saveUrl", { url: share, id });
 }
 
@@ -114,13 +115,13 @@ export async function importView(signal) {
       if (signal.aborted) return;
       count.textContent = `${number + 1} of ${entries.length}`;
       try {
-        await importEntry(entry, number);
+        await importEntry(entry);
         doneList.append(h("li", {}, h("a", { href: linkOf(entry.shortUrl) }, h("code", {}, entry.shortUrl))));
       } catch (error) {
         // Without the daemon, the others would fail too.
         if (error.code === "gone" || error.status === 401 || error.status === 403) throw error;
         refused += 1;
-        refusedList.append(h("li", { class: "problem" }, h("code", {}, typeof entry?.shortUrl === "string" ? entry.shortUrl : `urls[${number}]`), `: ${error.message}`));
+        refusedList.append(h("li", { class: "problem" }, h("code", {}, typeof entry?.shortUrl === "string" ? entry.shortUrl : `Entry ${number + 1}`), ": ", sentenceOf(error)));
       }
     }
     const done = entries.length - refused;

@@ -1,14 +1,17 @@
 // The job of a scenario: its state, its schedule, and what can be done with it.
 
 import { follow, onGone, post } from "./api.js";
-import { field, fill, form, h, problemOf, say } from "./dom.js";
+import { confirmed } from "./dialog.js";
+import { fill, h, problemOf, say } from "./dom.js";
 import { when } from "./format.js";
 import { runsPart } from "./runs.js";
+import { scheduleForm } from "./schedule.js";
+import { plain, scheduleWords } from "./words.js";
 
 // `told(status, again)` hears of the state of the job whenever it is read, and of null if it can't be read; `again()` runs it once.
 export function jobPart(scenario, signal, told) {
   const { id } = scenario;
-  const section = h("section", { "aria-labelledby": "job" }, h("h2", { id: "job" }, "Job"));
+  const section = h("section", { class: "card", "aria-labelledby": "job" }, h("h2", { id: "job" }, "Runs"));
   const state = h("p", { class: "state", role: "status" });
   const trouble = h("div");
   const refused = h("div");
@@ -31,30 +34,29 @@ export function jobPart(scenario, signal, told) {
       if (signal.aborted) return;
       told(null);
       if (error.code === "not_found" && error.status === 404 && !error.body.field) {
-        fill(section, h("h2", { id: "job" }, "Job"), h("p", { class: "hint" }, "The job worker is not available at this address."));
+        fill(section, h("h2", { id: "job" }, "Runs"), h("p", { class: "hint" }, "The job worker is not available at this address."));
         return;
       }
       fill(trouble, problemOf(error, refresh));
     }
   }
 
-  const times = () => [
-    field("every", "Every", { options: [["30s", "30 seconds"], ["10m", "10 minutes"], ["12h", "12 hours"]], hint: "For example 30s, 10m or 12h. Default: 12h." }),
-    field("cron", "Or cron", { hint: "Five fields, for example */15 * * * *" })];
-  const start = form("Start", async (given) => {
-    say((await post("/job/start", { id, ...given })).result);
-    await refresh();
-  }, times());
-  const change = h("details", { hidden: true }, h("summary", {}, "Change schedule"),
-    form("Change", async (given) => {
+  const scheduling = (summary, label) => {
+    const place = h("details", { class: "scheduling" }, h("summary", { class: "button quiet" }, summary), scheduleForm(label, async (given) => {
       say((await post("/job/start", { id, ...given })).result);
-      change.open = false;
+      place.open = false;
       await refresh();
-    }, times()));
+    }));
+    return place;
+  };
+  const start = scheduling("Schedule…", "Start");
+  const change = scheduling("Change schedule…", "Change");
 
-  function button(label, path, attributes = {}) {
-    const element = h("button", { type: "button", hidden: true, ...attributes }, label);
+  /** @param {string} label @param {string} path @param {() => any} asked */
+  function button(label, path, asked = () => true) {
+    const element = h("button", { type: "button", hidden: true }, label);
     element.addEventListener("click", async () => {
+      if (!await asked()) return;
       fill(refused);
       element.disabled = true;
       try {
@@ -70,7 +72,7 @@ export function jobPart(scenario, signal, told) {
   }
   const pause = button("Pause", "/job/pause");
   const resume = button("Resume", "/job/resume");
-  const stop = button("Stop", "/job/stop");
+  const stop = button("Stop", "/job/stop", () => confirmed("Stop this job?", "It runs no more until you start it again. A run in progress may end.", "Stop"));
   // The answer of a run comes at its end, and may be an error that its log has too.
   const once = h("button", { type: "button" }, "Run now");
   once.addEventListener("click", async () => {
@@ -89,7 +91,7 @@ export function jobPart(scenario, signal, told) {
     }
   });
 
-  section.append(h("div", { class: "split" }, state, h("div", { class: "actions" }, once, pause, resume, stop)), h("div", { class: "job" }, start, change), refused, trouble, runs.element);
+  section.append(h("div", { class: "split" }, state, h("div", { class: "actions" }, once, pause, resume, stop)), start, change, refused, trouble, runs.element);
 
   refresh();
   let soon;
@@ -114,14 +116,14 @@ function waitOf(step) {
 }
 
 function words(status) {
-  const parts = [h("strong", { class: `badge ${status.state}` }, status.state === "stopped" ? "not running" : status.state)];
-  if (status.schedule) parts.push(" ", status.schedule);
-  if (status.executing) parts.push(", a run is in progress");
-  if (status.step_number) parts.push(`: step ${status.step_number} waits for `, waitOf(status.step), " until ", when(status.until));
-  else if (status.next) parts.push(", next run ", when(status.next));
-  if (status.last) parts.push(status.outcome === "failed" ? ", last run failed, started " : ", last run started ", when(status.last));
-  if (status.runs) parts.push(`, ${status.runs} ${status.runs === 1 ? "run" : "runs"}`);
+  const parts = [];
+  if (status.schedule) parts.push(scheduleWords(status.schedule));
+  if (status.executing) parts.push(["a run is in progress", status.step_number && [`: step ${status.step_number} waits for `, waitOf(status.step), " until ", when(status.until)]]);
+  if (status.next && !status.step_number) parts.push(["next run ", when(status.next)]);
+  if (status.last) parts.push([status.outcome === "failed" ? "last run failed, started " : "last run started ", when(status.last)]);
+  if (status.runs) parts.push(`${status.runs} ${status.runs === 1 ? "run" : "runs"}`);
   // Why it is paused, or why the last run failed; a pause that somebody asked for is no problem.
-  if (status.reason) parts.push(h("span", { class: status.failures ? "problem" : null }, `, ${status.reason}`));
-  return parts;
+  if (status.reason) parts.push(h("span", { class: status.failures ? "problem" : null }, plain(status.reason)));
+  const name = status.state === "stopped" ? "not running" : status.state;
+  return [h("strong", { class: `badge ${status.state}` }, name), parts.map((part, at) => [at ? ", " : " ", part])];
 }

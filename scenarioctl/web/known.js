@@ -1,4 +1,4 @@
-// The address book: which names accounts have, whatever the spelling of their addresses.
+// What the page knows by names: the accounts of the address book, whatever the spelling of their addresses, and the chains.
 
 import { get } from "./api.js";
 
@@ -38,8 +38,36 @@ export async function knownName(address) {
   }
 }
 
+// The entry that somebody means who types a name of the book; undefined if there is none.
+export async function named(text) {
+  const wanted = text.trim().toLowerCase();
+  return wanted && (await known()).find(({ name }) => name.toLowerCase() === wanted);
+}
+
 // Who can sign for an account that others act for: the signatories of the multisig around all else; [] of proxies, which only the chain tells.
 export const signatoriesOf = ({ layers }) => layers.at(-1).signatories ?? [];
 
 // The view of what waits for the approval of a multisig's signatories.
 export const approvalsOf = (name) => `#/multisig/${encodeURIComponent(name)}`;
+
+// Chains by what people call them, once the daemon has told: sentences name a chain so.
+const titles = new Map();
+let listed = null;
+
+export function nameChains(chains) {
+  for (const { name, title } of chains) titles.set(name, title);
+}
+
+export const chainName = (chain) => titles.get(chain) ?? chain;
+
+// Returns the chains that the daemon knows, which are read once.
+export function chains() {
+  listed ??= get("/api/chains").then((answer) => {
+    nameChains(answer.chains);
+    return answer.chains;
+  }).catch((error) => {
+    listed = null;
+    throw error;
+  });
+  return listed;
+}

@@ -4,6 +4,7 @@ import { onGone, onToken, Refusal, setGone, watch } from "./api.js";
 import { dialog } from "./dialog.js";
 import { empty, h, problemOf, say } from "./dom.js";
 import { homeView } from "./home.js";
+import { sentenceOf } from "./words.js";
 
 const main = document.getElementById("main");
 let leave = new AbortController();
@@ -11,6 +12,7 @@ let first = true;
 
 // Each view but the first is loaded when somebody opens it: a row has its pattern, its module, and its view of what
 // the pattern found.  The first row has the form of the web editor's links: `#/create/?diagramData=ID`.
+/** @type {[RegExp, () => Promise<any>, (module: any, ...found: any[]) => any][]} */
 const ROUTES = [
   [/^\/create\/?\?(?:.*&)?diagramData=([^&]+)/, () => import("./scenario.js"), (module, signal, id) => module.scenarioView(readId(id), signal)],
   [/^\/new\/(transfer|swap|remark|flow)$/, () => import("./editor.js"), (module, signal, kind) => module.newView(kind, signal)],
@@ -114,7 +116,7 @@ onToken(async (refused) => {
 addEventListener("hashchange", show);
 const menu = document.querySelector(".menu");
 // It closes with a choice, with a press or the focus elsewhere, and with Escape.
-addEventListener("click", ({ target }) => { if (!menu.contains(target) || target.closest("a")) menu.open = false; });
+addEventListener("click", ({ target }) => { if (!menu.contains(/** @type {Node} */ (target)) || target.closest("a")) menu.open = false; });
 menu.addEventListener("focusout", ({ relatedTarget: to }) => { if (to && !menu.contains(to)) menu.open = false; });
 menu.addEventListener("keydown", ({ key }) => {
   if (key !== "Escape") return;
@@ -151,7 +153,7 @@ async function taken(text) {
     const { importText } = await import("./import.js");
     await importText(text);
   } catch (error) {
-    say(error.message);
+    say(sentenceOf(error));
   }
 }
 

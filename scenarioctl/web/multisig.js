@@ -2,13 +2,13 @@
 
 import { accountStep } from "./accounts.js";
 import { get } from "./api.js";
-import { field, fill, form, h, mistake, problemOf } from "./dom.js";
-import { account as shown, amount, chainName, grouped, nameChains } from "./format.js";
-import { accountOf, known, signatoriesOf } from "./known.js";
+import { field, fill, form, h, mistake, problemOf, raw } from "./dom.js";
+import { account as shown, amount, grouped, sentence } from "./format.js";
+import { accountOf, chainName, chains, known, signatoriesOf } from "./known.js";
+import { plain } from "./words.js";
 
 export async function multisigView(name, signal) {
-  const [entries, { chains }] = await Promise.all([known(), get("/api/chains", {}, signal)]);
-  nameChains(chains);
+  const [entries] = await Promise.all([known(), chains()]);
   const entry = entries.find((each) => each.name === name);
   const layer = entry?.layers.findIndex(({ threshold }) => threshold > 1) ?? -1;
   if (layer < 0) throw new Error(`${name} is not in the address book as a multisig of which several must approve. Add it under Accounts.`);
@@ -26,8 +26,8 @@ export async function multisigView(name, signal) {
       const { operations, unread } = await get("/api/multisig/list", { as: name }, signal);
       rows = operations.map((row) => ({ row, actions: h("div"), call: "" }));
       fill(place, operations.length ? rows.map(operation) : h("p", {}, unread.length ? "Nothing waits on the chains that could be read." : `Nothing of ${name} waits for an approval.`),
-        unread.length > 0 && h("section", { class: "notice", "aria-labelledby": "unread" }, h("h2", { id: "unread" }, `Unknown: ${unread.map(({ chain }) => chainName(chain)).join(", ")}`),
-          h("ul", {}, unread.map(({ chain, error }) => h("li", {}, h("b", {}, chainName(chain)), ": ", error)))),
+        unread.length > 0 && h("details", { class: "notice" }, h("summary", {}, `Unknown: ${unread.map(({ chain }) => chainName(chain)).join(", ")}`),
+          h("ul", {}, unread.map(({ chain, error }) => h("li", {}, h("b", {}, chainName(chain)), raw(error, ""))))),
         h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", onclick: load }, "Refresh")));
       if (!operations.length) return;
       const chain = await get(`/api/chains/${encodeURIComponent(operations[0].chain)}`, {}, signal);
@@ -49,7 +49,7 @@ export async function multisigView(name, signal) {
       offer(each);
       fill(card,
         h("h2", {}, chainName(row.chain)),
-        row.call ? h("p", { class: "says" }, row.says) : [h("p", { class: "notice" }, `Nobody knows what this does: ${row.unknown}. Ask who opened it for the call.`), paste(each, draw)],
+        row.call ? h("p", { class: "says" }, sentence(row.says)) : [h("p", { class: "notice" }, `Nobody knows what this does: ${plain(row.unknown)}. Ask who opened it for the call.`), paste(each, draw)],
         h("dl", { class: "facts" }, [
           [`Approved, ${row.approved.length} of ${row.threshold}`, row.approved.map((one) => h("p", {}, shown(one)))],
           ["Has not approved", row.missing.map((one) => h("p", {}, shown(one)))],

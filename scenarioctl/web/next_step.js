@@ -4,6 +4,7 @@ import { post } from "./api.js";
 import { fill, h, problemOf, say } from "./dom.js";
 import { approvalsOf } from "./known.js";
 import { isPaid, sentFor, sentLink, sentSince } from "./sent.js";
+import { plain } from "./words.js";
 
 // Steps of these types need no run: the page drafts their transactions itself.
 const WITHOUT_RUN = new Set(["chain", "action", "payout"]);
@@ -38,7 +39,7 @@ export function nextStep(scenario, signal) {
     if (wrong) return [[link(wrong === 1 ? "Fix the problem" : `Fix ${wrong} problems`, edit.getAttribute("href")), signing], rows.length ? "" : "Nothing can be signed before."];
     const isExpired = newest?.state === "expired";
     const draft = newest && (isExpired ? h("button", { type: "button", onclick: runAgain }, "Make a new one") : link("Sign the newest draft", `#/sign/?${new URLSearchParams({ job: id, draft: newest.seq })}`));
-    if (job?.state === "paused") return [[h("button", { type: "button", onclick: resume }, "Resume job"), draft || signing], job.reason ? `The job is paused: ${job.reason}` : "The job is paused."];
+    if (job?.state === "paused") return [[h("button", { type: "button", onclick: resume }, "Resume job"), draft || signing], job.reason ? `The job is paused: ${plain(job.reason)}` : "The job is paused."];
     if (draft) return [[draft], isExpired ? "The newest draft has expired. This runs the job once more now." : "The job drafted it. It was not sent from here yet."];
     if (job?.state === "running") return [[null, signing], "The job is running. Its drafts are signed one by one."];
     if (job && (scenario.problems.length || scenario.nodes.some(({ type }) => !WITHOUT_RUN.has(type)))) {
@@ -86,9 +87,11 @@ export function nextStep(scenario, signal) {
   }
 
   function start() {
-    const field = document.querySelector("[aria-labelledby=job] [name=every]");
-    field?.scrollIntoView({ block: "center" });
-    field?.focus({ preventScroll: true });
+    const place = document.querySelector("[aria-labelledby=job] .scheduling:not([hidden])");
+    if (!place) return;
+    place.open = true;
+    place.scrollIntoView({ block: "center" });
+    place.querySelector("[name=repeat]").focus({ preventScroll: true });
   }
 
   // The newest draft, if it can or could be signed, and neither it nor another transaction in its place was sent since.

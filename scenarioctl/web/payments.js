@@ -1,13 +1,16 @@
 // The lines of a payout: what became of each, and how much of each asset that is.
 
-import { get, post } from "./api.js";
+import { post } from "./api.js";
 import { copyButton, fill, h, inPortions, problemOf } from "./dom.js";
-import { account as shown, amount, chainName, nameChains } from "./format.js";
+import { account as shown, amount } from "./format.js";
+import { chainName, chains } from "./known.js";
 import { sentLink } from "./sent.js";
-import { sumsOf } from "./simulation.js";
+import { sumsOf } from "./figures.js";
 
 // Drawn at first; the others when somebody asks for them, some in each frame.
 const SHOWN = 50;
+
+const TONES = { finalized: "done", "in-block": "now", sent: "now", pending: "now", uncertain: "unknown", unknown: "unknown", failed: "failed", replaced: "unknown" };
 
 // Nothing for a scenario that is no payout.
 export function paymentPart({ id, nodes }, signal) {
@@ -16,8 +19,7 @@ export function paymentPart({ id, nodes }, signal) {
 
   async function read() {
     try {
-      const [{ chains }, { payments }] = await Promise.all([get("/api/chains", {}, signal), post("/api/scenario/payments", { id }, signal)]);
-      nameChains(chains);
+      const [{ payments }] = await Promise.all([post("/api/scenario/payments", { id }, signal), chains()]);
       const body = h("tbody");
       const add = (some) => body.append(...some.map((row) => line(row, id)));
       add(payments.slice(0, SHOWN));
@@ -39,7 +41,7 @@ export function paymentPart({ id, nodes }, signal) {
   }
 
   read();
-  return h("section", { "aria-labelledby": "payments" }, h("h2", { id: "payments" }, "Payments"), place);
+  return h("section", { class: "card", "aria-labelledby": "payments" }, h("h2", { id: "payments" }, "Payments"), place);
 }
 
 function line({ line: number, account, amount: paid, memo, chain, hash, status, block_number: block }, scenario) {
@@ -47,5 +49,5 @@ function line({ line: number, account, amount: paid, memo, chain, hash, status, 
     h("td", { "data-label": "Line" }, number),
     h("td", { "data-label": "Account" }, shown(account)),
     h("td", { "data-label": "Amount" }, amount(paid.human ?? `${paid.value} raw`, paid.value), h("p", { class: "hint" }, chainName(chain), memo && `, ${memo}`)),
-    h("td", { "data-label": "State" }, hash ? h("a", { href: sentLink(chain, hash, { scenario }) }, status) : status, block !== null && h("p", { class: "hint" }, `block ${block}`)));
+    h("td", { "data-label": "State" }, h("span", { class: `badge ${TONES[status] ?? ""}` }, hash ? h("a", { href: sentLink(chain, hash, { scenario }) }, status) : status), block !== null && h("p", { class: "hint" }, `block ${block}`)));
 }

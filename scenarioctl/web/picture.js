@@ -2,8 +2,11 @@
 
 import { get } from "./api.js";
 import { fill, h, inPortions, problemOf } from "./dom.js";
+import { ADDRESSES } from "./format.js";
+import { knownName } from "./known.js";
 import { isCompact, keepIn } from "./storage.js";
 import { inlineSvg, s } from "./svg.js";
+import { plain } from "./words.js";
 
 const NEAREST = 8;
 const FARTHEST = 0.1;
@@ -20,6 +23,7 @@ const OUTCOMES = {
   drafted: ["M-2.8 3.2h5.6M-2.6-.6l4-4 1.8 1.8-4 4-2.2.4z", "Drafted in the last run"],
   failed: ["M-3 -3l6 6M3 -3l-6 6", "Failed in the last run"],
   skipped: ["M-3.5 0h7", "Skipped in the last run"],
+  unmet: ["M-3 -3l6 6M-3.5 3.5h.01", "Not met in the last run"],
   waiting: ["M0 -4v4l2.8 1.8", "Waiting"],
 };
 
@@ -28,15 +32,6 @@ const cardOf = (node) => {
   return { width: Number(card.getAttribute("width")), height: Number(card.getAttribute("height")) };
 };
 
-const offsetOf = (element) => (element.getAttribute("transform") ?? "").match(/-?[\d.]+/g)?.map(Number) ?? [0, 0];
-
-// The outline of the card of `node`, which lies on `board`, as a path: the small map shows no more.
-function outlineOf(node, board) {
-  const { width, height } = cardOf(node);
-  const [[x, y], [left, top]] = [offsetOf(node), offsetOf(board)];
-  return `M${x + left} ${y + top}h${width}v${height}h${-width}z`;
-}
-
 function textOf(base64) {
   const letters = atob(base64);
   const bytes = new Uint8Array(letters.length);
@@ -44,17 +39,21 @@ function textOf(base64) {
   return new TextDecoder().decode(bytes);
 }
 
-// Returns the element of the picture, and what the other parts of the page tell it: `select(node)`, `mark(outcomes)`
-// with the outcome of each node in the last run, and `arrive(node, text)`.  A click on a card calls `selected(node)`.
-export function pictureOf(scenario, signal, selected = () => {}) {
+// The picture of a scenario that is stored.
+export function storedPicture(scenario, signal, selected) {
+  const load = async (options) => (await get("/api/info/preview", { scenario_id: scenario.id, format: "svg", ...options }, signal)).img;
+  return pictureOf({ ...scenario, load }, signal, selected);
+}
+
+// Draws what `load({theme, compact})` returns, of the steps in `nodes`.  Returns the element, and what the other parts of the page tell
+// it: `select(node)`, and `mark(outcomes)` with the outcome of each node in the last run.  A click on a card calls `selected(node)`.
+// With `edit`, there is a + on each arrow, and a handle at each card from which an arrow to another is drawn.
+export function pictureOf({ id, title, nodes, load, edit = null }, signal, selected = (_) => {}) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const stage = h("div", { class: "stage" });
-  const view = h("div");
-  const plan = s("svg");
-  const map = h("div", { class: "minimap", "aria-hidden": "true", hidden: true }, plan, view);
-  const frame = h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": `Diagram: ${scenario.title || "unfinished"}. Use the arrow keys to move, plus and minus to zoom, 0 to fit.` }, stage, map);
+  const frame = h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": `Diagram: ${title || "unfinished"}. Use the arrow keys to move, plus and minus to zoom, 0 to fit.` }, stage);
   const trouble = h("div");
-  const download = h("a", { class: "button quiet", download: `${scenario.id}.svg` }, "Download SVG");
+  const download = h("a", { class: "button quiet", download: `${id || "diagram"}.svg` }, "Download SVG");
   const chains = h("button", { type: "button", class: "quiet", "aria-pressed": String(!isCompact()) }, "Show chains");
   const at = { x: 0, y: 0, scale: 1 };
   const size = { width: 0, height: 0 };
@@ -64,11 +63,11 @@ export function pictureOf(scenario, signal, selected = () => {}) {
   let isMoved = false;
   let chosen = "";
   let outcomes = {};
-  const arrivals = new Map();
 
   async function draw() {
     const number = ++drawn;
-    const { img } = await get("/api/info/preview", { scenario_id: scenario.id, format: "svg", theme: dark.matches ? "dark" : "light", compact: String(isCompact()) }, signal);
+    const img = await load({ theme: dark.matches ? "dark" : "light", compact: String(isCompact()) });
+    if (!img) return;
     const source = `data:image/svg+xml;base64,${img}`;
     const made = await inlineSvg(textOf(img), signal);
     // A drawing that was asked for later may be there already.
@@ -82,31 +81,37 @@ export function pictureOf(scenario, signal, selected = () => {}) {
     fill(trouble);
     // A small diagram is not enlarged to fill the frame.
     frame.style.height = `${Math.max(180, LARGEST * size.height)}px`;
-    begin();
+    if (isMoved) place();
+    else begin();
     await inPortions(parts, PORTION, (some) => board.append(...some), signal);
     if (number !== drawn || signal.aborted) return;
     download.href = source;
     byId = new Map([...made.querySelectorAll(".node")].map((node) => [node.dataset.node, node]));
-    plan.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
-    plan.replaceChildren(s("path", { d: [...byId.values()].map((node) => outlineOf(node, board)).join("") }));
+    if (edit) decorate(made);
+    word(made);
     select(chosen);
     mark(outcomes);
-    for (const [node, words] of arrivals) arrive(node, words);
   }
+  // The words of the page in place of the daemon's; and names for the addresses that it draws without their middle.
+  function word(made) {
+    const addresses = [...new Set(nodes.flatMap(({ text }) => text.match(ADDRESSES) ?? []))];
+    const put = (place, text) => {
+      for (const each of [place, place.parentElement]) each.removeAttribute("textLength");
+      place.textContent = text;
+    };
+    for (const place of made.querySelectorAll("text, tspan")) {
+      if (place.childElementCount) continue;
+      const [text, start, end] = [place.textContent, ...place.textContent.match(/^(\w{6})…(\w{6})$/)?.slice(1) ?? []];
+      const address = start && addresses.find((each) => each.startsWith(start) && each.endsWith(end));
+      if (address) knownName(address).then((name) => { if (name) put(place, name.length > 18 ? `${name.slice(0, 17)}…` : name); });
+      else if (plain(text) !== text) put(place, text === "xTransfer" ? "" : plain(text) || "…");
+    }
+  }
+
   const redraw = () => draw().catch((error) => { if (!signal.aborted) fill(trouble, problemOf(error)); });
 
   function place() {
     stage.style.transform = `translate(${at.x}px, ${at.y}px) scale(${at.scale})`;
-    const { clientWidth: wide, clientHeight: high } = frame;
-    map.hidden = size.width * at.scale <= wide + 1 && size.height * at.scale <= high + 1;
-    if (map.hidden) return;
-    const share = (number) => `${100 * Math.max(0, Math.min(1, number))}%`;
-    const [left, top] = [-at.x / at.scale / size.width, -at.y / at.scale / size.height];
-    const [right, bottom] = [left + wide / at.scale / size.width, top + high / at.scale / size.height];
-    map.style.aspectRatio = `${size.width} / ${size.height}`;
-    Object.assign(view.style, {
-      left: share(left), top: share(top), right: share(1 - right), bottom: share(1 - bottom),
-    });
   }
 
   const fitting = () => Math.min(LARGEST, frame.clientWidth / size.width, frame.clientHeight / size.height);
@@ -167,17 +172,41 @@ export function pictureOf(scenario, signal, selected = () => {}) {
     }
   }
 
-  function arrive(id, text) {
-    arrivals.set(id, text);
-    const node = byId.get(id) ?? [...byId.values()].at(-1);
-    if (!node) return;
-    node.querySelector(".arrival")?.remove();
-    const { width, height } = cardOf(node);
-    const words = s("text", { "text-anchor": "middle", y: 4, "font-size": 11 }, text);
-    const chip = s("g", { class: "arrival", transform: `translate(${width / 2} ${height})` }, words);
-    node.append(chip);
-    const half = words.getComputedTextLength() / 2 + 9;
-    chip.prepend(s("rect", { x: -half, y: -11, width: 2 * half, height: 22, rx: 11 }));
+  // What an editor adds: a + at the middle of each arrow, and a handle behind each card.
+  function decorate(made) {
+    for (const edge of made.querySelectorAll(".edge[data-source]")) {
+      const path = edge.querySelector("path");
+      const { x, y } = path.getPointAtLength(path.getTotalLength() / 2);
+      edge.append(s("g", { class: "plus", transform: `translate(${x} ${y})` }, s("title", {}, "Add a step here"), s("circle", { r: 11 }), s("path", { d: "M-5 0h10M0-5v10" })));
+    }
+    for (const node of byId.values()) {
+      const { width, height } = cardOf(node);
+      node.append(s("circle", { class: "port", cx: width, cy: height / 2, r: 7 }, s("title", {}, "Drag to another step to run it after this one")));
+    }
+  }
+
+  // The arrow that is being drawn from a handle.
+  let joining = null;
+
+  function drawJoin({ clientX, clientY }) {
+    const box = svg.getBoundingClientRect();
+    const [x, y] = [(clientX - box.left) / at.scale, (clientY - box.top) / at.scale];
+    joining.line.setAttribute("d", `M${joining.x} ${joining.y}L${x} ${y}`);
+  }
+
+  function beginJoin(node, event) {
+    const [box, port] = [svg.getBoundingClientRect(), node.querySelector(".port").getBoundingClientRect()];
+    joining = { node, x: (port.left + port.width / 2 - box.left) / at.scale, y: (port.top + port.height / 2 - box.top) / at.scale, line: s("path", { class: "joining" }) };
+    svg.append(joining.line);
+    drawJoin(event);
+  }
+
+  function endJoin({ clientX, clientY }) {
+    const target = document.elementFromPoint(clientX, clientY)?.closest(".node");
+    const { node, line } = joining;
+    line.remove();
+    joining = null;
+    if (target && target !== node) edit.join(node.dataset.node, target.dataset.node);
   }
 
   frame.addEventListener("wheel", (event) => {
@@ -193,15 +222,19 @@ export function pictureOf(scenario, signal, selected = () => {}) {
   let pressed = null;
   let slipped = 0;
   frame.addEventListener("pointerdown", (event) => {
-    if (map.contains(event.target)) return;
     fingers.set(event.pointerId, event);
-    pressed = event.target.closest(".node");
+    pressed = event.target.closest(".plus, .node");
     slipped = 0;
     frame.setPointerCapture(event.pointerId);
+    if (event.target.matches(".port")) beginJoin(pressed, event);
   });
   frame.addEventListener("pointermove", (event) => {
     const before = fingers.get(event.pointerId);
     if (!before) return;
+    if (joining) {
+      drawJoin(event);
+      return;
+    }
     slipped += Math.abs(event.clientX - before.clientX) + Math.abs(event.clientY - before.clientY);
     if (fingers.size === 1) {
       if (slipped > SLIP) move(event.clientX - before.clientX, event.pointerType === "touch" ? 0 : event.clientY - before.clientY);
@@ -217,22 +250,20 @@ export function pictureOf(scenario, signal, selected = () => {}) {
   frame.addEventListener("pointerup", (event) => {
     fingers.delete(event.pointerId);
     const node = pressed;
-    // The end of a press on the small map comes here too.
     pressed = null;
+    if (joining) {
+      endJoin(event);
+      return;
+    }
     if (!node || slipped > SLIP) return;
+    if (node.matches(".plus")) {
+      edit.add(node.parentElement.dataset.source, node.parentElement.dataset.target);
+      return;
+    }
     select(node.dataset.node);
     selected(node.dataset.node);
   });
   frame.addEventListener("pointercancel", (event) => fingers.delete(event.pointerId));
-
-  function look(event) {
-    const box = map.getBoundingClientRect();
-    at.x = frame.clientWidth / 2 - ((event.clientX - box.left) / box.width) * size.width * at.scale;
-    at.y = frame.clientHeight / 2 - ((event.clientY - box.top) / box.height) * size.height * at.scale;
-    move(0, 0);
-  }
-  map.addEventListener("pointerdown", (event) => { map.setPointerCapture(event.pointerId); look(event); });
-  map.addEventListener("pointermove", (event) => { if (map.hasPointerCapture(event.pointerId)) look(event); });
 
   const keys = {
     ArrowLeft: () => move(40, 0), ArrowRight: () => move(-40, 0), ArrowUp: () => move(0, 40), ArrowDown: () => move(0, -40),
@@ -248,7 +279,8 @@ export function pictureOf(scenario, signal, selected = () => {}) {
   chains.addEventListener("click", () => {
     keepIn("localStorage", "compact", !isCompact());
     chains.setAttribute("aria-pressed", String(!isCompact()));
-    redraw();
+    if (edit) edit.again();
+    else redraw();
   });
   const resized = new ResizeObserver(() => { if (svg && !isMoved) begin(); });
   resized.observe(frame);
@@ -265,5 +297,5 @@ export function pictureOf(scenario, signal, selected = () => {}) {
       h("button", { type: "button", class: "quiet", onclick: fit }, "Fit"),
       chains,
       download));
-  return { element, select, mark, arrive, redraw };
+  return { element, select, mark, redraw };
 }

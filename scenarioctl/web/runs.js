@@ -4,9 +4,11 @@
 import { post } from "./api.js";
 import { copyButton, fill, h, inPortions, problemOf } from "./dom.js";
 import { amount, durationWords, when } from "./format.js";
-import { comparison, stepsOf } from "./run_steps.js";
+import { chainName } from "./known.js";
+import { stepsOf } from "./run_steps.js";
 import { outcome } from "./scenario_rows.js";
 import { isPaid } from "./sent.js";
+import { plain, stepTitle } from "./words.js";
 
 // Runs of a page, and what of a run is drawn at first.
 const RUNS = 20;
@@ -49,7 +51,7 @@ export function runsPart(id, again, signal) {
   function place(runs) {
     for (const run of runs) {
       const below = rows().find(({ dataset }) => Number(dataset.run) <= run.number);
-      if (below?.dataset.run !== String(run.number)) list.insertBefore(runRow(id, run, list, again, signal), below ?? null);
+      if (below?.dataset.run !== String(run.number)) list.insertBefore(runRow(id, run, again, signal), below ?? null);
     }
   }
 
@@ -112,12 +114,11 @@ export function runsPart(id, again, signal) {
     for (const each of rows()) each.remove();
   }
 
-  const element = h("section", { "aria-labelledby": "runs" }, h("h3", { id: "runs" }, "Runs"), none, list, trouble, h("p", {}, older),
-    h("p", { class: "hint" }, "The whole log, for a terminal: ", h("code", {}, `scenarioctl job logs ${id}`)));
+  const element = h("div", {}, none, list, trouble, h("p", {}, older));
   return { element, refresh, add, restart, tail: LINES };
 }
 
-function runRow(id, run, list, again, signal) {
+function runRow(id, run, again, signal) {
   const body = h("div", { class: "body" });
   // While it is open.
   let opened = null;
@@ -132,9 +133,8 @@ function runRow(id, run, list, again, signal) {
       try {
         const [steps, log, drafts] = await Promise.all([stepsOf(id, run, shown), logOf(id, run, shown), run.drafts ? draftsOf(id, run, shown) : null]);
         if (shown.aborted) return;
-        const { choice, place } = comparison(id, run, list, shown);
         const button = h("button", { type: "button", class: "quiet", title: "Run the scenario once, as it is now", onclick: again }, "Run again");
-        fill(body, h("div", { class: "actions compare" }, button, choice), place, steps?.(), drafts?.(), log());
+        fill(body, steps?.(), drafts?.(), log(), h("div", { class: "actions" }, button));
       } catch (error) {
         if (!shown.aborted) fill(body, problemOf(error));
       }
@@ -143,7 +143,7 @@ function runRow(id, run, list, again, signal) {
   h("summary", { onclick: () => { details.dataset.kept = "yes"; } },
     outcome(run.outcome), ` Run ${run.number}, `, when(run.started), `, took ${durationWords(run.seconds)}`,
     run.drafts > 0 && `, ${run.drafts} ${run.drafts === 1 ? "draft" : "drafts"}`,
-    run.failure && h("span", { class: "problem" }, run.failure)),
+    run.failure && h("span", { class: "problem" }, plain(run.failure) || "It failed. The log says why.")),
   body);
   return h("li", { class: run.outcome, "data-run": run.number }, details);
 }
@@ -191,7 +191,7 @@ const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit"
 function line(date, text) {
   const isWrong = /^(?:run failed|Could not generate transaction)\b/.test(text);
   const time = h("time", { title: `${date.slice(0, 10)} ${date.slice(11, 19)} UTC` }, clock.format(Date.parse(date)));
-  return h("li", { class: isWrong ? "wrong" : null, "data-date": date }, time, " ", h("span", {}, text));
+  return h("li", { class: isWrong ? "wrong" : null, "data-date": date }, time, " ", h("span", {}, plain(text) || text));
 }
 
 async function draftsOf(id, run, signal) {
@@ -240,17 +240,17 @@ function draft(id, entry) {
   // What was sent and expired, or failed, was never paid.
   const canSign = isTransaction && state === "current" && (!sent || !isPaid(sent));
   return h("li", { class: flag ? "flagged" : failed ? "failed" : "" },
-    h("div", { class: "split" }, h("p", {}, h("strong", {}, txType), " ", chain, human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, beside && [" and ", amount(beside), " to pay on the way"], ", ", when(entry.Date), entry.occurrence && [", planned for ", when(entry.occurrence)]),
+    h("div", { class: "split" }, h("p", {}, h("strong", {}, stepTitle(txType)), " on ", chainName(chain), human ? [", ", amount(human, isTransaction ? raw : "")] : raw !== "0" && `, ${raw} in the smallest unit`, beside && [" and ", amount(beside), " to pay on the way"], ", ", when(entry.Date), entry.occurrence && [", planned for ", when(entry.occurrence)]),
       !failed && h("div", { class: "actions" },
         canSign && h("a", { class: "button primary", href: `#/sign/?job=${encodeURIComponent(id)}&draft=${seq}`, "aria-label": `Sign and send draft ${seq}` }, "Sign and send"),
         copyButton("Copy", tx))),
     repeats(id, entry) && h("p", { class: "problem" }, "This occurrence was drafted before, and the store has lost that draft. Sign one of them."),
     sent && h("p", {}, h("a", { href: `#/tx/?chain=${encodeURIComponent(chain)}&hash=${encodeURIComponent(sent.hash)}` }, sentWords(sent))),
-    flag && h("p", { class: "problem" }, flag),
+    flag && h("p", { class: "problem" }, plain(flag)),
     !flag && !sent && state === "expired" && h("p", { class: "hint" }, "Expired. The next run drafts it again."),
-    failed ? h("p", { class: "problem" }, tx)
-      : isTransaction ? h("details", {}, h("summary", {}, "Unsigned transaction"), h("pre", { class: "hex", tabindex: "0", "aria-label": `${txType} draft ${seq}` }, tx))
-        : h("pre", { class: "hex", tabindex: "0", "aria-label": `Answer of ${chain}` }, tx));
+    failed ? h("p", { class: "problem" }, plain(tx))
+      : isTransaction ? h("details", {}, h("summary", {}, "Unsigned transaction"), h("pre", { class: "hex", tabindex: "0", "aria-label": `${stepTitle(txType)} draft ${seq}` }, tx))
+        : h("pre", { class: "hex", tabindex: "0", "aria-label": `Answer of ${chainName(chain)}` }, tx));
 }
 
 const SENT = { uncertain: "May have been sent", sent: "Sent", "in-block": "In block", finalized: "Finalized in block", expired: "Sent, and expired", unknown: "Sent before" };

@@ -2,6 +2,7 @@
 
 import { get, onGone } from "./api.js";
 import { empty, fill, h, problemOf, selection } from "./dom.js";
+import { chains } from "./known.js";
 import { scenarioRow, scenarioTable } from "./scenario_rows.js";
 
 const PAGE = 50;
@@ -15,8 +16,7 @@ export async function scenariosView(signal) {
   const more = h("button", { type: "button", hidden: true }, "Show more");
   const trouble = h("div");
   const search = h("input", { type: "search", id: "search", placeholder: "Name, chain, id …", autocomplete: "off" });
-  const { chains } = await get("/api/chains", {}, signal);
-  const chain = selection("chain", "Chain", [["", "All"], ...chains.map(({ name, title }) => [name, title])], "");
+  const chain = selection("chain", "Chain", [["", "All"], ...(await chains()).map(({ name, title }) => [name, title])], "");
   const chainBox = chain.querySelector("select");
   let next = "";
   let asked = 0;

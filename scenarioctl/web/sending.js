@@ -28,7 +28,9 @@ function isUncertain(error) {
 // over once it has expired.
 export function sendStep(record, title, signal, discard, anew) {
   const said = h("div", { "aria-live": "polite" });
-  const button = h("button", { type: "button", class: "primary", onclick: send }, "Send");
+  // Who insisted on it is reminded of what on.
+  const { warning } = record.brief ?? {};
+  const button = h("button", { type: "button", class: warning ? "danger" : "primary", onclick: send }, warning ?? "Send");
   const ask = h("button", { type: "button", hidden: true, onclick: look }, "Ask for its status");
 
   function allow(is) {

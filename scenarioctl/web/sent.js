@@ -46,7 +46,7 @@ export function sentNotices(sent, scenario, several, signal) {
         advise(status);
       }).catch(() => {});
     }
-    return h("p", { class: "notice" }, told(each, outcome, scenario, several && !each.node), advice);
+    return h("p", { class: ["uncertain", "unknown"].includes(each.state) ? "notice" : "notice calm" }, told(each, outcome, scenario, several && !each.node), advice);
   });
 }
 

@@ -7,11 +7,15 @@ import { blame, copyButton, field, fill, h, mistake, pardon, problemOf, selectio
 import { blocksOf, clockOf } from "./validity.js";
 import { pasted, payloadCodes, signatureReader } from "./vault.js";
 import { signWith, titleOf } from "./wallets.js";
+import { isUnknown, sentenceOf } from "./words.js";
 
+// Milliseconds after which a signature that couldn't be compared is compared again.
+const AGAIN = 4000;
 const PERIODS = [["", "64 blocks (default)"], ["16", "16 blocks"], ["256", "256 blocks"], ["1024", "1024 blocks"], ["4096", "4096 blocks"], ["immortal", "Never expires"]];
 
-// `done({tx, hash})` hears of a signed transaction.
-export function signatureStep(transaction, done, signal) {
+// `begin(half, blocks)` hears of what was signed before it is compared, `done({tx, hash})` of a signed transaction, and `refused()` if it
+// isn't one of this payload.
+export function signatureStep(transaction, { begin, done, refused }, signal) {
   const body = h("div");
   let run = 0;
   let ticking = new AbortController();
@@ -30,8 +34,9 @@ export function signatureStep(transaction, done, signal) {
     const validity = h("div", { "aria-live": "polite" });
     const ways = h("div");
     const fee = h("p", { class: "hint" });
+    const notes = h("div");
     const advanced = advancedFields(transaction, account, fee);
-    const details = h("details", {}, h("summary", {}, "Advanced"), advanced,
+    const details = h("details", {}, h("summary", {}, "Advanced"), notes, advanced,
       h("div", { class: "actions" }, h("button", { type: "button", onclick: prepare }, "Prepare again with these")));
     fill(body, validity, ways, details);
 
@@ -61,8 +66,8 @@ export function signatureStep(transaction, done, signal) {
       ticking = new AbortController();
       const clock = blocks ? clockOf(payload.chain, transaction.chainTitle, blocks, () => expire(number), ticking.signal) : h("p", {}, "Never expires.");
       fill(validity, payload.warnings.map((warning) => h("p", { class: "notice" }, warning)),
-        payload.notes.map((note) => h("p", { class: "hint" }, note)),
-        h("div", { class: "split" }, clock, again()));
+        clock);
+      fill(notes, payload.notes.map((note) => h("p", { class: "hint" }, note)));
       fill(fee, payload.fee_asset ? `The fee is paid in ${payload.fee_asset.symbol}.` : `The fee is paid in ${transaction.symbol}, or in the currency that the account has set for fees.`);
       const finish = ({ tx, hash }) => {
         if (number !== run) throw new Error("This signature came too late: the transaction was prepared again or signed meanwhile.");
@@ -71,7 +76,25 @@ export function signatureStep(transaction, done, signal) {
         done({ tx, hash, first: blocks?.first ?? 0, until: blocks?.last ?? 0 });
       };
       // The daemon compares what was signed with this payload, which no wallet gets to change.
-      const assemble = async (signed) => finish(await post("/api/tx/assemble", { payload, ...signed }));
+      const assemble = async (signed) => {
+        const until = { first: blocks?.first ?? 0, until: blocks?.last ?? 0 };
+        if (number !== run) throw new Error("This signature came too late: the transaction was prepared again or signed meanwhile.");
+        begin({ payload, signed }, until);
+        for (;;) {
+          try {
+            finish(await post("/api/tx/assemble", { payload, ...signed }, signal));
+            return;
+          } catch (error) {
+            if (!isUnknown(error)) {
+              if (!signal.aborted && number === run) refused();
+              throw error;
+            }
+            fill(validity, h("p", { class: "notice" }, "Your signature is kept. The page tries again by itself once the chain can be read."), problemOf(error));
+            await new Promise((wake) => setTimeout(wake, AGAIN));
+            signal.throwIfAborted();
+          }
+        }
+      };
       const take = (signature) => assemble({ signature });
       if (account.wallet) fill(ways, walletWay(account, payload, assemble), hidden(payload, take));
       else {
@@ -177,7 +200,7 @@ export function signatureStep(transaction, done, signal) {
 function refusalOf(error, title) {
   if (error.code !== "invalid_request") return problemOf(error);
   const differences = error.body.differences;
-  if (!Array.isArray(differences)) return problemOf(new Error(`What ${title} returned is refused, and nothing was sent: ${error.message}`));
+  if (!Array.isArray(differences)) return problemOf(new Error(`What ${title} returned is refused, and nothing was sent: ${sentenceOf(error)}`));
   return h("div", { class: "problem", role: "alert" },
     h("p", {}, `${title} signed something else than this page showed. Nothing was sent.`),
     h("table", {},
@@ -195,7 +218,7 @@ function advancedFields({ symbol }, account, fee) {
     fee);
 }
 
-function options(advanced, { decimals }) {
+function options(advanced, { decimals, symbol }) {
   const given = values(advanced);
-  return given.tip ? { ...given, tip: rawAmount(given.tip, decimals, "tip") } : given;
+  return given.tip ? { ...given, tip: rawAmount(given.tip.replace(new RegExp(`\\s*${symbol}$`, "i"), ""), decimals, "tip") } : given;
 }

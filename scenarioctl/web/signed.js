@@ -13,9 +13,10 @@ function all() {
 
 const write = (records) => keepIn("localStorage", key(), records);
 
+// Of one that isn't put together yet (`half`), the bytes and the hash are empty.
 const TEXTS = ["source", "chain", "tx", "signed", "hash", "address"];
 
-const whole = (record) => record !== null && typeof record === "object" && TEXTS.every((name) => typeof record[name] === "string" && record[name]);
+const whole = (record) => record !== null && typeof record === "object" && TEXTS.every((name) => typeof record[name] === "string" && (record[name] || record.half));
 
 // `source` names what was signed: a transaction of a scenario, or a draft of a job.
 export function keep(source, record) {
@@ -36,4 +37,9 @@ export const waiting = () => Object.values(all()).filter(whole);
 
 export function forget(hash) {
   write(Object.fromEntries(Object.entries(all()).filter(([, record]) => record?.hash !== hash)));
+}
+
+export function drop(source) {
+  const others = Object.entries(all()).filter(([each]) => each !== source);
+  write(others.length ? Object.fromEntries(others) : null);
 }

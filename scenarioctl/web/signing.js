@@ -1,22 +1,34 @@
-// From a draft to a sent transaction: Account → Simulate → Sign → Send, for a transaction of a scenario, all of its transactions as one,
-// a draft of a job, or what a signatory signs for an open operation of a multisig.
+// From a draft to a sent transaction: Account → Simulate → Sign → Send.  What stands where is one object, which `after` alone changes.
 
-import { get, onGone, post } from "./api.js";
+import { onGone, post } from "./api.js";
 import { accountStep } from "./accounts.js";
-import { keepArrival } from "./arrivals.js";
 import { argumentsOf, paymentsOf } from "./call_tree.js";
 import { confirmed } from "./dialog.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
-import { nameChains } from "./format.js";
-import { accountOf, approvalsOf, known, signatoriesOf } from "./known.js";
+import { briefOf, insistence, risksOf } from "./figures.js";
+import { account as shown, grouped, sentence } from "./format.js";
+import { approvalsOf } from "./known.js";
 import { progressOf } from "./progress.js";
 import { sendStep } from "./sending.js";
-import { sentFor, sentLink, sentNotices, sentSince } from "./sent.js";
+import { barredFrom, load, readSource, showOf } from "./sign_sources.js";
 import { signatureStep } from "./signature.js";
-import { forget, keep, kept } from "./signed.js";
-import { insistence, risksOf, simulationStep } from "./simulation.js";
+import { drop, keep, kept } from "./signed.js";
+import { simulationStep } from "./simulation.js";
+import { isUnknown } from "./words.js";
 
 const STEPS = ["Account", "Simulate", "Sign", "Send"];
+// Milliseconds after which what failed because something didn't answer is tried again.
+const AGAIN = 5000;
+
+const START = { at: 0, account: null, passed: null, check: null, anyway: false };
+
+// The state after an event: somebody chose an `account`, the transaction is `simulating` or was `simulated`, or somebody `insists`.
+function after(state, event, value) {
+  if (event === "account") return { ...START, account: value, at: value ? 1 : 0 };
+  if (event === "simulating") return { ...START, account: state.account, at: state.account ? 1 : 0 };
+  if (event === "simulated") return { ...state, ...value, anyway: false, at: value.passed ? 2 : 1 };
+  return { ...state, anyway: true, at: 2 };
+}
 
 export async function signView(query, signal) {
   const source = readSource(query);
@@ -41,9 +53,10 @@ export async function signView(query, signal) {
         fill(page, head, problemOf(error), h("div", { class: "actions" }, h("a", { class: "button primary", href: approvalsOf(acting.name) }, `Waiting approvals of ${acting.name}`)));
         return;
       }
-      if (!record || error.code === "gone") throw error;
-      // After an upgrade of the runtime it may no longer be read, but it can still be discarded.
-      fill(page, head, problemOf(error), waiting(record, null, start, signal));
+      if (!record && (error.code === "gone" || !isUnknown(error))) throw error;
+      // After an upgrade of the runtime what was signed may no longer be read, but it can still be discarded.
+      fill(page, head, problemOf(error, start), record && waiting(record, null, start, signal));
+      if (!record) again(start, signal);
     }
   }
 
@@ -51,113 +64,36 @@ export async function signView(query, signal) {
   return page;
 }
 
-function readSource(query) {
-  const { scenario, node, batch, job, draft, multisig, act, chain, hash, call } = Object.fromEntries(query);
-  if (multisig && chain && hash && ["approve", "execute", "cancel"].includes(act)) return { multisig, act, chain, hash, ...(call && { call }) };
-  if (scenario && batch) return { scenario, batch };
-  if (job) return { job, ...(draft && { draft }) };
-  if (scenario) return { scenario, ...(node && { node }) };
-  throw new Error("This link names no transaction: it needs a scenario, a job and its draft, or an operation of a multisig.");
+// Tries once more after a while, in the same view.
+function again(attempt, signal) {
+  const timer = setTimeout(() => { if (!signal.aborted) attempt(); }, AGAIN);
+  signal.addEventListener("abort", () => clearTimeout(timer));
 }
 
-// Returns what is to be signed: as it was signed already, or as it stands now.
-async function load(source, record, signal, sender = "") {
-  const draw = source.multisig ? operationOf : source.job ? draftOf : source.batch ? batchOf : stepOf;
-  const found = record ?? await draw(source, signal, sender);
-  const [shown, decoded, chain, { chains }] = await Promise.all([
-    showOf(source, record, signal),
-    // What a signatory signs isn't known before who they are.
-    found.tx ? post("/api/tx/decode", { chain: found.chain, tx: found.tx }, signal) : { says: found.says, call_data: "" },
-    get(`/api/chains/${encodeURIComponent(found.chain)}`, {}, signal),
-    get("/api/chains", {}, signal),
-  ]);
-  nameChains(chains);
-  return {
-    chain: found.chain, tx: found.tx, chainRow: chain, chainTitle: chain.title || chain.name, symbol: chain.symbol, role: chain.role, decimals: chain.decimals, accountBytes: chain.account_bytes,
-    callData: decoded.call_data, decoded, warnings: found.warnings ?? [], draft: found.draft ?? null, batch: found.batch ?? null, expired: found.expired ?? false, node: found.node ?? "",
-    acting: shown.acting ?? null, notes: shown.acting ? found.notes ?? [] : [], before: () => [draftBefore(found), sentOf(source, shown, found, signal)],
-  };
+// What is about to be signed or sent, in short: it stays in sight through all steps.  `brief` is null before it was simulated.
+function deal(says, brief, refresh = null) {
+  const moved = brief?.sends ?? brief?.receives;
+  const row = (name, value) => value && h("div", {}, h("dt", {}, name), h("dd", {}, value));
+  return h("aside", { class: "deal card", "aria-label": "In short" },
+    moved ? [h("p", { class: "hint" }, brief.sends ? "You send" : "They receive"), h("p", { class: "moved" }, grouped(moved))] : brief || !refresh ? h("p", { class: "says" }, sentence(says)) : h("p", { class: "hint" }, "What it moves, brings and costs stands here once it is simulated."),
+    brief && h("dl", {},
+      row("They receive", brief?.sends && brief.receives),
+      brief?.receivers?.length === 1 && row("Receiver", shown(brief.receivers[0])),
+      brief?.receivers?.length > 1 && row("Receivers", String(brief.receivers.length)),
+      row("Fees", brief?.fees)),
+    brief && h("p", { class: `verdict ${brief.tone}` }, brief.verdict), refresh);
 }
 
-// Signed as one transaction, the steps of a scenario are checked each alone too.
-async function batchOf({ scenario }, signal, sender) {
-  const batch = await post("/api/scenario/batch", { id: scenario, ...(sender && { sender }) }, signal);
-  return { chain: batch.chain, tx: batch.tx, warnings: batch.warnings, notes: batch.notes, batch: { scenario } };
-}
-
-async function stepOf({ scenario, node = "" }, signal, sender) {
-  const full = await post("/api/scenario/info/full", { id: scenario, ...(node && { step: node }), ...(sender && { sender }) }, signal);
-  return { chain: full.result.source_chain, tx: full.result.tx, warnings: full.warnings, notes: full.notes };
-}
-
-async function operationOf({ multisig, act, chain, hash, call = "" }, signal, sender) {
-  if (sender) {
-    const built = await post(`/api/multisig/${act}`, { as: multisig, chain, call_hash: hash, sender, ...(call && act !== "cancel" && { call_data: call }) }, signal);
-    return { chain, tx: built.tx, warnings: built.warnings, notes: built.notes };
-  }
-  const { operations } = await get("/api/multisig/list", { as: multisig, chains: chain, calls: call }, signal);
-  const row = operations.find(({ call_hash: open }) => open === hash);
-  if (!row) throw new Error(`This operation of ${multisig} isn't open any more: it ran, or was canceled.`);
-  return { chain, tx: "", says: `${{ approve: "Approve", execute: "Run", cancel: "Cancel" }[act]}: ${row.says || "a call that nobody knows"}` };
-}
-
-async function draftOf({ job, draft }, signal) {
-  const which = draft ? { after: String(Number(draft) - 1), limit: "1" } : { tail: "1" };
-  const { mempool: [row] } = await post("/scenario/tx", { id: job, ...which }, signal).catch((error) => {
-    // A draft that the store has lost.
-    if (error.status === 410 && draft) return { mempool: [] };
-    throw error;
-  });
-  if (!row || (draft && String(row.seq) !== draft)) throw new Error(`Draft ${draft ?? ""} is not among the drafts of this job any more. Open the job and choose another.`);
-  if (row.spec_version === undefined) throw new Error(`Draft ${row.seq} is not a transaction: ${row.txType}. There is nothing to sign.`);
-  if (row.flag) throw new Error(`Draft ${row.seq} must not be signed: ${row.flag}`);
-  return { chain: row.chain, tx: row.tx, draft: { job, draft: String(row.seq) }, sent: row.sent, expired: row.state === "expired", node: row.node, Date: row.Date };
-}
-
-function what(transaction, refresh) {
+function what(transaction) {
   const { decoded, chainTitle } = transaction;
   return h("section", { class: "card", "aria-labelledby": "what" },
     h("h2", { id: "what" }, `On ${chainTitle}`),
-    h("p", { class: "says" }, decoded.says),
+    h("p", { class: "says" }, sentence(decoded.says)),
     paymentsOf(decoded),
-    transaction.notes.map((note) => h("p", { class: "acting" }, note)),
+    transaction.notes.map((note) => h("p", { class: "acting" }, sentence(note))),
     transaction.warnings.map((warning) => h("p", { class: "notice" }, warning)),
     transaction.before(),
-    transaction.tx && [argumentsOf(decoded, transaction.tx), h("div", { class: "actions" }, copyButton("Copy hex", transaction.tx), refresh)]);
-}
-
-// A second signature of a draft makes another transaction, which pays once more.
-function draftBefore({ chain, sent }) {
-  if (!sent || sent.state === "expired") return null;
-  return h("p", { class: "notice" }, sent.state === "uncertain" ? "This draft was signed before and may have been sent. " : "This draft was signed and sent before. ",
-    h("a", { href: sentLink(chain, sent.hash) }, "See what became of it"), ". If you sign it again, you pay again.");
-}
-
-// What the daemon knows of the scenario, or of that of the job: what was sent of it, and as whom it is made.
-async function showOf({ scenario, job, multisig }, record, signal) {
-  if (multisig) return { sent: [], acting: (await known()).find(({ name }) => name === multisig) };
-  return post("/api/scenario/show", { id: scenario ?? job }, signal).catch((error) => {
-    // What was signed already outlives its scenario.
-    if (record && error.status === 404) return { sent: [] };
-    throw error;
-  });
-}
-
-// The notices about a transaction of a scenario that was sent before, and about what was sent of it since the job drafted one; the
-// daemon warns of a batch itself.
-function sentOf({ scenario, node, batch, job }, { sent }, found, signal) {
-  if (job && found.Date) return sentNotices(sentSince(sent, found).filter(({ hash }) => hash !== found.sent?.hash), job, true, signal);
-  return scenario && !batch && sentNotices(sentFor(sent, node), scenario, Boolean(node), signal);
-}
-
-// Why an account can't sign what is made as another one; "" if it can, or if only the chain tells.
-function barredFrom({ acting, draft }) {
-  if (!acting) return () => "";
-  const members = signatoriesOf(acting);
-  return ({ key }) => {
-    if (members.length && !members.includes(key)) return `is no signatory of ${acting.name} (${acting.acting})`;
-    return draft && acting.signer && key !== accountOf(acting.signer) ? `is not the signatory for whom the job drafts it, ${acting.signer}` : "";
-  };
+    transaction.tx && argumentsOf(decoded, transaction.tx, copyButton("Copy hex", transaction.tx)));
 }
 
 // In place of the steps, for a draft that is too old to be signed: the job drafts it again.
@@ -185,7 +121,7 @@ function waiting(record, transaction, start, signal) {
   const place = h("div");
   const discard = h("button", { type: "button", class: "danger", onclick: async () => {
     if (!await confirmed("Discard the signature?", "The transaction has not been sent. To send it later, you have to sign it again.", "Discard the signature", "Keep it")) return;
-    forget(record.hash);
+    drop(record.source);
     try {
       await start();
     } catch (error) {
@@ -194,43 +130,66 @@ function waiting(record, transaction, start, signal) {
   } }, "Discard the signature");
   // Nothing is lost with a signature that is not valid any more.
   const anew = async () => {
-    forget(record.hash);
+    drop(record.source);
     await start();
   };
   return [
     progressOf(STEPS.map((each, number) => [each, number < 3 ? "done" : "now"]), "Progress"),
-    transaction && what(transaction),
-    h("section", { class: "card step", "aria-labelledby": "step-send" },
-      h("h2", { id: "step-send", tabindex: "-1" }, "4. Send"),
-      sendStep(record, transaction?.chainTitle ?? record.chain, signal, discard, anew), place),
+    h("div", { class: "flow" },
+      deal(record.says, record.brief ?? null),
+      h("div", {},
+        transaction && what(transaction),
+        h("section", { class: "card step", "aria-labelledby": "step-send" },
+          h("h2", { id: "step-send", tabindex: "-1" }, "4. Send"),
+          record.half ? assembling(record, start, discard, signal) : sendStep(record, transaction?.chainTitle ?? record.chain, signal, discard, anew), place))),
   ];
 }
 
+// What was signed while the node was gone: put together and compared as soon as it answers.
+function assembling(record, start, discard, signal) {
+  const said = h("div", { "aria-live": "polite" });
+  async function attempt() {
+    fill(said, h("p", {}, "Comparing your signature with what was shown…"));
+    try {
+      const { tx, hash } = await post("/api/tx/assemble", { payload: record.half.payload, ...record.half.signed }, signal);
+      keep(record.source, { ...record, half: undefined, signed: tx, hash });
+      await start();
+    } catch (error) {
+      if (signal.aborted) return;
+      fill(said, isUnknown(error) && h("p", { class: "notice" }, "Your signature is kept. The page tries again by itself once the chain can be read."), problemOf(error));
+      if (isUnknown(error)) again(attempt, signal);
+    }
+  }
+  attempt();
+  return [said, h("div", { class: "actions" }, discard)];
+}
+
 function steps(transaction, source, name, signal) {
-  const state = { account: null, passed: null, check: null, anyway: false };
+  let state = START;
   const progress = h("div");
+  const short = h("div", { class: "short" });
   const shownWhat = h("div");
+  const said = h("div");
   const gate = h("div");
   const all = h("div");
 
+  function happen(event, value) {
+    state = after(state, event, value);
+    draw();
+  }
+
   const simulation = simulationStep(transaction, (passed, check) => {
-    Object.assign(state, { passed, check, anyway: false });
-    if (passed && source.scenario && !source.batch) keepArrival(source, check);
-    next();
+    happen(passed === null ? "simulating" : "simulated", { passed, check });
   }, () => {
     signature.clear();
     if (state.account) simulation.simulate(state.account);
   }, signal);
-  const signature = signatureStep(transaction, signed, signal);
+  const signature = signatureStep(transaction, { begin: keepHalf, done: signed, refused: () => { if (kept(name)?.half) drop(name); } }, signal);
   const account = accountStep(transaction.chainRow, (chosen, person) => {
-    state.account = chosen;
     signature.clear();
+    happen("account", chosen);
     if (chosen) begin(chosen);
-    else {
-      state.passed = null;
-      simulation.clear();
-      next();
-    }
+    else simulation.clear();
     // Whoever pressed a button that is gone goes on with the next step.
     if (chosen && person) headings[1].focus();
   }, signal, barredFrom(transaction));
@@ -241,65 +200,85 @@ function steps(transaction, source, name, signal) {
       simulation.simulate(chosen);
       return;
     }
-    state.passed = null;
     simulation.clear();
-    next();
+    happen("simulating");
     try {
-      const again = await load(source, null, signal, chosen.here);
+      const built = await load(source, null, signal, chosen.here);
       if (state.account !== chosen) return;
-      Object.assign(transaction, again);
-      fill(shownWhat, what(transaction, button()));
+      Object.assign(transaction, built);
+      fill(shownWhat, what(transaction));
       simulation.simulate(chosen);
     } catch (error) {
-      if (!signal.aborted && state.account === chosen) fill(shownWhat, what(transaction, button()), problemOf(error, () => begin(chosen)));
+      if (!signal.aborted && state.account === chosen) fill(shownWhat, what(transaction), problemOf(error, () => begin(chosen)));
     }
   }
 
-  function next() {
-    const open = state.account && (state.passed || state.anyway);
-    const at = !state.account ? 0 : open ? 2 : 1;
+  // What it would be sent with: the verdict, and what somebody insisted on.
+  function brief() {
+    if (state.passed === null) return null;
+    const { check, passed } = state;
+    return { ...(check ? briefOf(check) : {}), ...simulation.verdict(check, passed), ...(!passed && { warning: insistence(check, transaction).replace("Sign", "Send") }) };
+  }
+
+  function draw() {
+    const { at, passed, anyway, check } = state;
     fill(progress, progressOf(STEPS.map((each, number) => [each, number < at ? "done" : number === at ? "now" : "later"]), "Progress"));
-    fill(gate, state.account && state.passed === false && !state.anyway && [
-      h("div", { class: "notice", id: "risks" }, risksOf(transaction, state.check).map((risk) => h("p", {}, risk))),
-      h("button", { type: "button", class: "danger", "aria-describedby": "risks", onclick: () => { state.anyway = true; next(); headings[2].focus(); } }, insistence(state.check)),
+    fill(short, deal((transaction.toSign ?? transaction).decoded.says, brief(), h("div", { class: "actions" }, h("button", { type: "button", class: "quiet", onclick: refresh }, "Refresh"), said)));
+    fill(gate, state.account && passed === false && !anyway && [
+      h("div", { class: "notice", id: "risks" }, risksOf(transaction, check).map((risk) => h("p", {}, risk))),
+      h("button", { type: "button", class: "danger", "aria-describedby": "risks", onclick: () => { happen("insists"); headings[2].focus(); } }, insistence(check, transaction)),
     ]);
-    for (const [number, each] of sections.entries()) each.classList.toggle("later", number > at);
-    if (open) signature.open(state.account);
-    else signature.clear(state.passed === false ? "The simulation did not pass." : undefined);
+    for (const [number, each] of sections.entries()) {
+      each.classList.toggle("later", number > at);
+      each.classList.toggle("over", number < at);
+    }
+    simulation.fold(at > 1);
+    if (at === 2) signature.open(state.account);
+    else signature.clear(passed === false ? "The simulation did not pass." : undefined);
+  }
+
+  function recorded(first, until) {
+    const signing = { ...transaction, ...transaction.toSign };
+    return { source: name, chain: signing.chain, tx: signing.tx, signed: "", hash: "", address: state.account.here, says: signing.decoded.says, first, until, brief: brief(), ...(transaction.draft && { draft: transaction.draft }) };
+  }
+
+  // A signature is kept before it is compared, so that none is lost with the node.
+  function keepHalf(half, { first, until }) {
+    keep(name, { ...recorded(first, until), half });
   }
 
   function signed({ tx, hash, first, until }) {
-    const signing = { ...transaction, ...transaction.toSign };
-    const record = { source: name, chain: signing.chain, tx: signing.tx, signed: tx, hash, address: state.account.here, says: signing.decoded.says, first, until, ...(transaction.draft && { draft: transaction.draft }) };
+    const record = { ...recorded(first, until), signed: tx, hash };
     keep(name, record);
-    fill(all, waiting(record, signing, async () => { location.reload(); }, signal));
+    fill(all, waiting(record, { ...transaction, ...transaction.toSign }, async () => { location.reload(); }, signal));
     all.querySelector("#step-send").focus();
   }
 
-  async function refresh() {
+  // Everything anew: the transaction, its simulation, the payload.
+  async function refresh({ target }) {
+    target.disabled = true;
     try {
-      const again = await load(source, null, signal, transaction.acting && !source.job ? state.account?.here : "");
-      if (again.tx === transaction.tx) {
-        fill(shownWhat, what(transaction, button()), h("p", { class: "hint", role: "status" }, "Nothing has changed."));
-        return;
-      }
+      const { tx } = transaction;
+      const found = await load(source, null, signal, transaction.acting && !source.job ? state.account?.here : "");
       // A verdict, a payload and a signature belong to one transaction.
-      Object.assign(transaction, again);
-      fill(shownWhat, what(transaction, button()), h("p", { class: "notice", role: "status" }, "The transaction has changed. It is simulated again."));
+      Object.assign(transaction, found);
+      fill(shownWhat, what(transaction));
       signature.clear();
       if (state.account) simulation.simulate(state.account);
+      fill(said, h("p", { class: found.tx === tx ? "hint" : "notice", role: "status" }, found.tx === tx ? "Nothing has changed." : "The transaction has changed. It is simulated again."));
     } catch (error) {
-      if (!signal.aborted) fill(shownWhat, what(transaction, button()), problemOf(error));
+      if (!signal.aborted) fill(said, problemOf(error));
+    } finally {
+      target.disabled = false;
     }
   }
-  const button = () => h("button", { type: "button", class: "quiet", onclick: ({ target }) => { target.disabled = true; refresh(); } }, "Refresh");
 
   const headings = STEPS.map((each, number) => h("h2", { id: `step-${each.toLowerCase()}`, tabindex: "-1" }, `${number + 1}. ${each}`));
   const bodies = [account, [simulation.body, gate], signature.body, h("p", { class: "hint" }, "Comes after the signature.")];
-  fill(shownWhat, what(transaction, button()));
+  fill(shownWhat, what(transaction));
   const sections = headings.map((heading, number) => h("section", { class: "card step", "aria-labelledby": heading.id }, heading, bodies[number]));
-  fill(all, progress, shownWhat, sections);
-  next();
+  fill(all, progress, h("div", { class: "flow" }, short, h("div", {}, shownWhat, sections)));
+  draw();
   onGone((gone) => {
     // What an outage kept from being simulated is simulated when the daemon is back.
     if (!gone && state.account && state.passed === false && !state.anyway) simulation.simulate(state.account);

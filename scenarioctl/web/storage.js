@@ -6,7 +6,7 @@ const refused = new Map();
 // `area` is "localStorage" or "sessionStorage".  Returns null if there is nothing that can be read.
 export function readKept(area, key) {
   try {
-    return JSON.parse(window[area].getItem(key));
+    return JSON.parse(globalThis[area].getItem(key));
   } catch {
     return refused.get(`${area} ${key}`) ?? null;
   }
@@ -15,8 +15,8 @@ export function readKept(area, key) {
 // Null keeps nothing.
 export function keepIn(area, key, value) {
   try {
-    if (value === null) window[area].removeItem(key);
-    else window[area].setItem(key, JSON.stringify(value));
+    if (value === null) globalThis[area].removeItem(key);
+    else globalThis[area].setItem(key, JSON.stringify(value));
   } catch {
     refused.set(`${area} ${key}`, value);
   }

@@ -3,10 +3,12 @@
 import { follow, get, post } from "./api.js";
 import { tree } from "./call_tree.js";
 import { copyButton, fill, h, problemOf } from "./dom.js";
-import { account, amount, chainName, grouped, nameChains, when } from "./format.js";
+import { account, amount, grouped, sentence, when } from "./format.js";
+import { chainName, chains } from "./known.js";
 import { progressOf } from "./progress.js";
 import { madeOf } from "./sending.js";
 import { forget, keptByHash } from "./signed.js";
+import { plain } from "./words.js";
 
 // A sent transaction, followed live: `#/tx/?chain=…&hash=…`.
 export async function sentView(query, signal) {
@@ -15,9 +17,7 @@ export async function sentView(query, signal) {
   const scenario = query.get("scenario");
   const place = h("div");
   const trouble = h("div");
-  const { chains } = await get("/api/chains", {}, signal);
-  nameChains(chains);
-  const row = await get(`/api/chains/${encodeURIComponent(chain)}`, {}, signal);
+  const row = (await chains()).find(({ name }) => name === chain) ?? { title: chain };
   let following = new AbortController();
   const look = async () => {
     const next = new AbortController();
@@ -63,7 +63,7 @@ function stepsOf(status) {
     steps.push([name, number > at ? "later" : failed && number === 1 ? "failed" : "done"]);
   }
   if (status.arrivals.length > 0) steps.push(["Arrived", arrived(status.arrivals)]);
-  if (status.state === "expired") [steps[1][1], steps[2][1]] = ["unknown", "failed"];
+  if (status.state === "expired") [steps[1][1], steps[2][1]] = ["unknown", "unknown"];
   else if (at < 0) steps[1][1] = "unknown";
   else if (!failed) {
     const next = steps.find(([, state]) => state === "later");
@@ -89,7 +89,7 @@ function told(status, chain, look, signal) {
     h("p", { role: "status" }, status.summary),
     status.notes.length > 0 && h("ul", { class: "notice" }, status.notes.map((note) => h("li", {}, note))),
     status.state === "expired" && h("p", {}, "Nothing was paid. To send it all the same, sign it again."),
-    status.success === false && h("p", { class: "problem", role: "alert" }, `It failed in its block, and its fee is spent: ${status.error || "the chain gave no reason"}`),
+    status.success === false && h("p", { class: "problem", role: "alert" }, "It failed in its block, and its fee is spent: ", status.error || "the chain gave no reason"),
     record && ["unknown", "uncertain"].includes(status.state) && again(record, status, look, signal),
     hops(status),
     costs(status),
@@ -132,7 +132,7 @@ function hero(status) {
   return [
     moved.length > 0 && h("p", { class: "moved" }, moved.map((each, at) => [at > 0 && " + ", shown(each)])),
     swapped.length > 0 && h("p", { class: "got" }, "Received: ", swapped.map((each, at) => [at > 0 && ", ", shown(each)])),
-    status.says && h("p", { class: "says" }, status.says),
+    status.says && h("p", { class: "says" }, sentence(status.says)),
     status.signer && h("div", { class: "ends" },
       h("div", {}, h("span", { class: "hint" }, `From ${chainName(status.chain)}`), account(status.signer)),
       receivers.map((each) => h("div", {}, h("span", { class: "hint" }, `To ${chainName(each.chain)}`), account(each.account))),
@@ -153,7 +153,7 @@ function arrival({ chain, state, block_number: block, reason, received = [] }) {
   const at = typeof block === "number" ? ` in block ${grouped(block)}` : "";
   const words = { waiting: "waiting for the message to arrive", arrived: `arrived${at}`, failed: `failed${at}`, unknown: "unknown" };
   return h("li", { class: state }, h("strong", {}, chainName(chain)), `: ${words[state] ?? "unknown"}`,
-    received.length > 0 && [": ", received.map((each, at) => [at > 0 && ", ", shown(each)])], reason ? `. ${reason}` : "");
+    received.length > 0 && [": ", received.map((each, at) => [at > 0 && ", ", shown(each)])], reason ? [". ", plain(reason)] : "");
 }
 
 const COSTS = { "transaction fee": "Transaction fee", delivery: "Delivery", execution: "Execution on the way" };
@@ -171,7 +171,7 @@ function costs({ costs: parts = [], cost = [], arrivals, settled }) {
 
 function facts(status, chain, block) {
   const rows = [
-    ["Chain", chain.title || chain.name],
+    ["Chain", chain.title],
     status.sent && ["Sent", when(status.sent)],
     block && ["Block", h("span", { title: status.block || null }, block, typeof status.extrinsic_index === "number" ? `, transaction ${status.extrinsic_index}` : "")],
     status.block_time && ["Time of the block", when(status.block_time)],

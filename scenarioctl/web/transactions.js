@@ -1,11 +1,16 @@
 // The transactions of a scenario: what each does, its details, and of several the button to sign each.
 
-import { onGone, post } from "./api.js";
+import { rememberedAddress } from "./accounts.js";
+import { get, onGone, post } from "./api.js";
 import { batchable } from "./batches.js";
 import { argumentsOf, hexOf, paymentsOf } from "./call_tree.js";
 import { copyButton, fill, h, inPortions, problemOf } from "./dom.js";
-import { amount } from "./format.js";
-import { lastPayout, sentFor, sentNotices } from "./sent.js";
+import { briefOf } from "./figures.js";
+import { exactly, grouped, sentence } from "./format.js";
+import { chainMark } from "./icons.js";
+import { chainName } from "./known.js";
+import { isPaid, lastPayout, sentFor, sentNotices } from "./sent.js";
+import { stepTitle } from "./words.js";
 
 // Drawn at first; the others when somebody asks for them, some in each frame.
 const SHOWN = 20;
@@ -27,6 +32,7 @@ export function transactionPart(scenario, drafted, signal) {
       const { result } = full;
       const several = result.transactions ?? [];
       heading.textContent = several.length ? `${several.length} unsigned transactions` : "Unsigned transaction";
+      heading.hidden = !several.length;
       const rows = several.length ? several : [{ ...result, node: lastPayout(scenario), warnings: full.warnings }];
       const count = await batchable(scenario.id, rows, signal);
       drafted({ rows, count });
@@ -45,7 +51,9 @@ export function transactionPart(scenario, drafted, signal) {
       if (signal.aborted) return;
       drafted({ rows: [], count: 0 });
       const isWaiting = error.code !== "gone" && scenario.problems.length > 0 && scenario.problems.every(({ waiting }) => waiting);
-      fill(place, sentNotices(sent, scenario.id, false, signal), isWaiting ? h("p", { class: "hint" }, FILLED_IN) : problemOf(error, draft));
+      // What is paid isn't drafted again.
+      const isDone = error.code === "conflict" && sent.some(isPaid);
+      fill(place, sentNotices(sent, scenario.id, false, signal), isWaiting ? h("p", { class: "hint" }, FILLED_IN) : !isDone && problemOf(error, draft));
       outage = error.code === "gone";
     }
   }
@@ -61,8 +69,8 @@ function transaction(scenario, row, several, signal) {
   if (row.error) {
     const found = scenario.problems.filter((each) => each.node === node);
     return h("article", {},
-      h("p", { class: "step-text" }, step?.text || node),
-      found.length && found.every(({ waiting }) => waiting) ? h("p", { class: "hint" }, FILLED_IN) : h("p", { class: "problem" }, row.error));
+      h("p", { class: "step-text" }, sentence(step?.text ?? "")),
+      found.length && found.every(({ waiting }) => waiting) ? h("p", { class: "hint" }, FILLED_IN) : problemOf({ message: row.error, code: row.code }));
   }
   const more = h("div");
   const decode = async () => {
@@ -77,22 +85,47 @@ function transaction(scenario, row, several, signal) {
   };
   const link = new URLSearchParams({ scenario: scenario.id, ...(node && { node }) });
   return h("article", {},
-    h("div", { class: "split" }, h("p", { class: "says" }, row.says),
-      // The button of a single transaction is the one above the picture.
-      several && h("a", { class: "button", href: `#/sign/?${link}` }, "Sign and send")),
+    // The button of a single transaction is the one above it.
+    several ? h("div", { class: "split" }, h("p", { class: "says" }, sentence(row.says)), h("a", { class: "button", href: `#/sign/?${link}` }, "Sign and send")) : hero(scenario, row, signal),
     paymentsOf(row),
     sentNotices(sentFor(scenario.sent, node), scenario.id, Boolean(node), signal),
     (row.warnings ?? []).map((warning) => h("p", { class: "notice" }, warning)),
     h("details", { ontoggle: ({ target }) => { if (target.open && !more.querySelector("dl")) decode(); } }, h("summary", {}, "Details"), more));
 }
 
+// A single transaction in large: how much goes from where to where, and, where an account and the chains tell, what it costs and brings.
+function hero(scenario, row, signal) {
+  const [what] = scenario.title.split(" · ");
+  const moves = row.amount !== "0" && row.dest_chain && what.startsWith(grouped(row.amount).split(".")[0]);
+  const told = h("dl", { class: "told" });
+  figure(row, scenario, told, signal);
+  return h("div", { class: "hero" },
+    moves && h("div", {},
+      h("p", { class: "moved" }, grouped(what)),
+      h("p", { class: "route" }, chainMark(row.source_chain), row.dest_chain !== row.source_chain && [h("span", { class: "arrow", "aria-label": "to" }, "→"), chainMark(row.dest_chain)])),
+    told,
+    h("p", { class: "says" }, sentence(row.says)));
+}
+
+// Simulates it for the account that signed last in this browser; without one, or if nobody answers, nothing is told.
+async function figure({ source_chain: chain, tx }, { acting }, place, signal) {
+  const sender = !acting && rememberedAddress();
+  if (!sender || (await get("/api/status", {}, signal)).offline) return;
+  try {
+    const { sends, receives, fees } = briefOf(await post("/api/tx/check", { chain, tx, sender }, signal));
+    fill(place, [["You send", sends], ["They receive", receives], ["Fees", fees]].map(([name, value]) => value && h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  } catch {
+    // The steps to sign it say what is wrong.
+  }
+}
+
 function facts(row, decoded) {
   const rows = [
-    ["Chain", row.source_chain],
-    ["Destination", row.dest_chain],
-    ["Type", row.txtype],
+    ["Chain", chainName(row.source_chain)],
+    ["Destination", chainName(row.dest_chain)],
+    ["Type", stepTitle(row.txtype)],
     row.asset && ["Asset", row.asset],
-    row.amount !== "0" && ["Amount", amount(row.amount)],
+    row.amount !== "0" && ["Amount", exactly(row.amount)],
     ["Runtime", `${decoded.spec_version}${decoded.offline ? ", built offline, not checked against a node" : ""}`],
   ].filter(Boolean);
   return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value instanceof Node ? value : String(value)))));

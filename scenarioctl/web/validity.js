@@ -34,6 +34,7 @@ async function secondsLeft(chain, { first, period }, signal) {
 // Calls `tell(words)` each second with how much time is left, like "3 min left", until `ended()` or `signal` aborts.  Nothing
 // is told while the chain doesn't say how late it is.
 async function countDown(chain, blocks, tell, ended, signal) {
+  /** @type {number | null} */
   let end = null;
   let asked = 0;
   async function ask() {

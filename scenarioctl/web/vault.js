@@ -115,7 +115,7 @@ async function reader() {
     const detector = new window.BarcodeDetector({ formats: ["qr_code"] });
     return async (video) => (await detector.detect(video))[0]?.rawValue ?? "";
   }
-  const { decodeQR } = await import("./qr.js");
+  const { decodeQR } = await import(/** @type {string} */ ("./qr.js"));
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d", { willReadFrequently: true });
   return async (video) => {

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.browser.page import Daemon, Page
@@ -78,7 +79,12 @@ def typing_quickly(page: Page) -> Iterator[None]:
 
 
 def choose(page: Page, name: str, wanted: str, number: int = 0) -> None:
-    page.choose(lambda: box(page, number, name), wanted)
+    """Choose from a list, or type into a box with one."""
+    if box(page, number, name).tag_name == "select":
+        page.choose(lambda: box(page, number, name), wanted)
+        return
+    box(page, number, name).send_keys(Keys.CONTROL, "a", Keys.NULL, wanted or Keys.BACKSPACE)
+    box(page, number, name).send_keys(Keys.TAB)
 
 
 def problems(page: Page) -> dict[str, str]:

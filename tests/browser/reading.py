@@ -12,6 +12,14 @@ from tests.browser.page import Page
 STRAY = re.compile(r"\[object|\bundefined\b|\bNaN\b|\bnull\b|^\s*(?:false|true)\s*$", re.MULTILINE)
 
 
+#: An option, a command, a field of JSON or the key of a node, a place in a file, the file itself.
+MACHINE = re.compile(
+    r"(?:^|[\s('\"])--[a-z][\w-]+|`|\bscenarioctl (?!\d|holds)|\b[A-Za-z]+_\w+|\w+\[\d+\]"
+    r"|\bconfig\.toml|\bzlib\b|\bxTransfer\b|\bchainTx\b|\bchainQuery\b",
+    re.MULTILINE,
+)
+
+
 def look(page: Page) -> None:
     """Hold that the page shows no stray value."""
     text = page.text()

@@ -94,3 +94,9 @@ def test_a_multisig_and_an_account_with_proxies_are_added_and_keep_who_acts(
     # To watch an account changes nothing of who acts for it.
     page.click("[aria-label='Watch council']")
     page.wait_for("council is watched", "Stop watching", "2 of ")
+
+    page.click("[aria-label='Remove treasury']")
+    assert "Who acts for it is forgotten too" in page.answer("Cancel")
+    page.click("[aria-label='Remove treasury']")
+    page.answer("Remove")
+    page.wait_for("treasury removed")

@@ -123,7 +123,7 @@ def test_a_signatory_signs_and_somebody_else_is_told_why_not(council: Started) -
     page.press("Connect Talisman")
     page.wait_for("1 account can't sign here")
     choice, _ = page.browser.find_elements("css selector", ".choice")
-    assert choice.text.startswith(f"Savings\n{ALICE}")
+    assert choice.text.startswith(f"Savings {ALICE}")
     page.open_details("1 account can't sign here")
     page.wait_for("is no signatory of council (2 of ")
     page.click(".choice")

@@ -78,7 +78,7 @@ def test_each_step_type_is_created_from_its_form(page: Page, daemon: Daemon) -> 
             page.press("Add a step")
         page.press(kind)
         for name, given in typed.items():
-            if box(page, number, name).tag_name == "select":
+            if name in ("else", "method") or name.endswith("chain") or name.startswith("asset"):
                 choose(page, name, given, number)
             else:
                 type_in(page, number, name, given)
@@ -143,7 +143,7 @@ def test_changes_are_undone_and_done_again(page: Page, daemon: Daemon) -> None:
 def test_steps_are_dragged(page: Page, daemon: Daemon) -> None:
     page.open(f"/#/edit/{a_flow(daemon, FLOW)}")
     page.wait(lambda: len(steps(page)) == 4)
-    page.find(".editor-picture img[src]")
+    page.find(".editor-picture .node")
     # Closed cards fit into the window.
     for title in page.browser.find_elements("css selector", ".step-title"):
         title.click()
@@ -192,72 +192,30 @@ def test_the_data_of_an_earlier_step_is_picked(page: Page, daemon: Daemon) -> No
     assert flow["steps"][1]["text"] == f"first for {{{{ {flow['steps'][0]['id']}.reason }}}}"
 
 
-def differences(page: Page) -> list[str]:
-    """Return the rows of the table that compares two versions."""
-    page.wait_for("Somebody else has changed this scenario")
-    return [
-        " | ".join(cell.text for cell in row.find_elements("css selector", "th, td"))
-        for row in page.browser.find_elements("css selector", ".conflict tbody tr")
-    ]
-
-
-def test_a_conflict_shows_what_differs_before_somebody_chooses(page: Page, daemon: Daemon) -> None:
-    transfer = {
-        "type": "xTransfer",
-        "source_chain": "polkadot",
-        "dest_chain": "assetHub",
-        "assetid": "DOT",
-    }
-    ours = [
-        {**transfer, "amount": "1", "destination_address": BOB},
-        {"type": "Remark", "chain": "polkadot", "text": "x" * 300 + "ours"},
+def test_a_conflict_is_told_before_somebody_chooses(page: Page, daemon: Daemon) -> None:
+    ours: list[dict[str, Any]] = [
+        {"type": "Remark", "chain": "polkadot", "text": "ours"},
         {"type": "delay", "seconds": 60},
     ]
     scenario = a_flow(daemon, {"name": "Rent", "steps": ours})
     page.open(f"/#/edit/{scenario}")
-    type_in(page, 0, "amount", "2")
-    choose(page, "dest_chain", "hydraDx")
+    type_in(page, 0, "text", "mine")
     page.fill("flow_name", "Rent of May")
-    page.click("[aria-label='Remove step 3, Delay']")
-    text = "x" * 300 + "theirs"
-    theirs = [
-        {"type": "webhook", "name": "paid"},
-        {
-            **transfer,
-            "amount": "3",
-            "destination_address": BOB,
-            "allow_death": True,
-            "dest_chain": "polkadot",
-        },
-        {"type": "Remark", "chain": "polkadot", "text": text},
-        {"type": "delay", "seconds": 60},
-    ]
-    post(
-        daemon,
-        "/api/scenario/replace",
-        {"id": scenario, "content": {"name": "Rent", "steps": theirs}},
-    )
+    theirs = {"name": "Rent", "steps": [{"type": "Remark", "chain": "polkadot", "text": "theirs"}]}
+    post(daemon, "/api/scenario/replace", {"id": scenario, "content": theirs})
     page.press("Save")
 
-    assert differences(page) == [
-        "Name | Rent of May | Rent",
-        "Step 1, Webhook | not there | paid",
-        "Step 1, Transfer: Destination chain | Hydration | Polkadot",
-        "Step 1, Transfer: Amount | 2 | 3",
-        "Step 1, Transfer: Let the transfer close the sender's account | nothing | yes",
-        f"Step 2, Remark: Text | …{'x' * 40}ours | …{'x' * 40}theirs",
-        "Step 4, Delay | not there | 60 s",
-    ]
+    page.wait_for("Somebody else has changed this scenario", "Look at theirs")
     assert page.browser.switch_to.active_element.accessible_name == "Two versions"
-    with page.screen(390):
-        assert page.browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert stored(daemon, scenario)["steps"][0]["text"] == "theirs"
     assert violations(page) == []
     page.press("Replace theirs with mine")
     saved(page)
     flow = stored(daemon, scenario)
-    assert (flow["name"], [step["type"] for step in flow["steps"]]) == (
+    assert (flow["name"], flow["steps"][0]["text"], len(flow["steps"])) == (
         "Rent of May",
-        ["xTransfer", "Remark"],
+        "mine",
+        2,
     )
 
 
@@ -319,7 +277,7 @@ def test_axe_finds_nothing_in_the_editor(page: Page, daemon: Daemon) -> None:
     page.wait_for("Which step comes first?")
     judge("empty")
     page.open(f"/#/edit/{scenario}")
-    page.wait(lambda: page.browser.find_elements("css selector", ".editor-picture img[src]"))
+    page.wait(lambda: page.browser.find_elements("css selector", ".editor-picture .node"))
     for summary in page.browser.find_elements("css selector", ".step-card summary"):
         page.browser.execute_script("arguments[0].parentElement.open = true", summary)
     order = box(page, 2, "order")

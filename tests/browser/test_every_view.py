@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.page import Daemon, Page
-from tests.browser.reading import STRAY, barriers_everywhere
+from tests.browser.reading import MACHINE, STRAY, barriers_everywhere
 from tests.browser.scenarios import a_flow, a_remark, a_transfer, diagram_of, post
 from tests.browser.wallets import ALICE_42
 from tests.conftest import BOB
@@ -108,7 +108,7 @@ def all_text(page: Page) -> str:
 def faults(page: Page, view: str) -> list[Any]:
     """Return what is wrong with the view that is shown."""
     text = all_text(page)
-    found: list[Any] = STRAY.findall(text)
+    found: list[Any] = STRAY.findall(text) + MACHINE.findall(page.text())
     if ("Page not found" in text) != (view == "not found"):
         found.append("Page not found")
     # Some views are of what doesn't exist.

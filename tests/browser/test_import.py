@@ -95,8 +95,8 @@ def a_store(prefix: str) -> str:
 
 def check_store(page: Page, daemon: Daemon, prefix: str) -> None:
     page.wait_for("2 of 4 scenarios are in the store; 2 refused.")
-    assert f"{prefix}Bad: diagram 'no share string'" in page.text()
-    assert "urls[2]: urls[2].shortUrl is missing, expected the id of a scenario" in page.text()
+    assert f"{prefix}Bad: Diagram 'no share string'" in page.text()
+    assert "Entry 3: It has no id." in page.text()
     for name in ("One", "Old"):
         assert post(daemon, "/api/scenario/show", {"id": prefix + name})["id"] == prefix + name
         assert page.browser.find_elements("css selector", f"a[href$='={prefix}{name}']")

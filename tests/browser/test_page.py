@@ -23,6 +23,7 @@ def test_the_documented_link_opens_the_scenario(page: Page, daemon: Daemon) -> N
 
     page.open_details()
     page.wait_for("0xf804630905000100a10f")
+    page.open_details("Diagram")
     page.wait(
         lambda: page.browser.execute_script(
             "const p = document.querySelector('.picture svg'); return p && "
@@ -171,20 +172,22 @@ def wrong(page: Page) -> tuple[str, str]:
 def test_an_error_is_said_at_the_field_that_it_names(page: Page, daemon: Daemon) -> None:
     scenario = a_remark(daemon)
     page.open(f"/#/create/?diagramData={scenario}")
+    page.open_details("Schedule…")
+    page.open_details("Advanced")
     page.fill("every", "5x")
     page.press("Start")
     name, said = wrong(page)
     assert name == "every"
-    assert said.startswith("Every '5x' is not a duration, expected one like 90s")
+    assert said.startswith("Interval '5x' is not a duration, expected one like 90s")
     assert violations(page) == []
 
     page.fill("every", "")
     page.fill("cron", "* *")
     page.press("Start")
-    page.wait_for("Cron '* *' is not a cron line")
+    page.wait_for("Cron line '* *' is not a cron line")
     assert wrong(page)[0] == "cron"
     assert len(page.browser.find_elements("css selector", "[aria-invalid]")) == 1
-    page.click(".title summary")
+    page.open_details("Name, tags and id")
     page.fill("tags", "-x")
     page.press("Save")
     page.wait_for("Tags '-x' is not a tag")
@@ -198,5 +201,5 @@ def test_an_error_is_said_at_the_field_that_it_names(page: Page, daemon: Daemon)
     assert wrong(page)[0] == "url"
     page.fill("url", "zzz")
     page.press("Import")
-    page.wait_for("Diagram 'zzz' contains no zlib stream")
+    page.wait_for("Link, share string, JSON or flow file zzz can't be used")
     assert wrong(page)[0] == "url"

@@ -14,6 +14,11 @@ pytestmark = pytest.mark.acceptance
 
 def open_picture(page: Page, scenario: str) -> None:
     page.open(f"/#/create/?diagramData={scenario}")
+    # That of a single step is folded.
+    page.wait(lambda: page.browser.find_elements("css selector", ".picture"))
+    page.browser.execute_script(
+        "document.querySelector('details.diagram')?.setAttribute('open', '')"
+    )
     page.wait(lambda: page.browser.find_elements("css selector", ".picture .node"))
     # What comes above the diagram and below it, once it has come, moves nothing under a pointer any
     # more.

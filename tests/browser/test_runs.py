@@ -25,6 +25,14 @@ def opened(page: Page, scenario: str) -> None:
     page.wait_for("Run now")
 
 
+def start(page: Page, every: str) -> None:
+    """Start the job at an interval, which is under Advanced."""
+    page.open_details("Schedule…")
+    page.open_details("Advanced")
+    page.fill("every", every)
+    page.press("Start")
+
+
 def test_runs_come_newest_first_and_the_newest_is_open(own: tuple[Page, Daemon]) -> None:
     page, daemon = own
     scenario = a_transfer(daemon)
@@ -46,7 +54,7 @@ def test_runs_come_newest_first_and_the_newest_is_open(own: tuple[Page, Daemon])
             len(page.browser.find_elements("css selector", ".runs details[open][open] .log")) == 1
         )
     )
-    assert "xTransfer polkadot, 1.5 DOT" in page.text()
+    assert "Transfer on Polkadot, 1.5 DOT" in page.text()
     amount = page.find(".mempool .amount")
     assert (amount.text, amount.get_attribute("title")) == (
         "1.5 DOT",
@@ -62,25 +70,28 @@ def test_a_job_is_paused_resumed_rescheduled_and_stopped(own: tuple[Page, Daemon
     page, daemon = own
     scenario = a_remark(daemon)
     opened(page, scenario)
-    page.fill("every", "1h")
-    page.press("Start")
+    start(page, "1h")
     page.wait_for("every 1h, next run in")
     page.wait(lambda: summaries(page))
     page.press("Pause")
     page.wait_for("paused on request")
     page.press("Resume")
     page.wait(lambda: "paused on request" not in page.text())
-    page.click("[aria-labelledby=job] summary")
-    page.fill("every", "2h", within="[aria-labelledby=job] details")
+    page.open_details("Change schedule…")
+    change = ".scheduling:not([hidden])"
+    page.browser.execute_script(
+        "document.querySelector(arguments[0] + ' details').open = true", change
+    )
+    page.fill("every", "2h", within=change)
     page.press("Change")
     page.wait_for("every 2h")
     # A paused one is stopped too.
     page.press("Pause")
     page.wait_for("paused on request")
     page.press("Stop")
-    page.wait_for("not running")
+    page.answer("Stop")
+    page.wait_for("not running", "Schedule…")
 
-    assert page.find("[name=every]").is_displayed()
     look(page)
     assert page.complaints() == []
 
@@ -94,7 +105,7 @@ def test_a_run_that_waits_says_for_what_and_goes_on_once_it_comes(own: tuple[Pag
     ]
     scenario = a_flow(daemon, {"steps": steps})
     opened(page, scenario)
-    page.press("Start")
+    start(page, "12h")
 
     page.wait_for(f"step 2 waits for a POST to /webhook/{uuid} until in 1 hour")
     assert "next run" not in page.text_of("[aria-labelledby=job] .state")

@@ -8,7 +8,7 @@ import pytest
 from tests.browser.page import RECENTLY, Daemon, Page
 from tests.browser.scenarios import a_transfer, post
 from tests.browser.signing import Started, send, sign_in_wallet, status, to_the_wallet
-from tests.browser.wallets import stubbed
+from tests.browser.wallets import answer, extrinsic_of, signature_of, stubbed
 from tests.test_broadcast import PAID, failed
 
 pytestmark = pytest.mark.acceptance
@@ -55,6 +55,21 @@ def test_a_reload_comes_back_to_what_was_signed_and_two_presses_send_once(starte
     time.sleep(0.5)
 
     assert chain.taken == [signed]
+
+
+def test_a_signature_is_kept_while_the_node_is_gone(started: Started) -> None:
+    page, daemon, _, chain = started
+    gone = {"status": 503, "body": {"error": "no node", "code": "chain_unreachable"}}
+    script = f"if (target.includes('assemble') && !window.back) return {json.dumps(gone)};"
+    with stubbed(page, script):
+        payload = to_the_wallet(page, f"scenario={a_transfer(daemon)}")
+        signature = signature_of(payload)
+        answer(page, signature=signature)
+        page.wait_for("Your signature is kept.")
+        page.browser.refresh()
+        page.wait_for("Your signature is kept.")
+        page.browser.execute_script("window.back = true")
+        send(page, chain, extrinsic_of(payload, signature))
 
 
 def test_what_may_have_been_sent_is_asked_for_before_it_is_sent_again(started: Started) -> None:
@@ -112,7 +127,7 @@ def test_a_transaction_is_followed_into_its_block_over_a_restart_of_the_daemon(
     assert page.browser.execute_script("return localStorage.getItem('scenarioctl.signed')") == "{}"
     chain.include()
     page.wait_for("It is in block 1004 of Polkadot, not finalized yet.")
-    page.wait_for("0.0161154943 DOT")
+    page.wait_for("0.0161154 DOT")
     page.wait_for("2 events")
 
     daemon.stop()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.page import Page
-from tests.browser.scenarios import a_transfer, post
+from tests.browser.scenarios import a_flow, a_transfer, post
 from tests.browser.signing import (
     Started,
     connect,
@@ -35,7 +35,8 @@ pytestmark = pytest.mark.acceptance
 
 
 def summary(page: Page) -> dict[str, str]:
-    """Return what the simulation says at a glance."""
+    """Return all that the simulation says."""
+    page.browser.execute_script("document.querySelector('.step details:has(.summary)').open = true")
     rows = page.browser.execute_script(
         "return [...document.querySelectorAll('.summary > div')].map(row => "
         "[row.children[0].innerText, row.children[1].innerText])"
@@ -61,11 +62,11 @@ def test_the_simulation_says_what_goes_what_comes_and_what_it_costs(started: Sta
     page.open_details("Each hop")
     rows = [row.text for row in page.browser.find_elements("css selector", ".step tbody tr")]
     assert rows == [
-        "Polkadot transaction fee 0.016 DOT",
-        "Polkadot delivery 0.03 DOT",
-        "Polkadot Asset Hub execution 0.002 DOT",
-        "Polkadot Asset Hub computed arrival 1.498 DOT",
-        "Polkadot Asset Hub arrives 1.498 DOT",
+        "Polkadot Transaction fee 0.016 DOT",
+        "Polkadot Delivery 0.03 DOT",
+        "Polkadot Asset Hub Execution 0.002 DOT",
+        "Polkadot Asset Hub Computed arrival 1.498 DOT",
+        "Polkadot Asset Hub Arrives 1.498 DOT",
     ]
 
 
@@ -84,7 +85,22 @@ def test_a_transaction_that_will_fail_is_signed_only_by_who_insists(started: Sta
     )
     assert "They receive" not in summary(page)
     page.press("Sign although it will fail")
+    page.press("Sign with Talisman")
+    answer(page, signature=signature_of(payload_asked_for(page)))
 
+    # The last step remembers it.
+    page.wait_for("4. Send", "Send although it will fail", "Will fail")
+
+
+def test_what_comes_after_a_condition_is_not_signed_under_green(started: Started) -> None:
+    page, daemon, _, _ = started
+    remark = {"type": "Remark", "chain": "polkadot", "text": "x"}
+    scenario = a_flow(daemon, {"steps": [{"type": "condition", "when": "1 > 2"}, remark]})
+    connect(page, f"scenario={scenario}")
+
+    page.wait_for("Would succeed, but its condition wasn't checked", "which only a run checks")
+    assert not page.browser.find_elements("css selector", ".verdict.ok")
+    page.press("Sign although its condition wasn't checked")
     page.wait_for("Sign with Talisman")
 
 
@@ -102,9 +118,7 @@ def test_what_could_not_be_simulated_is_never_called_good(started: Started) -> N
         "What it does": f"Teleports 1.5 DOT from Polkadot to Polkadot Asset Hub for {BOB}",
         "They would receive": "Unknown",
         "Total fees": "At least 0.016 DOT. The rest is unknown.",
-        "What could go wrong": (
-            "DryRunApi_dry_run_call of Polkadot returned the error Unimplemented"
-        ),
+        "What could go wrong": "A chain did not answer what the simulation asked. Details",
     }
 
     assert "Sign with Talisman" not in page.text()
@@ -278,7 +292,9 @@ def test_nonce_tip_and_mortality_are_chosen_under_advanced(started: Started) -> 
     assert (int(payload["nonce"], 16), int(payload["tip"], 16)) == (9, 5_000_000_000)
     page.browser.execute_script("document.querySelector('[name=tip]').value = 'much'")
     page.press("Prepare again with these")
-    page.wait_for("much is not an amount: write a number like 0.5, with at most 10 decimal places.")
+    page.wait_for(
+        "“much” is not an amount: write a number like 0.5, with at most 10 decimal places."
+    )
     page.browser.execute_script("document.querySelector('[name=tip]').value = '1000'")
     page.press("Prepare again with these")
     page.wait_for("The tip of 1000 DOT is more than the account can send: 5 DOT.")
