@@ -32,6 +32,7 @@ check: $(VENV)/.developed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	tools/page/check
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python tools/bundle_runtimes.py --check --from tests/data/metadata
 
