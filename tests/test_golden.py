@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenarioctl.runtime.codec import Codec
 
 from scenarioctl.actions.acting import act
 from scenarioctl.application import Application
@@ -21,6 +20,7 @@ from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.acting import read_acting
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.codec import Codec
 from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
 from scenarioctl.runtime.type_table import TypeTable
