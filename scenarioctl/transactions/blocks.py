@@ -104,13 +104,13 @@ def explain_dispatch_error(table: "RuntimeTable", error: Any) -> str:
         return str(error)
     kind, inner = next(iter(error.items()))
     if kind != "Module" or not isinstance(inner, Mapping):
-        return f"{kind}.{_name_of(inner)}" if inner is not None else str(kind)
+        return f"{kind}.{name_of(inner)}" if inner is not None else str(kind)
     code = inner["error"]
     data = code if isinstance(code, bytes) else bytes((code,))
     pallet, found = table.module_error(inner["index"], data)
     if found is None:
         return f"{pallet}: error {data.hex()}"
-    name = _name_of(found)
+    name = name_of(found)
     within = next(iter(found.values())) if isinstance(found, Mapping) else None
     if isinstance(within, Mapping) and "error" in within:
         return f"{pallet}.{name}: {explain_xcm_error(within['error'])}"
@@ -128,12 +128,13 @@ def explain_balance_error(table: "RuntimeTable", error: Any) -> str:
 
 def explain_xcm_error(error: Any) -> str:
     """Return an error of the XCM executor by name, with what it means where that is known."""
-    name = _name_of(error)
+    name = name_of(error)
     meaning = XCM_ERRORS.get(name)
     return f"{name}, {meaning}" if meaning else name
 
 
-def _name_of(value: Any) -> str:
+def name_of(value: Any) -> str:
+    """Return the name of a variant, like an error."""
     return str(next(iter(value))) if isinstance(value, Mapping) and value else str(value)
 
 

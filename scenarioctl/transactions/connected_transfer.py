@@ -39,7 +39,6 @@ from scenarioctl.transactions.transfer.request import (
 from scenarioctl.transactions.transfer.routes import (
     candidate_routes,
     find_route,
-    is_teleport,
     teleport_asked_for,
 )
 from scenarioctl.transactions.transfer.ways import UNLISTED, came_over_bridge, pays_with_itself
@@ -175,7 +174,7 @@ class TransferBuilder:
         # What is not known of one way keeps all of it open.
         _, draft, worst = next((each for each in tried if each[2].verdict == "unknown"), tried[-1])
         reasons = [
-            f"as {'a teleport' if is_teleport(plan.route) else 'a reserve transfer'}"
+            f"as {'a teleport' if plan.route.is_teleport else 'a reserve transfer'}"
             f"{f' with {plan.beside[0].display_name} beside it' if plan.beside else ''}: {reason}"
             for plan, _, check in tried
             for reason in check.reasons
@@ -204,7 +203,7 @@ class TransferBuilder:
             teleports = await trusts(
                 self.clients, transfer, trusting=hub, keeper=parachain, teleported=True
             )
-        accepted = [plan for plan in plans if is_teleport(plan.route) == teleports]
+        accepted = [plan for plan in plans if plan.route.is_teleport == teleports]
         if not accepted:
             raise refusal(
                 transfer,

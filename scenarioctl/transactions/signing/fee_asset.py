@@ -29,34 +29,30 @@ def names_fee_assets(table: "RuntimeTable") -> bool:
     return option is not None and table.types[_inner_type(table, option)][0].endswith("Location")
 
 
-def fee_asset_id(
-    table: "RuntimeTable", chain: "Chain", asset: "Asset", *, field: str = "fee_asset"
-) -> Any:
+def fee_asset_id(table: "RuntimeTable", chain: "Chain", asset: "Asset") -> Any:
     """Return *asset* as a transaction of *chain* names it: a Location; None for the native asset.
 
     InvalidRequest if no transaction of the runtime can name it.
     """
-    return None if asset.kind == "native" else asset_location(table, chain, asset, field=field)
+    return None if asset.kind == "native" else asset_location(table, chain, asset)
 
 
-def asset_location(
-    table: "RuntimeTable", chain: "Chain", asset: "Asset", *, field: str = "fee_asset"
-) -> dict[str, Any]:
+def asset_location(table: "RuntimeTable", chain: "Chain", asset: "Asset") -> dict[str, Any]:
     """Return the Location of *asset*, native or not, in the version of XCM in which transactions of
     *chain* name fee assets."""
     option = _option_type(table)
     if has_fee_currencies(table):
         raise InvalidRequest(
-            field=field,
+            field="fee_asset",
             problem=(
                 f"{asset.label} is set for the account on {chain.title}, not named by a "
-                f"transaction: make the transaction without {field}, then pass both to tx "
+                f"transaction: make the transaction without fee_asset, then pass both to tx "
                 "check and tx payload, which set it in a batch"
             ),
         )
     if option is None or not names_fee_assets(table):
         raise InvalidRequest(
-            field=field,
+            field="fee_asset",
             problem=(
                 f"{asset.label} cannot be chosen on {chain.title}, whose transactions do not "
                 "name a fee asset: omit it"
@@ -64,7 +60,7 @@ def asset_location(
         )
     if not asset.location:
         raise InvalidRequest(
-            field=field,
+            field="fee_asset",
             problem=(
                 f"{asset.label} has no known location on {chain.title}, by which a transaction "
                 "names it"

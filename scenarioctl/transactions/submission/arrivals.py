@@ -18,6 +18,7 @@ from scenarioctl.model.json_types import HoldingAnswer
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.blocks import (
     Event,
+    name_of,
     read_block_hashes,
     read_event,
     read_events,
@@ -296,7 +297,11 @@ def _find_outcome(
                 )
                 return "failed", reason, events[begin:number]
             if event.name == "ProcessingFailed":
-                return "failed", f"{name} could not process the message: {_error(event)}.", ()
+                return (
+                    "failed",
+                    f"{name} could not process the message: {name_of(event.fields.get('error'))}.",
+                    (),
+                )
             if event.name == "OverweightEnqueued":
                 return (
                     "waiting",
@@ -309,11 +314,6 @@ def _find_outcome(
             # What happened before it belongs to another message.
             trapped, begin = [], number + 1
     return None
-
-
-def _error(event: Event) -> str:
-    error = event.fields.get("error")
-    return str(next(iter(error))) if isinstance(error, Mapping) and error else str(error)
 
 
 @dataclass(frozen=True, kw_only=True)

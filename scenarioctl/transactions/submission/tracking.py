@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -189,7 +189,11 @@ async def confirm_final(
         there, _ = await track(second, asked, assets=assets)
         # One that keeps the state of its newest blocks only tells no effects.
         told = json.loads(there.effects or "{}")
-        if there.block != transaction.block or (told and _differ(told, effects)):
+        # Not compared is what its destinations say, how many endpoints were asked, and what an
+        # older version didn't remember.
+        compared = (told.keys() & effects.keys()) - {"arrivals", "asked"}
+        differs = any(told[name] != effects[name] for name in compared)
+        if there.block != transaction.block or differs:
             said = (
                 f"{client.endpoint} and {second.endpoint} have different blocks {number}, or "
                 "different events of the transaction there."
@@ -206,18 +210,6 @@ async def confirm_final(
             )
             return replace(transaction, state=SentState.IN_BLOCK), (doubt,)
         await asyncio.sleep(_PAUSE)
-
-
-def _differ(told: Mapping[str, Any], effects: Mapping[str, Any]) -> bool:
-    """Return whether two endpoints' blocks say something else of a transaction.
-
-    Not compared is what its destinations say, how many endpoints were asked, and what an older
-    version didn't remember.
-    """
-    return any(
-        told[name] != effects[name]
-        for name in (told.keys() & effects.keys()) - {"arrivals", "asked"}
-    )
 
 
 def write_effects(inclusion: Inclusion, *, is_followed: bool = True, asked: int = 1) -> str:

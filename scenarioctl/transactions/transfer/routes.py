@@ -5,7 +5,7 @@ gone.  So a transfer is built only if all of these hold (`find_route`):
 
 1. The trust facts of both runtimes (`chains/trust.py`) allow a way from the source to the
    destination, directly or over the asset's reserve (`resolve`).
-2. The table of routes (`route_rows.py`) has a row for this source, destination and asset, and it
+2. The table of routes (`ways.py`) has a row for this source, destination and asset, and it
    names the same way.
 3. The destination is known to hold the asset.
 4. The row opens `always`, not only by a check.
@@ -25,7 +25,6 @@ from scenarioctl.chains.trust import (
     HYDRATION_PARA_ID,
     HYDRATION_SPEC_NAME,
     JUDGED_ROLES,
-    TRUST,
     ExecutionFees,
     accepts_reserve,
     is_judged_by_runtime,
@@ -36,7 +35,6 @@ from scenarioctl.chains.trust import (
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.transactions.transfer.request import (
     BY_CHECK,
-    ENDS,
     Transfer,
     check_bridge,
     check_request,
@@ -45,17 +43,17 @@ from scenarioctl.transactions.transfer.request import (
     refusal,
 )
 from scenarioctl.transactions.transfer.ways import (
-    AssetRoute,
     Route,
     TransferType,
     facts_known,
-    find_row,
-    find_row_by_kind,
+    find_rows,
     identity_of,
+    kind_of_chain,
     pays_with_itself,
     reserve_of,
     resolve,
     routes_asked_for,
+    same_way,
 )
 
 if TYPE_CHECKING:
@@ -93,7 +91,7 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
         tried = asked if is_bridged(transfer) else asked or _candidates(transfer, hub, assets)
         raise refusal(transfer, reason, advice=_advise_check(transfer, tried))
     _check_remote_fee(transfer, route, assets)
-    row, by_kind = _find_rows(transfer, hub)
+    row, by_kind = find_rows(transfer, hub)
     route = replace(route, row=row, fees_as="" if by_kind is None else by_kind.name)
     arriving = assets.counterpart(transfer.asset, transfer.destination)
     _check_row(transfer, route, arriving)
@@ -256,8 +254,8 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
     route = resolve(transfer, assets.registry) if facts_known(transfer) else None
     if route is not None:
         # A dry run may open a way that the facts allow, if no row contradicts it.
-        row, _ = _find_rows(transfer, hub)
-        opens = row is None or (row.opens == "check" and _same_way(row, route))
+        row, _ = find_rows(transfer, hub)
+        opens = row is None or (row.opens == "check" and same_way(row, route))
         return (route,) if opens else ()
     return routes_asked_for(transfer, hub, assets.registry) or _candidates(transfer, hub, assets)
 
@@ -265,14 +263,11 @@ def candidate_routes(transfer: Transfer, assets: "Assets") -> tuple[Route, ...]:
 def _candidates(transfer: Transfer, hub: "Chain", assets: "Assets") -> tuple[Route, ...]:
     """Return the ways in CANDIDATES of the native asset of a chain."""
     source, destination = transfer.source, transfer.destination
-    types = CANDIDATES.get((_kind(source), _kind(destination)), ())
-    held = (
-        assets.counterpart(transfer.asset, destination if source == hub else source)
-        if types
-        else None
-    )
-    is_native = held is not None and held.kind == "native"
-    return tuple(Route(first=first) for first in types) if is_native else ()
+    held = assets.counterpart(transfer.asset, destination if source == hub else source)
+    if held is None or held.kind != "native":
+        return ()
+    types = CANDIDATES.get((kind_of_chain(source), kind_of_chain(destination)), ())
+    return tuple(Route(first=first) for first in types)
 
 
 def teleport_asked_for(transfer: Transfer, assets: "Assets") -> "tuple[Chain, Chain] | None":
@@ -286,14 +281,9 @@ def teleport_asked_for(transfer: Transfer, assets: "Assets") -> "tuple[Chain, Ch
     routes = candidate_routes(transfer, assets)
     if hub not in (source, destination) or identity_of(transfer) == "":
         return None
-    if not any(is_teleport(route) for route in routes):
+    if not any(route.is_teleport for route in routes):
         return None
     return hub, routes[0].via or (destination if hub == source else source)
-
-
-def is_teleport(route: Route) -> bool:
-    """Tell whether a parachain's own asset is teleported on *route* from or to the Asset Hub."""
-    return "Teleport" in (route.first, route.onward)
 
 
 def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
@@ -355,7 +345,7 @@ def _say_untold(transfer: Transfer, chain: "Chain") -> str:
 def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> None:
     """Refuse a way that the table of routes does not have, or that only a check opens."""
     row = route.row
-    if row is not None and not _same_way(row, route):
+    if row is not None and not same_way(row, route):
         raise refusal(
             transfer, f"its route is {row.way}, but what the runtimes accept is {route.way}"
         )
@@ -383,33 +373,6 @@ def _check_row(transfer: Transfer, route: Route, arriving: "Asset | None") -> No
     else:
         reason = "no such transfer has been proven to arrive"
     raise refusal(transfer, reason, advice=BY_CHECK)
-
-
-def _same_way(row: AssetRoute, route: Route) -> bool:
-    """Tell whether the way that the facts allow is the one in the table."""
-    if route.via is None:
-        return row.way == route.first
-    return row.way in (route.way, f"{route.first}, {_kind(route.via)}, {route.onward}")
-
-
-def _find_rows(transfer: Transfer, hub: "Chain") -> tuple[AssetRoute | None, AssetRoute | None]:
-    """Return the row of the chains, if both are built in, and the one by their kinds; with a chain
-    of config.toml, the latter twice."""
-    source, destination, place = transfer.source, transfer.destination, transfer.asset.location
-    at_hub = seen_from(identity_of(transfer), hub.para_id)
-    by_kind = find_row_by_kind(_kind(source), _kind(destination), at_hub)
-    if is_bridged(transfer) and source.role == "asset_hub":
-        # An Asset Hub of config.toml in one of the networks has the rows of the one that is built
-        # in.
-        return find_row(ENDS[source.consensus], ENDS[destination.consensus], place), by_kind
-    if source.name in TRUST and destination.name in TRUST:
-        return find_row(source.name, destination.name, place), by_kind
-    return by_kind, by_kind
-
-
-def _kind(chain: "Chain") -> str:
-    facts = trust_of(chain)
-    return "" if facts is None else facts.kind
 
 
 def _explain(transfer: Transfer, registry: "Registry") -> str:

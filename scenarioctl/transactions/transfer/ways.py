@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Literal
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import absolute, across, read_location, seen_from, write_location
 from scenarioctl.chains.trust import (
+    TRUST,
     ExecutionFees,
     accepts_reserve,
     accepts_teleport,
@@ -38,7 +39,12 @@ from scenarioctl.chains.trust import (
     trust_of,
 )
 from scenarioctl.files import read_line
-from scenarioctl.transactions.transfer.request import Transfer, bridge_type, is_bridged
+from scenarioctl.transactions.transfer.request import (
+    ENDS,
+    Transfer,
+    bridge_type,
+    is_bridged,
+)
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
@@ -209,6 +215,11 @@ class Route:
         return self.first if self.via is None else f"{self.first}, {self.via.name}, {self.onward}"
 
     @property
+    def is_teleport(self) -> bool:
+        """Whether a parachain's own asset is teleported from or to the Asset Hub."""
+        return "Teleport" in (self.first, self.onward)
+
+    @property
     def needs_last_hop_fee(self) -> bool:
         """Whether the fee of the last hop is set aside in the call, out of the amount.
 
@@ -371,3 +382,30 @@ def _forms_asked_for(
 
 def facts_known(transfer: Transfer) -> bool:
     return all(trust_of(chain) is not None for chain in (transfer.source, transfer.destination))
+
+
+def same_way(row: AssetRoute, route: Route) -> bool:
+    """Tell whether the way that the facts allow is the one in the table."""
+    if route.via is None:
+        return row.way == route.first
+    return row.way in (route.way, f"{route.first}, {kind_of_chain(route.via)}, {route.onward}")
+
+
+def find_rows(transfer: Transfer, hub: "Chain") -> tuple[AssetRoute | None, AssetRoute | None]:
+    """Return the row of the chains, if both are built in, and the one by their kinds; with a chain
+    of config.toml, the latter twice."""
+    source, destination, place = transfer.source, transfer.destination, transfer.asset.location
+    at_hub = seen_from(identity_of(transfer), hub.para_id)
+    by_kind = find_row_by_kind(kind_of_chain(source), kind_of_chain(destination), at_hub)
+    if is_bridged(transfer) and source.role == "asset_hub":
+        # An Asset Hub of config.toml in one of the networks has the rows of the one that is built
+        # in.
+        return find_row(ENDS[source.consensus], ENDS[destination.consensus], place), by_kind
+    if source.name in TRUST and destination.name in TRUST:
+        return find_row(source.name, destination.name, place), by_kind
+    return by_kind, by_kind
+
+
+def kind_of_chain(chain: "Chain") -> str:
+    facts = trust_of(chain)
+    return "" if facts is None else facts.kind

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.explain import say_payments
 from scenarioctl.transactions.inner_calls import (
@@ -169,9 +168,8 @@ def _encoded(phrases: Phrases, value: Any) -> str:
     inside = phrases.within(chain)
     if inside.too_deep:
         return f"[{len(data)} bytes that are not read]"
-    try:
-        call = table.decode_call(data)
-    except InvalidRequest:
+    call = decoded_call(data, table)
+    if call is None:
         return f"[{len(data)} bytes that are not a call of {table}]"
     said = f"[{_say(inside, call)}]"
     # A chain that isn't asked may have a newer runtime, to which the bytes mean something else.
