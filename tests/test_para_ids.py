@@ -10,7 +10,7 @@ from scenarioctl.chains.registry import Registry
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table_cache import save_cached
-from scenarioctl.transactions.simulation import reserves
+from scenarioctl.transactions import connected_transfer
 from tests.conftest import BOB, Run
 from tests.messages import says
 from tests.network import FakeNetwork
@@ -253,6 +253,6 @@ def test_no_transfer_is_tried_before_its_reserve_is_asked_for(
     async def refuse(*_: Any) -> None:
         raise InvalidRequest("another reserve")
 
-    monkeypatch.setattr(reserves, "check_trusted_reserve", refuse)
+    monkeypatch.setattr(connected_transfer, "check_trusted_reserve", refuse)
 
     assert transfer(network, scenarioctl, "assetHub", "own") == "another reserve"
