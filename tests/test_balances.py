@@ -123,26 +123,6 @@ def asset_details(deposit: int, status: str = "Live") -> dict[str, Any]:
     return {**who, **numbers, "min_balance": deposit, "is_sufficient": True, "status": status}
 
 
-@pytest.mark.parametrize(
-    ("status", "asset_status", "expected"),
-    [
-        ("Liquid", "Live", (100, 0, 0, 100, 30, None)),
-        ("Frozen", "Live", (100, 0, 100, 0, 0, "the account is frozen in this asset")),
-        ("Blocked", "Live", (100, 0, 100, 0, 0, "the account is frozen in this asset")),
-        ("Liquid", "Frozen", (100, 0, 100, 0, 0, "the asset is frozen")),
-        ("Liquid", "Destroying", (100, 0, 100, 0, 0, "the asset is frozen")),
-    ],
-)
-def test_an_asset_can_be_sent_if_neither_it_nor_the_account_is_frozen(
-    ask: Ask, status: str, asset_status: str, expected: tuple[Any, ...]
-) -> None:
-    hub = ask.network.chains["assetHub"]
-    hub.store("Assets", "Account", 1984, WHO, value=asset_account(100, status))
-    hub.store("Assets", "Asset", 1984, value=asset_details(70, asset_status))
-
-    assert ask.rows("assetHub")["assetHub", "1984"] == expected
-
-
 def test_what_another_pallet_may_freeze_is_unknown(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,44 +142,6 @@ def test_what_another_pallet_may_freeze_is_unknown(
 
 def tokens(free: int, reserved: int = 0, frozen: int = 0) -> dict[str, int]:
     return {"free": free, "reserved": reserved, "frozen": frozen}
-
-
-def registered(deposit: int) -> dict[str, Any]:
-    return {
-        "name": b"it",
-        "asset_type": "Token",
-        "existential_deposit": deposit,
-        "symbol": b"IT",
-        "decimals": 10,
-        "xcm_rate_limit": None,
-        "is_sufficient": True,
-    }
-
-
-@pytest.mark.parametrize(
-    ("held", "consumers", "transferable", "keep_alive"),
-    [
-        (tokens(100), 0, 100, 93),
-        (tokens(100, reserved=5), 0, 100, 98),
-        (tokens(100, reserved=50), 0, 100, 100),
-        # Unlike the native asset's, a lock is on the free balance alone.
-        (tokens(100, reserved=50, frozen=30), 0, 70, 70),
-        (tokens(100, frozen=3), 0, 97, 93),
-        (tokens(100, frozen=300), 0, 0, 0),
-        (tokens(100), 1, 93, 93),
-    ],
-)
-def test_what_can_be_sent_of_a_token_is_what_orml_lets_go(
-    ask: Ask, held: dict[str, int], consumers: int, transferable: int, keep_alive: int
-) -> None:
-    dex = ask.network.chains["hydraDx"]
-    dex.store("System", "Account", WHO, value=account(10**12, consumers=consumers))
-    dex.store("Tokens", "Accounts", WHO, 10, value=held)
-    dex.store("AssetRegistry", "Assets", 10, value=registered(7))
-
-    row = ask.rows("hydraDx")["hydraDx", "10"]
-
-    assert row == (*held.values(), transferable, keep_alive, None)
 
 
 def test_what_a_contract_keeps_is_asked_of_the_runtime(ask: Ask) -> None:

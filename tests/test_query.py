@@ -26,7 +26,7 @@ from tests.canned import (
     u32,
     u128,
 )
-from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run
+from tests.conftest import BOB, DATA, Ended, Run
 from tests.messages import says
 from tests.node import Node, Refusal
 from tests.runtimes import bundled
@@ -123,20 +123,6 @@ def test_keys_are_hashed_as_another_implementation_does_and_read_back(
 # Values
 
 
-def test_an_account_is_read_with_every_integer_as_text(ask: Ask) -> None:
-    key = prefix("System", "Account") + blake2_128_concat(BOB_KEY)
-
-    text = query(
-        ask, "polkadot", {key: account_info(12345678901234567890, 7)}, "System", "Account", BOB
-    )
-
-    assert text == (
-        '{"nonce":"7","consumers":"0","providers":"1","sufficients":"0",'
-        '"data":{"free":"12345678901234567890",'
-        '"reserved":"0","frozen":"0","flags":"170141183460469231731687303715884105728"}}'
-    )
-
-
 def asked_as_json(ask: Ask, chain: str, storage: dict[str, str], *words: str) -> Any:
     with Node(answers(chain, storage)) as node:
         return json.loads(answer(ask(node, chain, "query", chain, *words, "--json")))
@@ -207,26 +193,6 @@ HELD = "0x" + u128(7).hex() + "0001"
 HELD_TEXT = '{"balance":"7","status":"Liquid","reason":"Sufficient","extra":null}'
 
 
-def test_a_map_without_a_key_is_all_its_entries(ask: Ask) -> None:
-    storage = {
-        prefix("System", "BlockHash") + two_x64_concat(u32(number)): HEAD for number in (1, 2, 3)
-    }
-    numbers = {two_x64_concat(u32(number)): number for number in (1, 2, 3)}
-
-    text = query(ask, "polkadot", storage, "System", "BlockHash")
-
-    in_order = [numbers[rest] for rest in sorted(numbers)]
-    assert json.loads(text) == [{"key": str(number), "value": HEAD} for number in in_order]
-
-
-def test_a_partial_key_gives_the_entries_below_it_with_whole_keys(ask: Ask) -> None:
-    storage = {account_key(BOB_KEY): HELD, account_key(BOB_KEY, 1337): HELD}
-
-    text = query(ask, "assetHub", storage, "Assets", "Account", "1984")
-
-    assert text == f'[{{"key":["1984","{BOB}"],"value":{HELD_TEXT}}}]'
-
-
 def test_a_key_of_which_only_the_hash_is_kept_is_shown_as_that_hash(ask: Ask) -> None:
     key = storage_key(bundled("polkadot"), "CoretimeAssignmentProvider", "CoreDescriptors", [2])
     opaque = key.hex[66:]
@@ -288,18 +254,6 @@ def test_a_constant_is_read_offline_from_the_runtime_at_hand(scenarioctl: Run) -
 
     assert (ended.out, ended.code) == ("10000000000\n", 0)
     assert ended.err == says("constant", "2000000")
-
-
-def test_a_runtime_api_is_called_with_its_parameters_encoded(ask: Ask) -> None:
-    asked: list[tuple[str, ...]] = []
-
-    def call(*given: str) -> str:
-        asked.append(given)
-        return "0x07000000"
-
-    for words in (("AccountNonceApi", "account_nonce"), ("accountnonceapi", "AccountNonce")):
-        assert query(ask, "polkadot", {}, *words, BOB, state_call=call) == "7"
-    assert asked == [("AccountNonceApi_account_nonce", BOB_HEX)] * 2
 
 
 # Blocks
@@ -392,26 +346,6 @@ def channels(
         if lifecycle is None
         else {**storage, prefix("Paras", "ParaLifecycles") + rest: lifecycle}
     )
-
-
-@pytest.mark.parametrize(
-    ("direction", "expected"),
-    [
-        ((), "1000, 2000, 2030"),
-        (("--direction", "ingress"), "1000, 2030"),
-        (("--direction", "egress"), "1000, 2000"),
-    ],
-)
-def test_open_channels_are_the_union_of_both_ways_ascending(
-    ask: Ask, direction: tuple[str, ...], expected: str
-) -> None:
-    with Node(answers("polkadot", channels([2030, 1000], [1000, 2000]))) as node:
-        ended = ask(
-            node, "polkadot", "--json", "hrmp", "openchannels", "polkadot", "2034", *direction
-        )
-
-    assert answer(ended) == f'{{"open_hrmp_channels": [{expected}], "sourcechain": 2034}}'
-    assert node.asked.count("state_getStorage") == 2 + (not direction)
 
 
 # Scenarios

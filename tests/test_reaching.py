@@ -25,14 +25,13 @@ from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import load_cached
 from scenarioctl.runtime.type_table import TypeTable
-from tests.canned import BOB_KEY, GENESIS, answers, opaque, prefix, two_x64_concat
+from tests.canned import BOB_KEY, GENESIS, answers, opaque
 from tests.conftest import DATA, Run
 from tests.messages import Says, raises, says
 from tests.node import Node, Silent
 from tests.runner import finish
 from tests.runtimes import bundled
 
-CONTRACT = "0x" + "12" * 20
 TOKEN, VAULT = DATA / "contracts" / "token-v4.json", DATA / "contracts" / "vault-v6.json"
 NOWHERE = "ws://127.0.0.1:1/"
 REFUSED = f"{NOWHERE} did not open: Connection refused"
@@ -230,24 +229,6 @@ def lives(tmp_path: Path, table: RuntimeTable, address: bytes, storage: dict[str
             finish(pool.close())
 
 
-def test_pallet_revive_tells_contracts_from_the_accounts_of_people(tmp_path: Path) -> None:
-    table = bundled("assetHub")
-    key = prefix("Revive", "AccountInfoOf") + CONTRACT[2:]
-    entry = table.storage_entry("Revive", "AccountInfoOf")
-    info = {
-        "trie_id": b"\x01", "code_hash": bytes(32), "storage_bytes": 0, "storage_items": 0,
-            "storage_byte_deposit": 0,
-        "storage_item_deposit": 0, "storage_base_deposit": 0, "immutable_data_len": 0,
-    }  # fmt: skip
-    contract = table.encode(entry.value_type, {"account_type": {"Contract": info}, "dust": 0})
-    person = table.encode(entry.value_type, {"account_type": "EOA", "dust": 0})
-    address = bytes.fromhex(CONTRACT[2:])
-
-    assert lives(tmp_path, table, address, {key: "0x" + contract.hex()}) is True
-    assert lives(tmp_path, table, address, {key: "0x" + person.hex()}) is False
-    assert lives(tmp_path, table, address, {}) is False
-
-
 def contracts_table() -> RuntimeTable:
     """Return the table of a runtime with pallet-contracts, as far as it matters: `ContractInfoOf`
     of an account."""
@@ -278,13 +259,6 @@ def contracts_table() -> RuntimeTable:
         "error": None,
     }
     return RuntimeTable(header, types, [pallet], [])
-
-
-def test_pallet_contracts_is_asked_by_account(tmp_path: Path) -> None:
-    key = prefix("Contracts", "ContractInfoOf") + two_x64_concat(BOB_KEY)
-
-    assert lives(tmp_path, contracts_table(), BOB_KEY, {key: "0x0401"}) is True
-    assert lives(tmp_path, contracts_table(), BOB_KEY, {}) is False
 
 
 @pytest.mark.parametrize(
