@@ -202,18 +202,6 @@ class TestRefusals:
             "guarded", "schema scenarioctl"
         )
 
-    def test_a_read_only_server(self, server: Server, store: PostgresStore) -> None:
-        run(store.put_scenario(FIRST))
-        url = (
-            server.url("shared", user=RUNTIME)
-            + "&options="
-            + quote("-c default_transaction_read_only=on")
-        )
-
-        with opened(url) as standby:
-            assert run(standby.get_scenario(FIRST.id)) == FIRST
-            assert message(StoreFailed, standby.put_scenario(SECOND)) == says("shared", "read-only")
-
     def test_several_servers_of_which_only_a_standby_answers(
         self,
         server: Server,
@@ -327,19 +315,6 @@ class TestRoles:
         assert run(create_store(url, grant=RUNTIME)) is False
         with opened(server.url("once", user=RUNTIME)) as store:
             run(store.put_scenario(FIRST))
-
-    def test_all_tables_are_in_a_schema_of_their_own(
-        self, server: Server, store: PostgresStore
-    ) -> None:
-        rows = asked(
-            store,
-            (
-                "SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname NOT IN "
-                "('pg_catalog', 'information_schema')"
-            ),
-        )
-
-        assert rows == [("scenarioctl",)]
 
 
 class TestConnections:
@@ -765,32 +740,6 @@ class TestCommands:
         behind = run(store.inspect(lambda: time.time_ns() + 60_000_000_000))
         assert behind.clock_skew == pytest.approx(-60, abs=2)
         assert behind.findings[0] == says("clock is", seconds=f"{abs(behind.clock_skew or 0):.1f}")
-
-    def test_a_job_that_is_due_later_than_the_engine_plans_is_no_finding(
-        self, store: PostgresStore
-    ) -> None:
-        run(store.put_scenario(FIRST))
-        later = time.time_ns() + 3600 * 1_000_000_000
-        run(store.start_job(replace(JOB, due=later, planned=later)))
-
-        assert asked(store, "SELECT count(*) FROM procrastinate_jobs") == [(0,)]
-        assert not [
-            finding for finding in run(store.inspect(time.time_ns)).findings if "late" in finding
-        ]
-
-    def test_a_file_is_created_and_checked_too(self, scenarioctl: Run, tmp_path: Path) -> None:
-        path = str(tmp_path / "scenarios.db")
-
-        assert scenarioctl("--store", path, "store", "init").out == f"{path}\n"
-        assert scenarioctl("--store", path, "store", "init").err == says("there already").within(
-            "{}\n"
-        )
-        answer = json.loads(scenarioctl("--store", path, "--json", "store", "check").out)
-        assert answer["engine"].startswith("SQLite 3.")
-        assert answer["findings"] == []
-        refused = scenarioctl("--store", path, "store", "init", "--grant", "me")
-        assert refused.code == 2
-        assert "grant 'me' needs a store on a server" in refused.err
 
     def test_an_address_for_listening_that_is_none_is_refused_without_telling_it(
         self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
