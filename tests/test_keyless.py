@@ -2,7 +2,6 @@
 transfer comes from."""
 
 import json
-from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from tests.conftest import BOB, Run
 from tests.messages import Says, says
 from tests.runtimes import REGISTRY as RIG
 from tests.runtimes import bundled
-from tests.serving import Serving
 
 TREASURY = "0x" + b"modlpy/trsry".ljust(32, b"\0").hex()
 REGISTRY = Registry()
@@ -291,28 +289,6 @@ def test_a_scenario_keeps_the_confirmation_of_its_receiver_for_its_job(
     assert "target.address '0x0000" in drafted.err
 
 
-def test_a_stored_scenario_is_confirmed_for_one_answer(scenarioctl: Run, tmp_path: Path) -> None:
-    made = scenarioctl(
-        "create", "scenario", *ROUTE, "--amount", "2", "--destination-address", BOB
-    ).out.strip()
-    shared = json.loads(scenarioctl("scenario", "export", made, "--as", "json").out)
-    document = tmp_path / "diagram.json"
-    document.write_text(json.dumps(shared).replace(BOB, TREASURY))
-    scenario = scenarioctl("scenario", "import", str(document)).out.strip()
-
-    refused = scenarioctl("--offline", "scenario", "full", scenario)
-    confirmed = scenarioctl("--offline", "scenario", "full", scenario, "--yes", "--field", "tx")
-    run = scenarioctl("--offline", "job", "run", scenario)
-
-    keeps = "create the scenario with --yes (yes) if you mean it"
-    assert (refused.code, refused.err) == (2, refusal("target.address", keeps).printed)
-    assert (confirmed.code, TREASURY[2:] in confirmed.out) == (0, True)
-    assert run.code == 2
-    # A run advises nothing that a job cannot do.
-    assert f"target.address '{TREASURY}'" in run.err
-    assert keeps not in run.err
-
-
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
@@ -336,9 +312,3 @@ def test_a_flow_confirms_by_a_key(
 
     assert (refused.code, refused.err) == (2, sentence.printed)
     assert confirmed.code == 0
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with Serving(tmp_path_factory.mktemp("served"), offline=True) as serving:
-        yield serving

@@ -35,7 +35,7 @@ from scenarioctl.operations.scenarios import FullScenarioInfo, full_scenario_inf
 from scenarioctl.operations.stored_diagrams import open_scenario, store_new
 from scenarioctl.operations.views import read_unsigned
 from scenarioctl.transactions.extrinsic import extrinsic_hash
-from tests.conftest import BOB, Run
+from tests.conftest import BOB
 from tests.messages import raises, says
 from tests.runner import finish
 from tests.runtimes import unhex
@@ -387,24 +387,3 @@ def test_what_is_no_payout_has_no_payments(world: World) -> None:
     result = finish(list_payments(world.app, ListPayments(id=remark)))
 
     assert (result.answer["payments"], result.notes) == ([], (says("not a payout"),))
-
-
-def test_a_command_prints_the_report(scenarioctl: Run, tmp_path: Path) -> None:
-    (tmp_path / "pay.csv").write_text(f"account,amount\n{BOB},1.5\n")
-    line = (
-        "--offline",
-        "create",
-        "payout",
-        str(tmp_path / "pay.csv"),
-        "--chain",
-        "polkadot",
-        "--asset",
-        "DOT",
-    )
-    scenario = scenarioctl(*line).out.strip()
-
-    shown = scenarioctl("scenario", "payments", scenario)
-    text = scenarioctl("scenario", "payments", scenario, "--csv")
-
-    assert shown.out.split() == ["2", BOB, "1.5", "DOT", "not", "sent", "-"]
-    assert text.out.splitlines()[1] == f"2,{BOB},1.5,DOT,,polkadot,,,not sent"

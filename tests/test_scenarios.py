@@ -1,7 +1,6 @@
 """Stored scenarios: what an import keeps, finds and refuses, what a description says, and names."""
 
 import json
-import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -298,16 +297,3 @@ class TestFullOnTheLine:
         assert lines.out.split() == [each["tx"] for each in answer["transactions"]]
         assert (len(single.out.split()), single.code) == (1, 0)
         assert second.out == lines.out.splitlines()[1] + "\n"
-
-    def test_a_terminal_shows_the_first_and_says_how_many_there_are(
-        self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        id = self.stored(scenarioctl, "calls_by_key.json")
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-
-        first = scenarioctl("--offline", "scenario", "full", id)
-        everything = scenarioctl("--offline", "scenario", "full", id, "--all")
-
-        assert first.out.count("0x") == 1
-        assert first.err.splitlines()[-1] == says("2 transactions", "--all", "--step")
-        assert everything.out.count("summary") == 2

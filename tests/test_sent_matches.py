@@ -29,10 +29,8 @@ from scenarioctl.transactions.extrinsic import extrinsic_hash
 from scenarioctl.transactions.submission import tracking
 from tests.conftest import BOB
 from tests.messages import raises, says
-from tests.node import Node
 from tests.runner import finish
 from tests.runtimes import unhex
-from tests.serving import Serving
 from tests.signing import dev_key
 from tests.test_broadcast import (
     ALICE,
@@ -48,8 +46,7 @@ from tests.test_broadcast import (
 )
 from tests.test_check import BOB_KEY, DOT
 from tests.test_payout_records import CAROL, CAROL_KEY, SIGNED, calls, copy_of, create, rows
-from tests.test_payouts import table
-from tests.test_transaction_status import FakeChain, World
+from tests.test_transaction_status import World
 
 KEY = dev_key().public_key
 
@@ -250,24 +247,6 @@ def test_only_the_lines_that_failed_are_drafted_again(world: World) -> None:
     ]
     with raises(Conflict, says("were sent", hash=second)):
         payload(world, scenario)
-
-
-def test_over_http_it_is_known_too(tmp_path: Path) -> None:
-    chain = FakeChain()
-    with (
-        Node(chain.answers()) as node,
-        Serving(tmp_path, offline=False, chains={"polkadot": {"endpoints": [node.url]}}) as served,
-    ):
-        given = {"lines": table([BOB, "1"]), "chain": "polkadot", "asset": "DOT"}
-        id = served.post("/api/create/payout", given).json()["result"]
-        tx = served.post("/api/scenario/info/full", {"id": id}).json()["result"]["tx"]
-        call, _ = read_unsigned(TABLE, CHAIN, unhex(tx))
-
-        reply = served.post("/api/chain/Broadcast", {"chain": "polkadot", "tx": signed(call)})
-
-        assert reply.status == 200
-        (payment,) = served.post("/api/scenario/payments", {"id": id}).json()["payments"]
-        assert (payment["status"], payment["hash"]) == ("sent", reply.json()["hash"])
 
 
 def test_what_another_wallet_sent_is_found_once_the_nonce_says_so(world: World) -> None:

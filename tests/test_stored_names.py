@@ -169,39 +169,6 @@ def created(scenarioctl: Run, text: str, name: str = "") -> str:
     return id
 
 
-def test_commands_take_names_and_say_the_id(scenarioctl: Run) -> None:
-    first, second = created(scenarioctl, "one", "Rent"), created(scenarioctl, "two")
-
-    assert scenarioctl("info", "Rent", "--field", "id").out == f"{first}\n"
-    assert json.loads(scenarioctl("info", second[:5], "--json").out)["id"] == second
-    assert json.loads(scenarioctl("job", "start", "@last", "--json").out)["id"] == second
-    assert (
-        scenarioctl("scenario", "export", "--as", "flow", "Rent", "--field", "id").out
-        == f"{first}\n"
-    )
-    ran = scenarioctl("--offline", "job", "run", "Rent", "--field", "id")
-    assert (ran.out, ran.code) == (f"{first}\n", 0)
-    account = "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"
-    for source in (("Rent",), ("--scenario", "Rent"), ("--job", "Rent")):
-        signed = scenarioctl(
-            *(
-                "--offline",
-                "tx",
-                "payload",
-                *source,
-                "--sender",
-                account,
-                "--nonce",
-                "0",
-                "--field",
-                "says",
-            )
-        )
-        assert (signed.out, signed.code) == ("writes 'one' to the history of Polkadot\n", 0), (
-            signed.err
-        )
-
-
 BOTH = ("--name", " Monthly   rent", "--tag", "treasury", "--tag", "monthly")
 
 

@@ -20,7 +20,6 @@ from scenarioctl.operations.transaction_history import ListTransactions, list_tr
 from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.table import load_bundled
 from tests.check_rules import CAROL_KEY, pay
-from tests.conftest import Run
 from tests.messages import raises, says
 from tests.runner import finish
 from tests.signing import dev_key
@@ -411,17 +410,3 @@ def test_an_amount_of_unknown_decimals_is_as_the_chain_counts_it(world: World) -
 
 
 # The command
-
-
-def test_the_command_lists_and_writes_the_table(world: World, scenarioctl: Run) -> None:
-    store(world, says="", effects=TRANSFER)
-    given = ("--config", str(world.config), "--store", str(world.folder / "s.db"))
-
-    lines = scenarioctl(*given, "tx", "list")
-    history = scenarioctl(*given, "tx", "list", "--account", ALICE)
-    written = scenarioctl(*given, "tx", "list", "--csv")
-
-    assert (lines.code, lines.out) == (0, history.out)
-    assert written.out.splitlines()[1].startswith(
-        f"2025-11-20 19:30:00,{ALICE},DOT,-1.03,0.016,DOT,bob,"
-    )

@@ -1,6 +1,5 @@
 """The inbox of webhook steps: what is taken, for whom, how fast; and that a run gets it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from scenarioctl.operations.webhooks import (
     list_events,
     post_event,
 )
-from tests.conftest import Run
 from tests.messages import raises, says
 from tests.test_jobs import NOON, diagram, node
 
@@ -117,24 +115,3 @@ async def test_a_flood_of_names_is_not_remembered_for_ever(
                 await inbox.post({}, uuid=f"00000000-0000-4000-8000-{number:012d}")
 
         assert len(webhooks._buckets[inbox.app.store]) <= 10
-
-
-def test_webhooks_on_the_command_line(scenarioctl: Run, tmp_path: Path) -> None:
-    document, event = tmp_path / "d.json", tmp_path / "event.json"
-    document.write_text(json.dumps({"nodes": [WEBHOOK], "edges": []}))
-    event.write_text('{"amount": 5}')
-    scenarioctl("scenario", "import", str(document))
-
-    posted = scenarioctl("webhook", "post", UUID, str(event))
-    again = scenarioctl("webhook", "post", UUID, str(event), "--idempotency-key", "k")
-    from_stdin = scenarioctl("webhook", "post", UUID, "-", "--idempotency-key", "k", stdin=event)
-    listed = scenarioctl("webhook", "list", UUID)
-    unknown = scenarioctl("webhook", "post", OTHER, str(event))
-
-    assert (again.out, from_stdin.out) == ("2\n", "2\n")
-    assert posted.out == "1\n"
-    assert [line.split("\t")[::2] for line in listed.out.splitlines()] == [
-        ["1", '{"amount": 5}'],
-        ["2", '{"amount": 5}'],
-    ]
-    assert unknown.code == 3
