@@ -32,7 +32,6 @@ from scenarioctl.model.jobs import (
     WebhookEvent,
 )
 from scenarioctl.stores import JobPage
-from scenarioctl.stores.runs import WaitingDraft, WaitingDrafts
 from scenarioctl.stores.sqlite.store import SqliteStore, SteadyClock
 from scenarioctl.stores.store import Store
 from tests.messages import says
@@ -619,34 +618,6 @@ class TestEveryStore:
         (kept,) = run(store.last_runs(FIRST.id, limit=1))
         assert run(store.steps_of_run(FIRST.id, kept.number)) == (steps if stored else {})
         assert run(store.steps_of_run(OTHER.id, kept.number)) == {}
-
-    def test_the_newest_draft_of_each_job_waits(self, store: Store) -> None:
-        def leave(id: str, *expiries: int | None) -> None:
-            drafts = tuple(replace(DRAFT, expires=each) for each in expiries)
-            finish(
-                store,
-                FinishedRun(
-                    job=id, epoch=None, planned=NOW, started=NOW, finished=NOW, drafts=drafts
-                ),
-            )
-
-        assert run(store.waiting_drafts(now=NOW, soon=NOW, limit=9)) == WaitingDrafts()
-        leave(FIRST.id, NOW + 30, NOW + 40, NOW)
-        leave(OTHER.id, NOW + 20, NOW + 20, None)
-        leave(OTHER.id, NOW + 10)
-
-        assert run(store.waiting_drafts(now=NOW, soon=NOW + 20, limit=9)) == WaitingDrafts(
-            items=(
-                WaitingDraft(job=OTHER.id, seq=5, expires=NOW + 20, count=3),
-                WaitingDraft(job=FIRST.id, seq=2, expires=NOW + 40, count=2),
-            ),
-            total=2,
-            expiring=1,
-        )
-        run(store.flag_drafts({5: "outdated", 2: "outdated"}, now=NOW, lines={}))
-        found = run(store.waiting_drafts(now=NOW + 15, soon=NOW + 15, limit=1))
-        assert ([each.seq for each in found.items], found.total, found.expiring) == ([4], 2, 0)
-        assert run(store.waiting_drafts(now=NOW + 40, soon=NOW + 99, limit=9)) == WaitingDrafts()
 
     def test_a_draft_that_was_sent_waits_no_more_and_neither_do_older_ones_of_its_step(
         self, store: Store
