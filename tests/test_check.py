@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import BOB, BOB_HEX, DATA, Ended, Run, without_echo
-from tests.messages import says
+from tests.messages import Says, says
 from tests.network import FakeNetwork, table_of
 from tests.node import Refusal
 from tests.test_cli import on_a_terminal, without_colours
@@ -268,112 +268,85 @@ def carrying(amount: int) -> Change:
     return change
 
 
-NOBODY = "no DOT is credited to the beneficiary on Polkadot Asset Hub, although nothing fails there"
-#: What is changed, the verdict, and how the one reason begins.
-FAULTS: dict[str, tuple[Change, str, str]] = {
+NOBODY = says("no DOT is credited to the beneficiary on Polkadot Asset Hub")
+#: What is changed, the verdict, and what the one reason says.
+FAULTS: dict[str, tuple[Change, str, Says]] = {
     "a version of XCM that the destination does not know": (
-        hub({"Err": "VersionedConversionFailed"}),
-        "unknown",
-        "DryRunApi_dry_run_xcm of Polkadot Asset Hub returned the error VersionedConversionFailed",
+        *(hub({"Err": "VersionedConversionFailed"}), "unknown"),
+        says("DryRunApi_dry_run_xcm", "Polkadot Asset Hub", "VersionedConversionFailed"),
     ),
     "wasm that traps": (
-        relay(trap),
-        "unknown",
-        "DryRunApi_dry_run_call of Polkadot failed on the node: Internal error: wasm trap: "
-        "unreachable (-32603)",
+        *(relay(trap), "unknown"),
+        says("DryRunApi_dry_run_call of Polkadot failed", "unreachable (-32603)"),
     ),
     "an answer that is cut": (
-        hub(b"\0\0\0"),
-        "unknown",
-        "Polkadot Asset Hub did not answer with a Result<XcmDryRunEffects<RuntimeEvent>, Error> of "
-        "statemint 2003001: Ok.execution_result.Complete.used.proof_size: the bytes end early",
+        *(hub(b"\0\0\0"), "unknown"),
+        says("Polkadot Asset Hub", "XcmDryRunEffects", "proof_size: the bytes end early"),
     ),
     "a destination that cannot be reached": (
-        lambda network: network.cut("assetHub"),
-        "unknown",
-        "Polkadot Asset Hub cannot be reached (ws://127.0.0.1:1/ did not open: ",
+        *(lambda network: network.cut("assetHub"), "unknown"),
+        says("Polkadot Asset Hub cannot be reached", "ws://127.0.0.1:1/"),
     ),
     "a message to where no chain is": (
-        relay(call_effects((HUB_TO_DEX, message()))),
-        "unknown",
-        "Polkadot sends a message to 1/Parachain(2034), which is not a chain of the registry",
+        *(relay(call_effects((HUB_TO_DEX, message()))), "unknown"),
+        says("1/Parachain(2034)", "not a chain of the registry"),
     ),
     "a fee that the chain does not tell": (
-        api("polkadot", "TransactionPaymentApi_query_info", trap),
-        "unknown",
-        "TransactionPaymentApi_query_info of Polkadot failed on the node",
+        *(api("polkadot", "TransactionPaymentApi_query_info", trap), "unknown"),
+        says("TransactionPaymentApi_query_info of Polkadot failed"),
     ),
     "a delivery fee that the chain does not tell": (
         api("polkadot", "XcmPaymentApi_query_delivery_fees", {"Err": "Unroutable"}),
-        "unknown",
-        "XcmPaymentApi_query_delivery_fees of Polkadot returned the error Unroutable",
+        *("unknown", says("XcmPaymentApi_query_delivery_fees of Polkadot", "Unroutable")),
     ),
     "a call that sends nothing": (
-        relay(call_effects()),
-        "refused",
-        "the transfer ends on Polkadot instead of Polkadot Asset Hub",
+        *(relay(call_effects()), "refused"),
+        says("the transfer ends on Polkadot instead of Polkadot Asset Hub"),
     ),
     "a message that completes and credits nobody": (hub(message_effects()), "refused", NOBODY),
     "a credit of somebody else": (hub(message_effects(minted(who=ALICE_KEY))), "refused", NOBODY),
     "a message that fails after a credit": (
-        hub(message_effects(minted(), outcome=incomplete("Barrier"))),
-        "refused",
-        "the message fails on Polkadot Asset Hub: Barrier, the chain does not accept such a "
-        "message; the assets sent would be trapped or lost there",
+        *(hub(message_effects(minted(), outcome=incomplete("Barrier"))), "refused"),
+        says("fails on Polkadot Asset Hub: Barrier", "trapped or lost there"),
     ),
     "a call that its chain refuses": (
-        relay(call_effects(result=module_error("XcmPallet", "FeesNotMet"))),
-        "refused",
-        "Polkadot refuses the call: XcmPallet.FeesNotMet, the fee for delivering the message "
-        "cannot be paid",
+        *(relay(call_effects(result=module_error("XcmPallet", "FeesNotMet"))), "refused"),
+        says("Polkadot refuses the call: XcmPallet.FeesNotMet"),
     ),
     "a wrong reserve that nobody refuses": (
-        relay(call_effects((RELAY_TO_HUB, message("ReserveAssetDeposited")))),
-        "refused",
-        "DOT would go from Polkadot to Polkadot Asset Hub with Polkadot as its reserve, but "
-        "Polkadot Asset Hub backs it: no chain refuses this, and the backing would end up in the "
-        "wrong place",
+        *(relay(call_effects((RELAY_TO_HUB, message("ReserveAssetDeposited")))), "refused"),
+        says("DOT", "Polkadot as its reserve", "Polkadot Asset Hub backs it", "wrong place"),
     ),
     "a message that carries too little": (
-        carrying(AMOUNT // 100),
-        "refused",
-        "1.5 DOT should leave Polkadot, but its message carries 0.015 DOT",
+        *(carrying(AMOUNT // 100), "refused", says("1.5 DOT should leave", "carries 0.015 DOT")),
     ),
     "a message that carries too much": (
-        carrying(2 * AMOUNT),
-        "refused",
-        "1.5 DOT should leave Polkadot, but its message carries 3 DOT",
+        *(carrying(2 * AMOUNT), "refused", says("1.5 DOT should leave", "carries 3 DOT")),
     ),
     "a message that carries nothing": (
-        carrying(0),
-        "unknown",
-        "1.5 DOT should leave Polkadot, but none is seen in its message",
+        *(carrying(0), "unknown", says("1.5 DOT should leave", "none is seen")),
     ),
     "a fee that would take the existential deposit": (
-        balance(free=DOT),
-        "refused",
-        "the sender can spend 1 DOT on Polkadot: the fee of 0.016 DOT can be taken only if the "
-        "existential deposit of 1 DOT stays",
+        *(balance(free=DOT), "refused"),
+        says("can spend 1 DOT", "fee of 0.016 DOT", "only if the existential deposit of 1 DOT"),
     ),
     "the amount but not the fees": (
-        balance(free=int(1.54 * DOT)),
-        "refused",
-        "the sender can spend 1.54 DOT on Polkadot, but 1.546 DOT would leave, fees included",
+        *(balance(free=int(1.54 * DOT)), "refused"),
+        says("can spend 1.54 DOT on Polkadot", "1.546 DOT would leave"),
     ),
 }
 
 
 @pytest.mark.parametrize(("change", "verdict", "reason"), FAULTS.values(), ids=FAULTS)
 def test_nothing_is_called_ok_that_is_not_shown(
-    network: FakeNetwork, check: Check, change: Change, verdict: str, reason: str
+    network: FakeNetwork, check: Check, change: Change, verdict: str, reason: Says
 ) -> None:
     change(network)
 
     answer = transfer_check(check)
 
     assert (answer["verdict"], answer["exit"]) == (verdict, {"refused": 6, "unknown": 5}[verdict])
-    # Where a sentence goes on with the system's own words, its beginning counts.
-    assert [given[: len(reason)] for given in answer["reasons"]] == [reason]
+    assert answer["reasons"] == [reason]
     # Its route is open without a check.
     assert answer["txdata"]
 

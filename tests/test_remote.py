@@ -320,38 +320,19 @@ def test_an_error_of_the_daemon_names_the_option_that_was_typed(
 
 
 @pytest.mark.parametrize(
-    ("url", "sentence"),
+    "url",
     [
-        ("localhost:8080", "url 'localhost:8080' is not the address of a daemon, {expected}"),
-        ("ftp://h", "url 'ftp://h' is not the address of a daemon, {expected}"),
-        ("http://h:x", "url 'http://h:x' is not the address of a daemon, {expected}"),
-        ("http://[::1", "url 'http://[::1' is not the address of a daemon, {expected}"),
-        ("unix://a/b", "url 'unix://a/b' is not the address of a daemon, {expected}"),
-        ("http://h/?x=1", "url 'http://h/?x=1' has a query or a fragment, {expected}"),
-        *(
-            (
-                url,
-                "url has a user name or a password before the host, expected neither. Put "
-                "a token into "
-                "SCENARIOCTL_TOKEN or config.toml",
-            )
-            for url in (
-                "http://me:secret@h",
-                "http://me:secret@h:99999",
-                "ftp://me:secret@h",
-                "http://me:secret@[::1",
-            )
-        ),
+        *("localhost:8080", "ftp://h", "http://h:x", "http://[::1", "unix://a/b", "http://h/?x=1"),
+        *("http://me:secret@h", "http://me:secret@h:99999", "ftp://me:secret@h"),
+        "http://me:secret@[::1",
     ],
 )
-def test_an_address_that_is_none_is_refused(scenarioctl: Run, url: str, sentence: str) -> None:
-    expected = (
-        "expected one like http://127.0.0.1:8080, https://host.example or unix:///path/to.sock"
-    )
-
+def test_an_address_that_is_none_is_refused(scenarioctl: Run, url: str) -> None:
     ended = scenarioctl("info", "abc", "--url", url)
 
-    assert ended == Ended(out="", err=f"Error: {sentence.format(expected=expected)}\n", code=2)
+    told = says("password", "SCENARIOCTL_TOKEN") if "secret" in url else says(url, "unix:///")
+    assert (ended.out, ended.err, ended.code) == ("", told.printed, 2)
+    assert "secret" not in ended.err
 
 
 @pytest.mark.parametrize(
@@ -394,48 +375,22 @@ def test_a_daemon_that_is_not_there_is_named(
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "words"),
     [
-        (
-            b"SSH-2.0-OpenSSH_9\r\n",
-            "{url} does not speak HTTP ('SSH-2.0-OpenSSH_9\\r\\n'), expected a scenarioctl daemon",
-        ),
-        (
-            b"",
-            (
-                "the daemon at {url} closed the connection before its answer was complete "
-                "(remote end closed connection without response)"
-            ),
-        ),
-        (
-            b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"res',
-            (
-                "the daemon at {url} closed the connection before its answer was complete (got "
-                "5 bytes)"
-            ),
-        ),
+        (b"SSH-2.0-OpenSSH_9\r\n", ("does not speak HTTP", "SSH-2.0-OpenSSH_9")),
+        (b"", ("closed", "before its answer was complete")),
+        (b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"res', ("closed", "5 bytes")),
         (
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>",
-            (
-                "{url} does not answer like a scenarioctl daemon (HTTP 200, 'text/html'). "
-                "Check the address"
-            ),
+            ("HTTP 200", "'text/html'", "Check the address"),
         ),
         (
-            b"HTTP/1.1 404 Not Found\r\nContent-Length: 22\r\n\r\n" + b'{"detail":"Not Found"}',
-            (
-                "{url} does not answer like a scenarioctl daemon (HTTP 404, 'no type', other "
-                "JSON). Check the address"
-            ),
+            b'HTTP/1.1 404 Not Found\r\nContent-Length: 22\r\n\r\n{"detail":"Not Found"}',
+            ("HTTP 404", "other JSON", "Check the address"),
         ),
         (
-            (
-                b"HTTP/1.1 301 Moved\r\nLocation: "
-                b"https://elsewhere.example/\r\nContent-Length: 0\r\n\r\n"
-            ),
-            "{url} redirects to 'https://elsewhere.example/' (HTTP 301); redirects are not "
-            "followed. Pass the daemon's "
-            "own address",
+            b"HTTP/1.1 301 Moved\r\nLocation: https://elsewhere.example/\r\nContent-Length:0\r\n\r\n",
+            ("redirects to 'https://elsewhere.example/'", "HTTP 301"),
         ),
     ],
     ids=[
@@ -447,11 +402,13 @@ def test_a_daemon_that_is_not_there_is_named(
         "a redirect",
     ],
 )
-def test_what_is_no_daemon_is_said_to_be_none(scenarioctl: Run, data: bytes, sentence: str) -> None:
+def test_what_is_no_daemon_is_said_to_be_none(
+    scenarioctl: Run, data: bytes, words: tuple[str, ...]
+) -> None:
     with saying(data) as url:
         ended = scenarioctl("info", "abc", "--url", url)
 
-    assert ended == Ended(out="", err=f"Error: {sentence.format(url=url)}\n", code=5)
+    assert (ended.out, ended.err, ended.code) == ("", says(url, *words).printed, 5)
 
 
 def test_a_daemon_that_does_not_answer_is_not_waited_for_for_ever(
