@@ -389,8 +389,8 @@ def test_a_daemon_that_is_not_there_is_named(
             ("HTTP 404", "other JSON", "Check the address"),
         ),
         (
-            b"HTTP/1.1 301 Moved\r\nLocation: https://elsewhere.example/\r\nContent-Length:0\r\n\r\n",
-            ("redirects to 'https://elsewhere.example/'", "HTTP 301"),
+            b"HTTP/1.1 301 Moved\r\nContent-Length: 0\r\nLocation: https://else.example/\r\n\r\n",
+            ("redirects to 'https://else.example/'", "HTTP 301"),
         ),
     ],
     ids=[
