@@ -467,7 +467,7 @@ def test_a_trade_that_would_fail_is_refused_in_a_sentence(
     asked: tuple[Any, ...],
     options: dict[str, Any],
     code: str,
-    sentence: Says,
+    sentence: Any,
 ) -> None:
     error = refused(tmp_path, Chain(state), *asked, **options)
 
