@@ -16,7 +16,7 @@ from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
 from scenarioctl.operations import notifications, runs, webhooks
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
-from scenarioctl.outgoing import answer_body
+from scenarioctl.outgoing import client as outgoing
 from scenarioctl.render import picture, svg
 from scenarioctl.runtime import metadata, scale, type_table
 from scenarioctl.server import bodies, limits, pages, servers, streams
@@ -127,7 +127,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "metadata of a runtime": {"bytes": (metadata.MAX_BYTES,)},
     "SCALE bytes that are decoded": {"values": (scale.MAX_VALUES,), "depth": (scale.MAX_DEPTH,)},
     "the name of a type": {"values": (type_table.NAME_PARTS,)},
-    "body of an answer to an http step": {"bytes": (answer_body.MAX_BODY,)},
+    "body of an answer to an http step": {"bytes": (outgoing.MAX_BODY,)},
     "notifications of a job that wait": {
         "bytes": (MAX_URL,),
         "values": (notifier.MOST_OF_JOB, MAX_TARGETS),

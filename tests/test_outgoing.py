@@ -12,8 +12,7 @@ import pytest
 from scenarioctl import __version__
 from scenarioctl.errors import RequestFailed
 from scenarioctl.outgoing import WebAnswer, WebRequest, place_of
-from scenarioctl.outgoing.answer_body import MAX_BODY, read_body
-from scenarioctl.outgoing.client import Outgoing
+from scenarioctl.outgoing.client import MAX_BODY, Outgoing, read_body
 from tests.daemons import free_port
 from tests.messages import Says, says
 from tests.web import Visit, serving
