@@ -9,7 +9,6 @@ from scenarioctl.chains.addresses import (
     ACCOUNT_KEY_20,
     format_account,
     parse_account,
-    parse_contract_address,
 )
 from scenarioctl.errors import InvalidRequest
 from tests.messages import Says, says
@@ -94,15 +93,6 @@ def test_a_wrong_address_is_told_what_is_wrong_with_it(value: object, sentence: 
         parse_account(value, field="to")
 
     assert str(refused.value) == sentence
-
-
-def test_contracts_have_addresses_of_two_kinds() -> None:
-    assert parse_contract_address("0x" + "1a" * 20, field="address", evm=True) == b"\x1a" * 20
-    assert parse_contract_address(BOB_ADDRESS, field="address", evm=False) == BOB
-    with pytest.raises(InvalidRequest) as refused:
-        parse_contract_address(BOB_ADDRESS, field="address", evm=True)
-
-    assert str(refused.value) == says("address", BOB_ADDRESS)
 
 
 #: The examples of EIP-55.

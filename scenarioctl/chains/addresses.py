@@ -156,23 +156,6 @@ def format_ethereum_account(account: bytes) -> str:
     )
 
 
-def parse_contract_address(value: object, *, field: str, evm: bool) -> bytes:
-    """Return the address of a contract: 32 bytes from SS58 or 0x hex, or, for an *evm*-addressed
-    one, 20 bytes of 0x hex."""
-    if not evm:
-        return parse_account(value, field=field)
-    data = from_hex(value)
-    if data is not None and len(data) == 20:
-        return data
-    raise InvalidRequest(
-        field=field,
-        value=value,
-        limit=80,
-        problem="is not the address of a pallet-revive contract",
-        expected="0x and 40 hex digits",
-    )
-
-
 def format_account(account: bytes, prefix: int) -> str:
     """Return *account* as SS58 text with the network *prefix* (0 to 16383); one of 20 bytes as 0x
     text with its checksum."""

@@ -146,13 +146,14 @@ class ContractDescription(TypedDict):
 
 
 async def contract_info(app: Application, request: ContractInfo) -> Result[ContractDescription]:
-    from scenarioctl.chains.addresses import parse_contract_address
+    from scenarioctl.chains.addresses import ACCOUNT_ID_32, ACCOUNT_KEY_20
     from scenarioctl.contracts import describe_contract, ink_version
 
     version = ink_version(request.abiJson)
     # 5 MB take half a second.
     messages = await app.aside(describe_contract, request.abiJson)
-    address = parse_contract_address(request.address, field="address", evm=version >= 6)
+    form = ACCOUNT_KEY_20 if version >= 6 else ACCOUNT_ID_32
+    address = form.parse(request.address, field="address")
     named = request.chain or (DEFAULT_CHAIN if version >= 6 else "")
     onchain, warnings = (
         await _look_for(app, app.registry.find(named), address) if named else (None, ())
