@@ -33,16 +33,22 @@ def _setting(default: Any, *, hidden: bool = False, **about: Any) -> Any:
     return field(**filled, repr=not hidden, metadata=about)
 
 
+_XDG = {
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "data": ("XDG_DATA_HOME", ".local/share"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+}
+
+
 def user_directory(kind: str) -> Path:
     """Return this user's `config`, `data` or `cache` directory for scenarioctl."""
-    import platformdirs
+    if os.uname().sysname == "Linux":
+        # As platformdirs finds it, whose import is a tenth of a short command's time.
+        variable, otherwise = _XDG[kind]
+        return Path(os.environ.get(variable, "").strip() or Path.home() / otherwise, APPLICATION)
+    from platformdirs import PlatformDirs
 
-    find = {
-        "config": platformdirs.user_config_path,
-        "data": platformdirs.user_data_path,
-        "cache": platformdirs.user_cache_path,
-    }[kind]
-    return find(APPLICATION)
+    return Path(getattr(PlatformDirs(APPLICATION), f"user_{kind}_path"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from platformdirs import PlatformDirs
 
 from scenarioctl.chains.registry import KEYS
 from scenarioctl.config import (
@@ -17,6 +18,7 @@ from scenarioctl.config import (
     parse_config,
     read_value,
     secrets_in,
+    user_directory,
     without_password,
 )
 from scenarioctl.config_file import set_value, template
@@ -384,3 +386,12 @@ def test_a_chain_is_set_whole_and_then_key_by_key(scenarioctl: Run, tmp_path: Pa
     table = tomllib.loads(before)["chains"]["rig"]
     assert {key: table[key] for key in wanted} == {key: value for key, (_, value) in wanted.items()}
     assert (table["role"], table["decimals"]) == ("dex", 12)
+
+
+@pytest.mark.parametrize("home", ["", " ", "/somewhere"])
+def test_directories_are_those_of_platformdirs(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    for kind in ("config", "data", "cache"):
+        monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", home)
+
+        found = getattr(PlatformDirs("scenarioctl"), f"user_{kind}_path")
+        assert user_directory(kind) == found

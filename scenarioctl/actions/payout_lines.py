@@ -14,8 +14,8 @@ from scenarioctl.actions.placeholders import has_placeholder
 from scenarioctl.chains.addresses import ACCOUNT_ID_32, GENERIC, decode_ss58
 from scenarioctl.errors import InvalidRequest, meant, shorten, suggest
 from scenarioctl.formats.documents import FORMULA, read_csv
-from scenarioctl.model.acting import could_be_address, normalized
 from scenarioctl.model.amounts import read_digits, several_meanings
+from scenarioctl.model.request_fields import could_be_address, normalized
 from scenarioctl.transactions.keyless_accounts import describe_keyless, parse_receiver
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from scenarioctl.errors import InvalidRequest, shorten
+from scenarioctl.model.request_fields import could_be_address, normalized
 
 #: The longest name, in characters.
 LONGEST = 60
-#: So many letters and digits without a space are an address, or one that was mistyped.
-_ADDRESS_LENGTH = 30
 #: An address as pages and this program cut it.
 _CUT = re.compile(r"(?=\w*\d)(?=\w*[A-Z])\w{4,}(?:…|\.{2,3})\w{4,}")
 #: Small letters of Cyrillic and Greek, and digits, each before the Latin letter that it looks like.
@@ -38,16 +37,6 @@ class NamedAddress:
     layers: tuple[Mapping[str, Any], ...] = ()
     #: When it was added, in nanoseconds since 1970.
     created: int
-
-
-def could_be_address(text: str) -> bool:
-    """Tell whether *text* can only mean an address: such text never names one."""
-    return text[:2] in ("0x", "0X") or (text.isalnum() and len(text) >= _ADDRESS_LENGTH)
-
-
-def normalized(text: str) -> str:
-    """Return the one form of a name that is kept and compared."""
-    return unicodedata.normalize("NFC", text.strip())
 
 
 def read_name(text: str) -> str:

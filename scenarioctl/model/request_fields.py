@@ -315,3 +315,19 @@ def _body(declared: type) -> Iterator[str]:
     heads = f"class {declared.__name__}(", f"class {declared.__name__}:"
     first = next(number for number, line in enumerate(lines) if line.startswith(heads))
     return takewhile(lambda line: line[0] in " \n)", lines[first + 1 :])
+
+
+#: So many letters and digits without a space are an address, or one that was mistyped.
+_ADDRESS_LENGTH = 30
+
+
+def could_be_address(text: str) -> bool:
+    """Tell whether *text* can only mean an address: such text never names one."""
+    return text[:2] in ("0x", "0X") or (text.isalnum() and len(text) >= _ADDRESS_LENGTH)
+
+
+def normalized(text: str) -> str:
+    """Return the one form of a name that is kept and compared."""
+    import unicodedata
+
+    return unicodedata.normalize("NFC", text.strip())

@@ -15,9 +15,9 @@ from scenarioctl.model.acting import (
     NamedAddress,
     ProxyLayer,
     multisig,
-    normalized,
     read_acting,
 )
+from scenarioctl.model.request_fields import normalized
 
 #: What runtimes call a type of proxy.
 _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")

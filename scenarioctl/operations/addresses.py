@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, meant
-from scenarioctl.model.acting import NamedAddress, normalized, read_name
+from scenarioctl.model.acting import NamedAddress, read_name
 from scenarioctl.model.json_types import Hex, Timestamp, timestamp
-from scenarioctl.model.request_fields import Address, ChainName, Value
+from scenarioctl.model.request_fields import Address, ChainName, Value, normalized
 from scenarioctl.operations.results import Done, Result
 
 if TYPE_CHECKING:

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import EXAMPLE
 from scenarioctl.errors import InvalidRequest, meant, shorten
-from scenarioctl.model.acting import could_be_address, normalized
-from scenarioctl.model.request_fields import account_fields, stored_fields
+from scenarioctl.model.request_fields import (
+    account_fields,
+    could_be_address,
+    normalized,
+    stored_fields,
+)
 from scenarioctl.operations.results import Result
 
 if TYPE_CHECKING:
