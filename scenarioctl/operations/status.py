@@ -35,7 +35,7 @@ __all__ = ["show_status"]
 
 #: Rows of each list, and recent runs of a job.
 ROWS = 20
-RUNS = 20
+RUNS = 30
 #: Newest scenarios.
 _RECENT = 10
 #: A draft that has less time left is expiring.
@@ -145,7 +145,7 @@ class JobStanding(_Titled):
     #: Drafts that could be signed now.
     drafts: int
     reason: str
-    #: Up to 20, the newest first.
+    #: Up to 30, the newest first.
     runs: list[RunBar]
 
 

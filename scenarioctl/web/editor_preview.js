@@ -19,7 +19,7 @@ export class Preview extends Saving {
     this.uids = new Map();
     const stepOf = (node) => this.state.steps.find(({ uid }) => uid === this.uids.get(node));
     this.canvas = pictureOf({
-      title: this.state.name, id: this.id, nodes: [], load: async () => this.drawn,
+      title: this.state.name, id: this.id, nodes: () => this.state.steps.map(({ values }) => ({ text: Object.values(values).join(" ") })), load: async () => this.drawn,
       edit: { again: () => this.later(), add: (_, target) => this.adding(stepOf(target)), join: (source, target) => this.join(stepOf(source), stepOf(target)) },
     }, signal, (node) => this.reveal(stepOf(node)));
     this.picture = h("div", { class: "editor-picture", hidden: true }, this.canvas.element, this.wrong);

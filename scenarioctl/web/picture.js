@@ -42,10 +42,10 @@ function textOf(base64) {
 // The picture of a scenario that is stored.
 export function storedPicture(scenario, signal, selected) {
   const load = async (options) => (await get("/api/info/preview", { scenario_id: scenario.id, format: "svg", ...options }, signal)).img;
-  return pictureOf({ ...scenario, load }, signal, selected);
+  return pictureOf({ ...scenario, nodes: () => scenario.nodes, load }, signal, selected);
 }
 
-// Draws what `load({theme, compact})` returns, of the steps in `nodes`.  Returns the element, and what the other parts of the page tell
+// Draws what `load({theme, compact})` returns, of the steps that `nodes()` returns.  Returns the element, and what the other parts of the page tell
 // it: `select(node)`, and `mark(outcomes)` with the outcome of each node in the last run.  A click on a card calls `selected(node)`.
 // With `edit`, there is a + on each arrow, and a handle at each card from which an arrow to another is drawn.
 export function pictureOf({ id, title, nodes, load, edit = null }, signal, selected = (_) => {}) {
@@ -94,7 +94,7 @@ export function pictureOf({ id, title, nodes, load, edit = null }, signal, selec
   }
   // The words of the page in place of the daemon's; and names for the addresses that it draws without their middle.
   function word(made) {
-    const addresses = [...new Set(nodes.flatMap(({ text }) => text.match(ADDRESSES) ?? []))];
+    const addresses = [...new Set(nodes().flatMap(({ text }) => text.match(ADDRESSES) ?? []))];
     const put = (place, text) => {
       for (const each of [place, place.parentElement]) each.removeAttribute("textLength");
       place.textContent = text;
