@@ -280,12 +280,9 @@ def full(camera: Camera) -> None:
 
 def chains(camera: Camera) -> None:
     """Take the way of a transaction, for chains that stand on this machine."""
-    # Each picture is of a browser that remembers no account.
+    # These pictures are of a browser that remembers no account.
     forgetting = "if (location.protocol !== 'about:') localStorage.clear()"
-    with (
-        connected(camera.browser, Path(tempfile.mkdtemp())) as (page, daemon, network),
-        page.with_script(forgetting),
-    ):
+    with connected(camera.browser, Path(tempfile.mkdtemp())) as (page, daemon, network):
         network.chains["hydraDx"].api["CurrenciesApi_accounts"] = []
         chain = LivingChain(network)
         transfer = a_transfer(daemon)
@@ -293,20 +290,22 @@ def chains(camera: Camera) -> None:
         sign = f"/#/sign/?{source}"
         post(daemon, "/api/address/add", {"name": "Savings", "address": ALICE, "watch": True})
         post(daemon, "/api/address/add", {"name": "Landlady", "address": BOB, "watch": False})
-        camera.take(
-            page,
-            View("no-wallet", sign, "No wallet found"),
-            View("vault", sign, "No wallet found", with_codes),
-            View("accounts", "/#/accounts", "5 DOT"),
-        )
-        with injected(page, wallet()):
+        with page.with_script(forgetting):
             camera.take(
                 page,
-                View("account", sign, "Connect Talisman"),
-                View("sign", sign, "Connect", simulated),
+                View("no-wallet", sign, "No wallet found"),
+                View("vault", sign, "No wallet found", with_codes),
+                View("accounts", "/#/accounts", "5 DOT"),
             )
-            with limited("the signature"):
-                sign_in_wallet(page, to_the_wallet(page, source))
+        with injected(page, wallet()):
+            with page.with_script(forgetting):
+                camera.take(
+                    page,
+                    View("account", sign, "Connect Talisman"),
+                    View("sign", sign, "Connect", simulated),
+                )
+                with limited("the signature"):
+                    sign_in_wallet(page, to_the_wallet(page, source))
             camera.take(
                 page,
                 View("signed", sign, "Discard the signature"),
