@@ -1,5 +1,6 @@
 """Trapped assets: claimed by the account that they were taken from."""
 
+import json
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -164,6 +165,23 @@ def test_the_hash_follows_the_version_of_the_assets() -> None:
 def claim_data(beneficiary: bytes) -> str:
     """Return a claim by hand: XcmPallet is pallet 99, and claim_assets its call 12."""
     return "0x630c" + (DOT_BYTES + b"\x05\x00\x01\x01\x00" + beneficiary).hex()
+
+
+def test_a_claim_names_the_assets_as_they_were_trapped(chain: Traps, ask: Ask) -> None:
+    chain.trap(NUMBER - 2, trapped())
+    where = ("claim", "--trapped-in", str(NUMBER - 2))
+
+    own = json.loads(ask(*where, "--json").out)
+    other = ask(*where, "--beneficiary", BOB, "--field", "call_data")
+
+    assert (own["call_data"], own["signer"], own["says"]) == (
+        claim_data(ALICE_KEY),
+        ALICE,
+        says("2.5 DOT", ALICE),
+    )
+    assert other.out == claim_data(BOB_KEY) + "\n"
+    call = bytes.fromhex(own["call_data"][2:])
+    assert TABLE.encode_call(TABLE.decode_call(call)) == call
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from scenarioctl.chains import trust
 from scenarioctl.chains.locations import absolute, across, read_location, seen_from
 from scenarioctl.chains.registry import Registry
 from scenarioctl.chains.trust import accepts_reserve
@@ -18,7 +19,7 @@ from scenarioctl.transactions.submission.inclusion import SentMessage
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.plan import shape_location
 from scenarioctl.transactions.transfer.request import Transfer, sovereign_account_beyond
-from scenarioctl.transactions.transfer.routes import find_route
+from scenarioctl.transactions.transfer.routes import can_send, find_route
 from scenarioctl.transactions.transfer.ways import routes_from
 from tests.conftest import BOB, BOB_HEX, Run
 from tests.messages import says
@@ -123,6 +124,33 @@ def test_each_bridged_asset_crosses_both_ways_by_one_reserve(outside: str) -> No
 
     out = ["LocalReserve", "DestinationReserve"]
     assert found == (out[::-1] if "Kusama" in outside else out)
+
+
+@pytest.mark.parametrize(
+    ("network", "row"), [(network, row) for network, rows in trust._BRIDGED.items() for row in rows]
+)
+def test_without_a_trust_fact_its_assets_cross_neither_way(
+    monkeypatch: pytest.MonkeyPatch, network: str, row: trust.Accepted
+) -> None:
+    def crossing() -> set[tuple[str, str]]:
+        return {
+            (source, asset.id)
+            for source, destination in (HUBS, HUBS[::-1])
+            for asset in ASSETS.all(REGISTRY.find(source))
+            if can_send(asset, REGISTRY.find(destination), ASSETS)
+        }
+
+    before = crossing()
+    others = tuple(other for other in trust._BRIDGED[network] if other is not row)
+    monkeypatch.setattr(trust, "_BRIDGED", {**trust._BRIDGED, network: others})
+    lost = before - crossing()
+
+    # Nothing that has only its network's name before it is issued on Kusama's Asset Hub and
+    # crosses.
+    expected = {"2/GlobalConsensus(Kusama)/*": set()}.get(
+        row.asset, {"assetHub", "assetHub_kusama"}
+    )
+    assert {source for source, _ in lost} == expected
 
 
 #: Calls of other SDKs for what goes home to Kusama: who made them, XCM version, amount, receiver.

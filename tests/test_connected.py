@@ -490,6 +490,20 @@ class TestConfiguredReserve:
             "ForeignAssets", "Reserves", place(self.ETHER), value=value
         )
 
+    @pytest.mark.parametrize("ends", WAYS)
+    def test_with_the_reserve_of_its_facts_it_is_built(
+        self, network: FakeNetwork, ends: tuple[str, str, str]
+    ) -> None:
+        self.configure(network, (self.ETHER, False))
+
+        transaction = draft(network, *ends, 10**18)
+
+        kind = "LocalReserve" if ends[0] == "assetHub" else "DestinationReserve"
+        arguments = transaction.call.args
+        assert transaction.call.method == "transfer_assets_using_type_and_then"
+        assert arguments["assets_transfer_type"] == arguments["fees_transfer_type"] == kind
+        assert arguments["assets"] == {"V5": [asset(place(self.ETHER), 10**18)]}
+
     @pytest.mark.parametrize("sender", [None, ALICE_KEY], ids=["unchecked", "checked"])
     @pytest.mark.parametrize("ends", WAYS, ids=["there", "back"])
     @pytest.mark.parametrize(

@@ -233,6 +233,33 @@ def check(network: FakeNetwork, scenarioctl: Run, asset: str = "1984") -> dict[s
     return answer
 
 
+def test_a_check_takes_the_fee_in_the_asset(network: FakeNetwork, scenarioctl: Run) -> None:
+    hub = network.chains["assetHub"]
+
+    answer = check(network, scenarioctl)
+
+    assert answer["verdict"] == "ok"
+    assert [(step["what"], step["human"]) for step in answer["steps"]] == [
+        ("transaction fee", "0.00824 USDt")
+    ]
+    asked = dict(hub.asked)
+    quote = (
+        hub.table.encode(
+            hub.table.api_method("AssetConversionApi", "quote_price_tokens_for_exact_tokens")
+            .inputs[0]
+            .type_id,
+            read_location(USDT),
+        )
+        + unhex("0x0100")
+        + FEE.to_bytes(16, "little")
+        + b"\1"
+    )
+    assert asked["AssetConversionApi_quote_price_tokens_for_exact_tokens"] == quote
+    # The extension of the transaction whose fee is asked for names the asset: no tip, then its
+    # location.
+    assert unhex("0x00" + "010002043205011f") in asked["TransactionPaymentApi_query_info"]
+
+
 def test_the_fee_is_exchanged_before_the_call_is_tried(
     network: FakeNetwork, scenarioctl: Run
 ) -> None:
@@ -273,6 +300,29 @@ def test_the_fee_is_exchanged_before_the_call_is_tried(
             }
         }
     }
+
+
+def test_without_a_pool_no_fee_is_taken_in_the_asset(
+    network: FakeNetwork, scenarioctl: Run
+) -> None:
+    network.chains["assetHub"].api["AssetConversionApi_quote_price_tokens_for_exact_tokens"] = None
+
+    answer = check(network, scenarioctl)
+
+    assert (answer["verdict"], answer["reasons"]) == ("refused", [says("1984", "pool")])
+
+
+@pytest.mark.parametrize(
+    "balance", [FEE_IN_USDT - 1, LEAST + FEE_IN_USDT - 1], ids=["too little", "what must stay"]
+)
+def test_too_little_of_the_asset_is_refused(
+    network: FakeNetwork, scenarioctl: Run, balance: int
+) -> None:
+    holds(network, balance)
+
+    answer = check(network, scenarioctl)
+
+    assert (answer["verdict"], answer["reasons"]) == ("refused", [says("USDt")])
 
 
 def test_a_pool_that_does_not_answer_proves_nothing(network: FakeNetwork, scenarioctl: Run) -> None:

@@ -83,6 +83,46 @@ def drafted(network: FakeNetwork, scenarioctl: Run, ended: Ended) -> tuple[int, 
     return int(amount["value"] if isinstance(amount, dict) else amount), call["method"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "held", "stays", "method"),
+    [
+        ((), account(5 * DOT), DEPOSIT, "transfer_keep_alive"),
+        (("--allow-death",), account(5 * DOT), 0, "transfer_allow_death"),
+        ((), account(5 * DOT, frozen=3 * DOT), 3 * DOT, "transfer_keep_alive"),
+        (("--allow-death",), account(5 * DOT, reserved=DOT), DEPOSIT, "transfer_allow_death"),
+        ((), account(5 * DOT, reserved=2 * DOT, frozen=4 * DOT), 2 * DOT, "transfer_keep_alive"),
+    ],
+    ids=["alive", "closed", "frozen", "needed", "frozen and reserved"],
+)
+def test_all_but_the_fee_and_what_has_to_stay_is_sent(
+    network: FakeNetwork,
+    scenarioctl: Run,
+    flags: tuple[str, ...],
+    held: dict[str, Any],
+    stays: int,
+    method: str,
+) -> None:
+    network.chains["polkadot"].store("System", "Account", ALICE_KEY, value=held)
+
+    ended = create(network, scenarioctl, *flags)
+
+    assert ended.code == 0, ended.err
+    assert drafted(network, scenarioctl, ended) == (5 * DOT - FEE - stays, method)
+    assert ended.said == says("amount max", "DOT", "fees")
+
+
+@pytest.mark.parametrize(("flag", "stays"), [("--keep-alive", DEPOSIT), ("--allow-death", 0)])
+def test_between_chains_delivery_is_paid_too(
+    network: FakeNetwork, scenarioctl: Run, flag: str, stays: int
+) -> None:
+    ended = create(network, scenarioctl, flag, to="assetHub")
+
+    amount = 5 * DOT - FEE - DELIVERY - stays
+    assert ended.code == 0, ended.err
+    assert drafted(network, scenarioctl, ended) == (amount, "limited_teleport_assets")
+    assert ended.err.splitlines()[1] == says("amount max", "DOT", "fees")
+
+
 @pytest.mark.parametrize("free", [2**30, 2**32, 2**40, 2**40 + 2**33, 2**48])
 @pytest.mark.parametrize("more", [-1, 0, 1, 3, 100_000_000, 100_000_007])
 def test_a_fee_that_depends_on_the_length_leaves_as_little_as_it_can(

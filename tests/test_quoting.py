@@ -329,6 +329,20 @@ class TestTheRoute:
         assert (quote.amount_out, quote.impact) == (13 * 10**6, None)
         assert quote.warnings == (says("impact", "limited"),)
 
+    def test_what_goes_on_with_a_contracts_token_is_dry_run_from_the_start(
+        self, tmp_path: Path
+    ) -> None:
+        state = pool(subpool(CONTRACT, reserve=1, hub=500_000 * 10**12))
+        state["AssetRegistry", "Assets", CONTRACT] = registered("Erc20")
+        chain = Chain(state, dry_run=lambda *_: dry_run_answer(executed(TWO_DOT, 12 * 10**6)))
+        chain.contract_balances[CONTRACT] = 1_000_000 * 10**18
+
+        with quoting(chain, tmp_path) as ask:
+            quote = ask("DOT", "10", TWO_DOT, route="5>omnipool>222>aave>10")
+
+        assert [len(leg.hops) for leg in quote.legs] == [2]
+        assert quote.warnings == (says("quote", "0.3"),)
+
 
 class TestTheSendersDryRun:
     BOB = bytes.fromhex(BOB_HEX[2:])

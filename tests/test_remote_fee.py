@@ -26,7 +26,7 @@ from scenarioctl.transactions.transfer.ways import resolve
 from tests.conftest import BOB as BOB_ADDRESS
 from tests.conftest import Run
 from tests.messages import says
-from tests.network import FakeNetwork
+from tests.network import FOREIGN_ASSET, FakeNetwork
 from tests.runtimes import ASSETS, BOB, REGISTRY, bundled
 from tests.test_check import (
     ALICE_KEY,
@@ -34,6 +34,7 @@ from tests.test_check import (
     DEX_TO_HUB,
     DOT,
     NATIVE_UP,
+    USDT_ON_HUB,
     asset,
     call_effects,
     location,
@@ -349,6 +350,28 @@ class TestConnected:
         assert [item["id"] for item in first["WithdrawAsset"]] == [WUD_ON_HUB, NATIVE_UP]
         assert transaction.warnings == (says("0.0108 DOT", "Polkadot Asset Hub", "receiver's"),)
 
+    def test_a_check_finds_the_credit_of_both(self, network: FakeNetwork) -> None:
+        self.arrives(network, self.WUD, self.rest(self.FEE - WEIGHT_FEE))
+
+        transaction = draft(
+            network, "hydraDx", "assetHub", "1000085", AMOUNT, ALICE_KEY, remote_fee_asset="DOT"
+        )
+
+        check = transaction.check
+        assert check is not None
+        assert (check.verdict, check.reasons, check.warnings) == ("ok", (), ())
+        assert check.computed == check.credited
+        assert [
+            (step.what, str(step.amount)) for step in check.steps if step.chain == "assetHub"
+        ] == [
+            ("execution", "0.0004 DOT"),
+            ("computed arrival", "1000000 WUD (asset 31337, symbol not verified)"),
+            ("arrives", "1000000 WUD (asset 31337, symbol not verified)"),
+            ("computed arrival", "0.0104 DOT"),
+            ("arrives", "0.0104 DOT"),
+        ]
+        assert transaction.warnings == (says("0.0108 DOT", "Polkadot Asset Hub", "receiver's"),)
+
     @pytest.mark.parametrize(
         ("rest", "verdict", "words"),
         [(0, "refused", ("DOT", "no")), (77, "unknown", ("DOT", "assetHub", "nobody"))],
@@ -392,6 +415,22 @@ class TestConnected:
 
         assert str(refused.value) == says(
             "remote_fee_asset 5", "Polkadot Asset Hub", "AssetNotFound"
+        )
+
+    def test_a_new_account_may_hold_only_what_pays(self, network: FakeNetwork) -> None:
+        """USDT alone keeps an account alive, but lets it hold no asset like WUD."""
+        hub = network.chains["assetHub"]
+        hub.api["XcmPaymentApi_query_acceptable_payment_assets"] = {"Ok": [{"V5": USDT_ON_HUB}]}
+        known = {**FOREIGN_ASSET, "min_balance": 10_000, "is_sufficient": True}
+        hub.store("Assets", "Asset", 1984, value=known)
+
+        transaction = draft(
+            network, "hydraDx", "assetHub", "1000085", AMOUNT, remote_fee_asset="10"
+        )
+
+        assert transaction.warnings == (
+            says("no DOT", "Polkadot Asset Hub", "WUD", "trapped"),
+            says("8.01 USDT", "Polkadot Asset Hub", "receiver's"),
         )
 
     @pytest.mark.parametrize("amount", [1, 10**8])

@@ -253,6 +253,39 @@ def offer(least: int) -> Call:
     return order("place_order", asset_in=0, asset_out=5, amount_in=least, amount_out=TWO_DOT)
 
 
+@pytest.mark.parametrize(
+    ("call", "gets"),
+    [
+        (offer(NOW), NOW),
+        (order("fill_order", order_id=7), NOW),
+        (order("partial_fill_order", order_id=7, amount_in=TWO_DOT), 2 * NOW),
+        (batch(order("fill_order", order_id=7)), NOW),
+    ],
+    ids=["offer", "fill", "part", "batch"],
+)
+def test_an_offer_is_held_against_a_quote(
+    monkeypatch: pytest.MonkeyPatch, call: Call, gets: int
+) -> None:
+    """Its maker gives the asset out, and who fills it the asset in."""
+    whole = TWO_DOT if gets == NOW else 2 * TWO_DOT
+    stored = {
+        "asset_in": 5,
+        "asset_out": 0,
+        "amount_in": whole,
+        "amount_out": 2 * NOW if whole > TWO_DOT else NOW,
+    }
+
+    fair = run(monkeypatch, call, quoted=NOW, stored=stored)
+    dear = run(monkeypatch, call, quoted=2 * NOW + 1, stored=stored)
+    confirmed = run(monkeypatch, call, quoted=2 * NOW + 1, stored=stored, confirmed=True)
+    unknown = run(monkeypatch, call, stored=stored)
+
+    assert (fair.findings.verdict, fair.findings.warnings) == ("ok", [])
+    assert dear.findings.refusals == [says("50 %", "--yes")]
+    assert (confirmed.findings.verdict, len(confirmed.findings.warnings)) == ("ok", 1)
+    assert unknown.findings.unknowns == [says("price")]
+
+
 def test_an_offer_for_nothing_or_of_which_nothing_is_known_is_not_ok(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
@@ -97,6 +99,75 @@ def test_a_version_that_one_runtime_does_not_know_is_refused() -> None:
 
     with raises(InvalidRequest, says("xcm_version", "5", "Polkadot Asset Hub", "Polkadot", "3, 4")):
         build("assetHub", "polkadot", "DOT", DOT, destination_table=old, xcm_version=5)
+
+
+#: Everything that can be sent: (source, destination, asset).
+WAYS = [
+    ("polkadot", "assetHub", "DOT"),
+    ("assetHub", "polkadot", "DOT"),
+    ("assetHub", "hydraDx", "DOT"),
+    ("assetHub", "hydraDx", 1984),
+    ("assetHub", "hydraDx", 1337),
+    ("assetHub", "hydraDx", "2/GlobalConsensus(Ethereum:1)"),
+    ("hydraDx", "assetHub", 34),
+    ("hydraDx", "assetHub", 1000809),
+    ("righub", "rigdex", 4294967295),
+    ("hydraDx", "assetHub", 5),
+    ("hydraDx", "assetHub", 10),
+    ("hydraDx", "assetHub", 22),
+    ("hydraDx", "polkadot", 5),
+    ("polkadot", "hydraDx", "DOT"),
+    ("kusama", "assetHub_kusama", "KSM"),
+    ("assetHub_kusama", "kusama", "KSM"),
+    ("rigrelay", "righub", "KSM"),
+    ("righub", "rigrelay", "KSM"),
+    ("righub", "rigdex", "KSM"),
+    ("righub", "rigdex", 1984),
+    ("rigdex", "righub", 5),
+    ("rigdex", "righub", 10),
+    ("rigdex", "rigrelay", 5),
+    ("rigrelay", "rigdex", "KSM"),
+    ("polkadot", "polkadot", "DOT"),
+    ("assetHub", "assetHub", "DOT"),
+    ("assetHub", "assetHub", 1984),
+    ("assetHub", "assetHub", "HDX"),
+    ("assetHub", "assetHub", "2/GlobalConsensus(Kusama)"),
+    ("assetHub", "assetHub", "wstETH"),
+    ("assetHub", "assetHub", "AJUN"),
+    ("assetHub_kusama", "assetHub_kusama", "2/GlobalConsensus(Polkadot)"),
+    ("hydraDx", "hydraDx", "HDX"),
+    ("hydraDx", "hydraDx", 5),
+    ("hydraDx", "hydraDx", 222),
+    ("kusama", "kusama", "KSM"),
+    ("assetHub_kusama", "assetHub_kusama", 1984),
+    ("rigdex", "rigdex", 7),
+]
+
+
+@pytest.mark.parametrize(("source", "destination", "asset"), WAYS)
+@settings(max_examples=25, deadline=None)
+@given(
+    amount=st.integers(min_value=10**12, max_value=2**128 - 1),
+    beneficiary=st.binary(min_size=32, max_size=32),
+    version=st.sampled_from([3, 4, 5]),
+)
+def test_what_is_encoded_decodes_to_what_was_meant(
+    source: str, destination: str, asset: object, amount: int, beneficiary: bytes, version: int
+) -> None:
+    table = bundled(source)
+
+    draft = build_transfer(
+        replace(
+            transfer(source, destination, asset, amount, beneficiary),
+            xcm_version=version if source != destination else None,
+        ),
+        table,
+        assets=ASSETS,
+    )
+
+    data = table.encode_call(draft.call)
+    assert table.decode_call(data) == draft.call
+    assert data.count(beneficiary) == 1
 
 
 def test_the_rig_is_sent_over_as_its_names_do_not_matter() -> None:
