@@ -1,10 +1,19 @@
 """What a receiver can't spend is not what arrived; keyless receivers in hex; messages that draw on
 the same."""
 
+from typing import Any
+
 import pytest
 
+from scenarioctl.chains.addresses import format_account
+from scenarioctl.chains.assets import Assets
+from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
+from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.transactions.keyless_accounts import accounts_of_address
+from scenarioctl.transactions.simulation.branches import check_competing_messages
+from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
+from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
 from tests.check_rules import (
     ALL,
     CAROL,
@@ -20,11 +29,13 @@ from tests.check_rules import (
     pay,
     steps,
     transferred,
+    trial,
     withdraw,
 )
 from tests.conftest import BOB
 from tests.messages import says
-from tests.network import FakeNetwork
+from tests.network import FakeNetwork, table_of
+from tests.runner import finish
 from tests.test_check import (
     ALICE_KEY,
     AMOUNT,
@@ -83,6 +94,29 @@ def test_what_the_signer_locks_is_a_step(judge: Judge) -> None:
 
     assert ("polkadot", "locked", "2 DOT") in steps(answer)
     assert answer["warnings"] == [says("2 DOT", "Polkadot")]
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        bytes(32),
+        *(text.ljust(32, b"\0") for text in (b"modlpy/trsry", b"para\xe8\x03", b"modlpy/xcmch")),
+        b"ETH\0" + ADDRESS + bytes(8),
+        ADDRESS + b"\xee" * 12,
+        b"yourWalletAddressToBeEnteredHere",
+    ],
+    ids=["zero", "treasury", "sovereign", "checking", "Hydration's", "a Hub's", "a placeholder"],
+)
+def test_a_receiver_without_a_key_is_refused_in_hex(judge: Judge, account: bytes) -> None:
+    paid = transferred(BOB_KEY, DOT), transferred(account, DOT)
+    refused = judge(batch(pay(), pay(account)), *paid)
+    confirmed = judge(batch(pay(), pay(account)), *paid, words=("--yes",))
+
+    name = format_account(account, 0)
+    assert refused["verdict"] == "refused"
+    assert refused["reasons"] == [says(name, "Polkadot", "--yes")]
+    assert confirmed["verdict"] == "ok"
+    assert confirmed["warnings"] == [says(name, "Polkadot")]
 
 
 @pytest.mark.parametrize(
@@ -185,3 +219,36 @@ def test_what_is_set_aside_of_another_account_is_told_and_refuses_nothing(judge:
     answer = judge(proxied, balances("Reserved", who=CAROL_KEY, amount=DOT))
 
     assert (answer["verdict"], answer["warnings"]) == ("ok", [says("1 DOT", CAROL, "Polkadot")])
+
+
+class Limited:
+    """Answers what Hydration has registered of any asset."""
+
+    async def table(self) -> RuntimeTable:
+        return table_of("hydraDx")
+
+    async def storage(self, *_: Any) -> Any:
+        return {"xcm_rate_limit": 50 * 10**6}
+
+
+def test_two_messages_that_fill_one_deposit_limit_are_unknown() -> None:
+    registry = Registry()
+    chain = registry.find("hydraDx")
+    message = XcmMessage(
+        origin=registry.find("assetHub"),
+        destination=chain,
+        place="",
+        location=None,
+        version=5,
+        instructions=(),
+        data=b"",
+    )
+    hop = DryRunResult(chain=chain, message=message)
+    dot = Assets(registry).find(chain, "DOT")
+    entry = LedgerEntry(account=BOB_KEY, asset=dot, value=AMOUNT, identity="")
+    ledger = HopLedger(hop=hop, entries=[entry])
+    tried = trial("hydraDx", clients=lambda _: Limited(), hops=[hop], ledgers=[ledger, ledger])
+
+    finish(check_competing_messages(tried))
+
+    assert tried.findings.unknowns == [says("Hydration", "deposit limit")]

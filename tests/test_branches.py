@@ -57,6 +57,26 @@ def program(judge: Judge, *first: Any) -> Any:
     return judge(call, burned(DOT), minted(DOT))
 
 
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        pytest.param(
+            {"SetAppendix": [{"SetErrorHandler": [deposit(CAROL_KEY)]}]},
+            id="a handler in an appendix",
+        ),
+        pytest.param(
+            {"SetHints": {"hints": [{"AssetClaimer": {"location": location(CAROL_KEY)}}]}},
+            id="a claim",
+        ),
+    ],
+)
+def test_a_stranger_who_could_be_paid_is_named(judge: Judge, instruction: Any) -> None:
+    answer = program(judge, instruction)
+
+    assert answer["verdict"] == "unknown"
+    assert answer["reasons"] == [says(CAROL, "Polkadot")]
+
+
 @pytest.mark.parametrize("account", [ALICE_KEY, BOB_KEY], ids=["the signer", "the only receiver"])
 def test_whoever_is_expected_may_be_paid_in_any_case(judge: Judge, account: bytes) -> None:
     handler = program(judge, {"SetErrorHandler": [deposit(account)]})
@@ -276,6 +296,21 @@ def test_a_receiver_named_by_its_place_is_judged_as_one_named_by_its_bytes(judge
         "unknown",
         [says(CAROL, "1 DOT", "Polkadot")],
     )
+
+
+@pytest.mark.parametrize(
+    "later", [pay(), pay(CAROL_KEY), REMARK], ids=["known", "a stranger", "a remark"]
+)
+def test_a_call_for_later_is_not_simulated(judge: Judge, later: Call) -> None:
+    arguments = {"when": 10**8, "maybe_periodic": None, "priority": 0, "call": inner(later)}
+    scheduled = Call(pallet="Scheduler", method="schedule", args=arguments)
+
+    answer = judge(batch(pay(), scheduled), transferred(BOB_KEY, DOT))
+
+    if later is REMARK:
+        assert answer["verdict"] == "ok"
+    else:
+        assert answer["reasons"] == [says("Scheduler.schedule", "Balances.transfer_keep_alive")]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.balances import NativeBalance
+from tests.conftest import BOB
 from tests.messages import Says, says
 from tests.network import FakeNetwork, made_by_root, table_of
 from tests.node import Refusal
@@ -30,6 +31,7 @@ from tests.test_check import (
 __all__ = ["check"]
 
 HDX = 10**12
+NOT_EXPENDABLE = {"Token": "NotExpendable"}
 
 
 @pytest.fixture
@@ -47,6 +49,10 @@ def call_hex(chain: str, pallet: str, method: str, **arguments: Any) -> str:
     return (
         "0x" + table_of(chain).encode_call(Call(pallet=pallet, method=method, args=arguments)).hex()
     )
+
+
+def transfer_hex(method: str, amount: int) -> str:
+    return call_hex("polkadot", "Balances", method, dest={"Id": BOB_KEY}, value=amount)
 
 
 REMARK = call_hex("polkadot", "System", "remark", remark=b"x")
@@ -67,6 +73,75 @@ def hold(
 ) -> None:
     row = account(free, reserved=reserved, frozen=frozen)
     network.chains[chain].store("System", "Account", ALICE_KEY, value=row)
+
+
+EXECUTE = call_hex(
+    "polkadot",
+    "Utility",
+    "batch_all",
+    calls=[
+        {
+            "XcmPallet": {
+                "execute": {
+                    "message": {"V5": []},
+                    "max_weight": {"ref_time": 4 * 10**9, "proof_size": 10**5},
+                }
+            }
+        }
+    ],
+)
+
+
+def weight(ref_time: int) -> dict[str, int]:
+    return {"ref_time": ref_time, "proof_size": 0}
+
+
+def test_a_fee_for_more_weight_than_the_call_uses_is_a_bound(
+    network: FakeNetwork, check: Check
+) -> None:
+    relay = network.chains["polkadot"]
+    used = {"Ok": {"actual_weight": weight(10), "pays_fee": "Yes"}}
+    relay.api.update(
+        DryRunApi_dry_run_call=call_effects(result=used),
+        TransactionPaymentApi_query_info={
+            "weight": weight(1100),
+            "class": "Normal",
+            "partial_fee": FEE,
+        },
+        TransactionPaymentCallApi_query_call_info={
+            "weight": weight(1000),
+            "class": "Normal",
+            "partial_fee": FEE,
+        },
+        # Of two bytes as a compact.
+        TransactionPaymentApi_query_weight_to_fee=lambda data: (
+            FEE // 2000 * (int.from_bytes(data[:2], "little") >> 2)
+        ),
+    )
+    relay.store("TransactionPayment", "NextFeeMultiplier", value=10**18)
+
+    bound = check(EXECUTE, "--chain", "polkadot")
+    # Like a force_batch, which returns the weight that it doesn't use.
+    less = check(REMARK, "--chain", "polkadot")
+    del relay.api["TransactionPaymentCallApi_query_call_info"]
+    untold = check(EXECUTE, "--chain", "polkadot")
+    less_untold = check(REMARK, "--chain", "polkadot")
+    all_used = {"Ok": {"actual_weight": weight(1100), "pays_fee": "Yes"}}
+    relay.api["DryRunApi_dry_run_call"] = call_effects(result=all_used)
+    whole = check(REMARK, "--chain", "polkadot")
+    relay.api["DryRunApi_dry_run_call"] = call_effects()
+    plain = check(REMARK, "--chain", "polkadot")
+
+    fees = [
+        next(s for s in each["steps"] if s["what"] == "transaction fee")
+        for each in (bound, less, untold, less_untold, whole, plain)
+    ]
+    assert [fee.get("at_most") for fee in fees] == [True, True, True, True, None, None]
+    assert {fee["value"] for fee in fees} == {str(FEE)}
+    assert bound["warnings"] == [says("at most", "the call names", "0.00808 DOT", "refunded")]
+    assert less["warnings"] == [says("at most", "0.00808 DOT", "refunded")]
+    assert untold["warnings"] == [says("at most", "the call names", "refunds")]
+    assert less_untold["warnings"] == [says("at most", "refunds")]
 
 
 # The fee is taken before the call is tried
@@ -90,6 +165,20 @@ def test_a_call_is_tried_by_root_with_its_fee_taken(network: FakeNetwork, check:
     assert call.args["calls"] == [
         {"Utility": {"dispatch_as": {"as_origin": signed, "call": each}}} for each in (burn, remark)
     ]
+
+
+@pytest.mark.parametrize("tx", [transfer_hex("transfer_allow_death", 5 * DOT)], ids=["all"])
+def test_a_call_that_fails_once_its_fee_is_paid_is_refused(
+    network: FakeNetwork, check: Check, tx: str
+) -> None:
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = once_charged(
+        call_effects(result=error(NOT_EXPENDABLE))
+    )
+
+    answer = check(tx, "--chain", "polkadot")
+
+    assert (answer["verdict"], answer["exit"]) == ("refused", 6)
+    assert answer["reasons"] == [says("0.016", "DOT")]
 
 
 def test_a_call_that_the_chain_filters_is_refused_though_root_may_make_it(
@@ -160,6 +249,17 @@ def test_a_fee_that_the_runtime_does_not_take_is_refused(
     assert answer["reasons"] == [says("0.016", "DOT", "Token.Frozen")]
 
 
+def test_dust_that_the_runtime_removes_is_named(network: FakeNetwork, check: Check) -> None:
+    dust = {"Balances": {"DustLost": {"account": ALICE_KEY, "amount": DOT // 2}}}
+    killed = {"System": {"KilledAccount": {"account": ALICE_KEY}}}
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(events=(killed, dust))
+
+    answer = check(REMARK, "--chain", "polkadot")
+
+    assert answer["verdict"] == "ok"
+    assert answer["warnings"] == [says("sender", "0.5", "DOT", "1"), says("0", "transactions")]
+
+
 # What stays with the sender, and what is reserved
 
 
@@ -177,6 +277,46 @@ def test_what_the_call_reserves_is_a_step(network: FakeNetwork, check: Check) ->
         ("transaction fee", "0.016 DOT"),
         ("deposit", "15 DOT"),
     ]
+
+
+def within(check: Check, amount: int) -> dict[str, Any]:
+    return check(
+        *("--from", "polkadot", "--to", "polkadot", "--assetid", "DOT", "--amount", f"{amount}raw"),
+        *("--destinationaddress", BOB),
+    )
+
+
+@pytest.mark.parametrize(
+    ("amount", "verdict", "reasons"),
+    [
+        (4 * DOT - FEE, "ok", []),
+        (
+            4 * DOT - FEE + 1,
+            "refused",
+            [
+                (
+                    "0.9999999999 DOT would stay with the sender on Polkadot, less than the "
+                    "existential deposit of 1 DOT, which Balances.transfer_keep_alive keeps: "
+                    "send at most 3.984 DOT"
+                )
+            ],
+        ),
+        (
+            5 * DOT,
+            "refused",
+            ["the sender can spend 5 DOT on Polkadot, but 5.016 DOT would leave, fees included"],
+        ),
+    ],
+)
+def test_a_transfer_within_a_chain_keeps_the_existential_deposit(
+    network: FakeNetwork, check: Check, amount: int, verdict: str, reasons: list[str]
+) -> None:
+    moved = {"Balances": {"Transfer": {"from": ALICE_KEY, "to": BOB_KEY, "amount": amount}}}
+    network.chains["polkadot"].api["DryRunApi_dry_run_call"] = call_effects(events=(moved,))
+
+    answer = within(check, amount)
+
+    assert (answer["verdict"], answer["reasons"], answer["warnings"]) == (verdict, reasons, [])
 
 
 # Locks
@@ -322,3 +462,69 @@ def test_a_fee_in_another_currency_that_cannot_be_paid_or_told(
     answer = dex_check(check)
 
     assert (answer["verdict"], answer["reasons"]) == (verdict, [reason])
+
+
+SET_CURRENCY = {"MultiTransactionPayment": {"set_currency": {"currency": 10}}}
+
+
+@pytest.mark.parametrize(
+    "tx",
+    [
+        call_hex("hydraDx", "MultiTransactionPayment", "set_currency", currency=10),
+        call_hex("hydraDx", "Utility", "batch", calls=[SET_CURRENCY]),
+        call_hex("hydraDx", "Utility", "batch_all", calls=[SET_CURRENCY]),
+    ],
+)
+def test_a_call_that_sets_the_currency_is_paid_in_it(
+    network: FakeNetwork, check: Check, tx: str
+) -> None:
+    pay_in(network, None, 20)
+
+    answer = dex_check(check, tx)
+
+    assert (answer["verdict"], answer["steps"][0]["human"]) == ("ok", "0.00002 USDT")
+
+
+def test_the_exchange_takes_a_fee_that_closes_the_account(
+    network: FakeNetwork, check: Check
+) -> None:
+    pay_in(network, None, 0)
+    hold(network, chain="hydraDx", free=HDX)
+    passes = dex_check(check)
+    hold(network, chain="hydraDx", free=HDX - 1)
+    fails = dex_check(check)
+
+    assert passes["verdict"] == "ok"
+    assert fails["reasons"] == [says("sender", "0.999999999999", "HDX", "Hydration", "1")]
+
+
+def test_on_the_exchange_a_lock_keeps_a_fee_whatever_is_reserved(
+    network: FakeNetwork, check: Check
+) -> None:
+    pay_in(network, None, 0)
+    hold(network, chain="hydraDx", free=3 * HDX, frozen=5 * HDX, reserved=5 * HDX)
+
+    answer = dex_check(check)
+
+    assert answer["reasons"] == [says("sender", "0", "HDX", "Hydration", "5")]
+
+
+def test_what_is_sent_and_the_fee_are_added_up_in_the_currency_of_both(
+    network: FakeNetwork, check: Check
+) -> None:
+    pay_in(network, 10, 1_000_010)
+    dex = network.chains["hydraDx"]
+    dex.store("AssetRegistry", "Assets", 10, value=registered(10_000))
+    moved = {
+        "Tokens": {
+            "Transfer": {"currency_id": 10, "from": ALICE_KEY, "to": BOB_KEY, "amount": 10**6}
+        }
+    }
+    dex.api["DryRunApi_dry_run_call"] = call_effects(events=(moved,))
+
+    answer = check(
+        *("--from", "hydraDx", "--to", "hydraDx", "--assetid", "10", "--amount", "1000000raw"),
+        *("--destinationaddress", BOB),
+    )
+
+    assert answer["reasons"] == [says("sender", "1.00001", "USDT", "Hydration", "1.00002")]

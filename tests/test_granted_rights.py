@@ -13,6 +13,7 @@ from tests.check_rules import (
     Judge,
     batch,
     check,
+    inner,
     judge,
     network,
     pay,
@@ -23,7 +24,7 @@ from tests.conftest import BOB
 from tests.messages import Says, says
 from tests.network import FakeNetwork
 from tests.runner import finish
-from tests.test_check import ALICE_KEY, BOB_KEY, DOT, RELAY_TO_HUB
+from tests.test_check import ALICE_KEY, BOB_KEY, DOT, RELAY_TO_HUB, location
 
 __all__ = ["check", "judge", "network"]
 
@@ -37,6 +38,63 @@ RIGHT = f"lets {BOB} do anything with this account from now on, on Polkadot"
 
 def call(pallet: str, method: str, **args: Any) -> Call:
     return Call(pallet=pallet, method=method, args=args)
+
+
+@pytest.mark.parametrize(
+    ("granting", "sentence"),
+    [
+        pytest.param(
+            call("Proxy", "add_proxy", delegate={"Id": BOB_KEY}, proxy_type="Staking", delay=7),
+            says(BOB, "Staking", "7 blocks"),
+            id="proxy of a type",
+        ),
+        pytest.param(
+            call(
+                "XcmPallet", "add_authorized_alias", aliaser={"V5": location(BOB_KEY)}, expires=99
+            ),
+            says(BOB, "as this account", "until block 99"),
+            id="alias",
+        ),
+        pytest.param(
+            call("Indices", "transfer", new={"Raw": b"\1"}, index=5),
+            says("index 5", "0x01"),
+            id="an address that is no account",
+        ),
+        pytest.param(
+            call("System", "set_code", code=b"\0asm"), says("replaces the runtime"), id="runtime"
+        ),
+        pytest.param(
+            call(
+                "Multisig",
+                "as_multi_threshold_1",
+                other_signatories=[BOB_KEY],
+                call=inner(ADD_PROXY),
+            ),
+            RIGHT,
+            id="through a multisig",
+        ),
+        pytest.param(
+            call(
+                "Scheduler",
+                "schedule",
+                when=99,
+                maybe_periodic=None,
+                priority=0,
+                call=inner(ADD_PROXY),
+            ),
+            RIGHT,
+            id="at a later block",
+        ),
+    ],
+)
+def test_a_right_for_somebody_else_is_said_first_and_unknown(
+    judge: Judge, granting: Call, sentence: str | Says
+) -> None:
+    answer = judge(granting, transferred(BOB_KEY, DOT))
+
+    assert (answer["verdict"], answer["exit"]) == ("unknown", 5)
+    assert answer["warnings"][0] == sentence
+    assert sentence in answer["reasons"]
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,67 @@ def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, st
 # Traps
 
 
+@pytest.mark.parametrize(
+    ("origin", "claim"),
+    [
+        (
+            location(ALICE_KEY),
+            (
+                "The sender may be able to claim it there with scenarioctl tx claim assetHub "
+                "--trapped-in BLOCK (PolkadotXcm.claim_assets)."
+            ),
+        ),
+        (
+            NATIVE_UP,
+            "Only the chain Polkadot itself can claim it, with a message that contains ClaimAsset.",
+        ),
+        (
+            {
+                "parents": 1,
+                "interior": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]},
+            },
+            (
+                "The sender can claim it only from Polkadot, with a message that contains "
+                "ClaimAsset: with XcmPallet.send, if Polkadot lets accounts send messages."
+            ),
+        ),
+        (
+            {"parents": 2, "interior": {"X1": [{"GlobalConsensus": "Kusama"}]}},
+            (
+                "Only the chain 2/GlobalConsensus(Kusama) itself can claim it, with a message "
+                "that contains ClaimAsset."
+            ),
+        ),
+    ],
+    ids=["the sender", "a chain", "an account of another chain", "another network"],
+)
+def test_a_trap_where_a_message_ends_is_refused(
+    network: FakeNetwork, check: Check, origin: Any, claim: str
+) -> None:
+    events_of(
+        network,
+        minted(),
+        trapped("PolkadotXcm", origin, asset(NATIVE_UP, DOT // 2)),
+        chain="assetHub",
+    )
+
+    answer = check_transfer(check)
+
+    assert (answer["verdict"], answer["exit"]) == ("refused", 6)
+    assert answer["reasons"] == [says("0.5", "DOT", "Polkadot Asset Hub", claim)]
+    assert [
+        (each["chain"], each["human"]) for each in answer["steps"] if each["what"] == "trapped"
+    ] == [("assetHub", "0.5 DOT")]
+
+
+def test_all_that_a_trap_holds_is_told(network: FakeNetwork, check: Check) -> None:
+    item = {"id": NATIVE_UP, "fun": {"NonFungible": {"Index": 7}}}
+    held = trapped("PolkadotXcm", location(ALICE_KEY), item, asset(NATIVE_UP, DOT // 2))
+    events_of(network, minted(), held, chain="assetHub")
+
+    assert check_transfer(check)["reasons"] == [says("an item of 1/Here", "0.5 DOT")]
+
+
 # Who gets what
 
 
