@@ -246,6 +246,15 @@ def test_a_claim_that_takes_another_entry_of_the_trap_is_refused(chain: Traps, a
     assert (refused.out, refused.err.strip()) == ("", says("dry run", "another entry"))
 
 
+def test_one_of_several_is_claimed_by_its_hash(chain: Traps, ask: Ask) -> None:
+    chain.trap(NUMBER - 2, trapped(), trapped(OF_BOB))
+    wanted = "0x" + hash_in(trapped(OF_BOB)).hex()
+
+    ended = ask("claim", "--trapped-in", str(NUMBER - 2), "--hash", wanted, "--field", "call_data")
+
+    assert ended.out == claim_data(BOB_KEY) + "\n"
+
+
 def test_of_several_the_sender_claims_its_own(chain: Traps, ask: Ask) -> None:
     chain.trap(NUMBER - 2, trapped(), trapped(OF_BOB), trapped(OF_HUB))
     where = ("claim", "--trapped-in", str(NUMBER - 2), "--field", "call_data")

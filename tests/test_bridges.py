@@ -106,6 +106,17 @@ BRIDGED_ASSETS = sorted(
 )
 
 
+def test_each_of_the_28_assets_has_a_row_each_way() -> None:
+    back = [
+        asset for destination, asset in routes_from("assetHub_kusama") if destination == "assetHub"
+    ]
+
+    assert len(BRIDGED_ASSETS) == 28
+    assert (
+        sorted(across(absolute(asset, 1000), "Kusama", "")[3:] for asset in back) == BRIDGED_ASSETS
+    )
+
+
 @pytest.mark.parametrize("outside", BRIDGED_ASSETS)
 def test_each_bridged_asset_crosses_both_ways_by_one_reserve(outside: str) -> None:
     found = []
@@ -249,6 +260,23 @@ def test_an_asset_hub_of_ones_own_is_not_beyond_the_bridge() -> None:
     )
 
 
+def test_the_same_location_in_another_network_is_another_asset() -> None:
+    """Asset 8 of one Asset Hub has the location of asset 8 of the other one."""
+    ours, theirs = (ASSETS.find(REGISTRY.find(name), "8") for name in HUBS)
+
+    assert not ASSETS.same_asset(ours, theirs)
+    assert ASSETS.counterpart(ours, REGISTRY.find("assetHub_kusama")) is None
+    assert not can_send(ours, REGISTRY.find("assetHub_kusama"), ASSETS)
+
+
+def test_an_asset_is_found_beyond_the_bridge() -> None:
+    hub, other = (REGISTRY.find(name) for name in HUBS)
+    found = ASSETS.counterpart(ASSETS.find(hub, "DOT"), other)
+
+    assert found is not None and found.location == "2/GlobalConsensus(Polkadot)"
+    assert ASSETS.same_asset(ASSETS.native(hub), found)
+
+
 @pytest.mark.parametrize(
     ("seen", "network", "other", "expected"),
     [
@@ -300,6 +328,11 @@ def exported(network: Any, program: list[Any]) -> tuple[Any, Any]:
     return {"parents": 1, "interior": {"X1": [{"Parachain": 1002}]}}, message
 
 
+#: A transfer of WUD from Polkadot's Asset Hub, as polkadot.js makes it.
+TO_ETHEREUM = (
+    "0x1f0d05020109070405040002043205a6e901000007341cdcdf0201050002043205a6e90100"
+    "0105040d010204000103008ba1f109551bd432803012645ac136ddd64dba7200"
+)
 DELIVERY, EXECUTION, FEE = 400_000_000, 414_400_000, 160_000_000
 
 
@@ -661,6 +694,19 @@ def test_only_what_a_router_writes_to_a_bridge_hub_is_followed_beyond_it(
     assert "assetHub_kusama" not in {stop["chain"] for stop in answer["stops"]}
 
 
+@pytest.mark.parametrize("beyond", [{"ByGenesis": bytes(32)}, {"Ethereum": {"chain_id": 1}}])
+def test_what_goes_over_a_bridge_to_a_network_that_is_not_known_is_unknown(
+    network: FakeNetwork, check: Try, beyond: dict[str, Any]
+) -> None:
+    sent = exported(beyond, program("WithdrawAsset", HERE))
+    sent[1]["V5"][1]["ExportMessage"]["destination"] = "Here"
+    network.chains["assetHub"].api["DryRunApi_dry_run_call"] = call_effects(sent)
+
+    answer = check(*HOME)
+
+    assert answer["verdict"] == "unknown"
+
+
 @pytest.mark.parametrize("asked", ["assetHub", "assetHub_kusama"])
 def test_another_reserve_on_either_asset_hub_is_refused(
     network: FakeNetwork, check: Try, asked: str
@@ -682,6 +728,14 @@ def test_a_call_over_the_bridge_names_the_chain_beyond_it(scenarioctl: Run) -> N
 
     assert json.loads(ended.out)["says"] == says(
         "over the bridge to Polkadot Asset Hub", "1 KSM", ALICE
+    )
+
+
+def test_a_call_to_ethereum_is_told_in_words(scenarioctl: Run) -> None:
+    ended = scenarioctl("--offline", "--json", "tx", "decode", "--chain", "assetHub", TO_ETHEREUM)
+
+    assert json.loads(ended.out)["says"] == says(
+        "to Ethereum", "WUD", "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
     )
 
 
@@ -754,6 +808,38 @@ def test_what_one_registry_has_crosses_if_the_other_asset_hub_has_it_too(
         *message["V5"][:3],
         *program("ReserveAssetDeposited", USDC, 10**6)[:-1],
     ]
+
+
+def test_a_symbol_that_is_a_look_alikes_there_is_compared_as_the_source_has_it(
+    network: FakeNetwork, scenarioctl: Run, usdc: Callable[[], Any]
+) -> None:
+    """The Asset Hub of Kusama has a USDt of its own."""
+    hub, other = (network.chains[name] for name in HUBS)
+    hub.store("Assets", "Account", 1984, ALICE_KEY, value=held(10**9))
+    other.store("ForeignAssets", "Asset", USDT, value=FOREIGN_ASSET)
+    configure(other, USDT, "2/GlobalConsensus(Polkadot)/Parachain(1000)")
+    issued = {
+        "ForeignAssets": {
+            "Issued": {"asset_id": USDT, "owner": BOB_KEY, "amount": 10**6 - USDC_FEE}
+        }
+    }
+    other.api.update(
+        DryRunApi_dry_run_xcm=message_effects(issued),
+        XcmPaymentApi_query_acceptable_payment_assets={"Ok": [{"V5": USDT}]},
+    )
+    codes = []
+    for symbol in (b"USDt", b"USDC"):
+        named = {
+            "deposit": 0,
+            "name": b"Tether",
+            "symbol": symbol,
+            "decimals": 6,
+            "is_frozen": False,
+        }
+        other.store("ForeignAssets", "Metadata", USDT, value=named)
+        codes.append(build(network, scenarioctl, "--asset", "1984", "--amount", "1000000raw").code)
+
+    assert codes == [0, 2]
 
 
 def _named(symbol: bytes, decimals: int) -> Callable[[FakeChain], None]:

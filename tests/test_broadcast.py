@@ -22,6 +22,7 @@ from scenarioctl.runtime.scale import encode_compact
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.extrinsic import bare_extrinsic, encode_era, extrinsic_hash
 from scenarioctl.transactions.signing.payload import SigningOptions, signing_payload
+from scenarioctl.transactions.signing.signatures import encode_signed_extrinsic
 from scenarioctl.transactions.submission.inclusion import read_inclusion
 from scenarioctl.transactions.submission.validation import check_is_signed, decode_for_chain
 from tests import refusals
@@ -31,7 +32,7 @@ from tests.messages import Says, says
 from tests.node import Feed, Gone, Node, Refusal, Silent
 from tests.runner import finish
 from tests.runtimes import ASSETS, REGISTRY, bundled, unhex
-from tests.signing import dev_key, sign
+from tests.signing import dev_key, ecdsa_signature, ed25519_key, sign
 
 TABLE = bundled("polkadot")
 CHAIN = Registry().find("polkadot")
@@ -164,10 +165,62 @@ def test_a_signed_transaction_is_sent_once_and_answered_with_its_hash(send: Send
     ]
 
 
+def by_ed25519() -> str:
+    data = TABLE.encode_call(LONG)
+    payload = signing_payload(TABLE, data, options())
+    key = ed25519_key()
+    made = key.sign(payload.bytes_to_sign)
+    return (
+        "0x"
+        + encode_signed_extrinsic(
+            TABLE, data, payload.extra, account=key.public_key, scheme="ed25519", signature=made
+        ).hex()
+    )
+
+
+def by_ecdsa() -> str:
+    data = TABLE.encode_call(REMARK)
+    payload = signing_payload(TABLE, data, options())
+    signer, made = ecdsa_signature(payload.bytes_to_sign)
+    return (
+        "0x"
+        + encode_signed_extrinsic(
+            TABLE, data, payload.extra, account=signer, scheme="ecdsa", signature=made
+        ).hex()
+    )
+
+
 def digest() -> bytes:
     from scenarioctl.runtime.metadata_hash import metadata_digest
 
     return metadata_digest(TABLE, ss58_prefix=0, decimals=10, symbol="DOT")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: signed(LONG), id="a hashed payload"),
+        pytest.param(lambda: signed(given=mortal(960)), id="a mortal era"),
+        pytest.param(lambda: signed(given=mortal(NUMBER)), id="an era of this block"),
+        pytest.param(
+            lambda: signed(given=mortal(NUMBER - 62)), id="an era that ends with the next block"
+        ),
+        pytest.param(lambda: signed(given=options(tip=10**12)), id="a tip"),
+        pytest.param(
+            lambda: signed(given=options(mode=1, metadata_hash=digest())), id="a metadata hash"
+        ),
+        pytest.param(by_ed25519, id="ed25519"),
+        pytest.param(by_ecdsa, id="ecdsa"),
+    ],
+)
+def test_every_good_signature_is_found_good(send: Send, make: Callable[[], str]) -> None:
+    tx = make()
+    expected = "0x" + blake2b(unhex(tx), digest_size=32).hexdigest()
+
+    with Node(answers(author_submitExtrinsic=expected)) as node:
+        ended = send(node, tx)
+
+    assert ended == Ended(out=f"{expected}\n", err="", code=0)
 
 
 def test_a_metadata_hash_is_computed_with_the_symbol_that_the_node_tells_too(send: Send) -> None:
@@ -909,6 +962,58 @@ class _Block:
 
 
 WHO = b"\1" * 32
+
+
+@pytest.mark.parametrize(
+    ("chain", "event", "paid"),
+    [
+        (
+            "assetHub",
+            {
+                "AssetTxPayment": {
+                    "AssetTxFeePaid": {
+                        "who": WHO,
+                        "actual_fee": 12345,
+                        "tip": 0,
+                        "asset_id": {
+                            "parents": 0,
+                            "interior": {"X2": [{"PalletInstance": 50}, {"GeneralIndex": 1984}]},
+                        },
+                    }
+                }
+            },
+            {"value": "12345", "asset": "USDt", "human": "0.012345 USDt"},
+        ),
+        (
+            "hydraDx",
+            {
+                "MultiTransactionPayment": {
+                    "FeeWithdrawn": {
+                        "account_id": WHO,
+                        "asset_id": 23,
+                        "native_fee_amount": 7,
+                        "non_native_fee_amount": 1500000,
+                        "destination_account_id": WHO,
+                    }
+                }
+            },
+            {
+                "value": "1500000",
+                "asset": "USDT (asset 23, not the canonical USDT 10)",
+                "human": "1.5 USDT (asset 23, not the canonical USDT 10)",
+            },
+        ),
+    ],
+)
+def test_a_fee_that_was_paid_in_another_asset_is_told(chain: str, event: Any, paid: Any) -> None:
+    client: Any = _Block(chain, [event, SUCCESS])
+
+    inclusion = finish(read_inclusion(client, client.block, extrinsic_hash(b"\0"), assets=ASSETS))
+
+    assert describe_inclusion(inclusion, REGISTRY.find("polkadot")).get("fee_paid_in") == paid
+    assert inclusion.inner == ()
+    # Its call can't be read.
+    assert [each.state for each in inclusion.outcomes] == ["unknown"]
 
 
 def _withdraws(currency: int, amount: int) -> list[Any]:

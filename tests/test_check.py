@@ -377,6 +377,18 @@ def test_a_source_without_dry_runs_proves_nothing(network: FakeNetwork, check: C
     )
 
 
+def test_an_arrival_below_the_existential_deposit_is_lost(
+    network: FakeNetwork, check: Check
+) -> None:
+    hub = network.chains["assetHub"]
+    hub.api["DryRunApi_dry_run_xcm"] = message_effects()
+    hub.api["XcmPaymentApi_query_weight_to_asset_fee"] = {"Ok": AMOUNT - 1000}
+
+    answer = transfer_check(check)
+
+    assert answer["reasons"] == [says("0.0000001", "DOT", "0.01", "Polkadot Asset Hub")]
+
+
 def test_a_weight_that_is_not_told_leaves_open_what_is_taken(
     network: FakeNetwork, check: Check
 ) -> None:

@@ -427,6 +427,25 @@ def test_a_chain_is_the_one_that_its_relay_chain_knows() -> None:
 @pytest.mark.parametrize(
     ("told", "words"),
     [
+        ({"para_id": 2223}, ("chains.own.para_id", 2222, 2223)),
+        ({"head": None}, ("chains.own.para_id", 2222, "Polkadot has no parachain")),
+        (
+            {"block": "0x" + "11" * 32},
+            ("chains.own", "not the parachain 2222 of Polkadot", "block 5"),
+        ),
+    ],
+)
+def test_a_chain_that_is_another_one_is_refused(
+    told: dict[str, Any], words: tuple[Any, ...]
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        check(**told)
+    assert str(refused.value) == says(*words)
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
         ({"para_id": None}, ("ParachainInfo.ParachainId", "own")),
         ({"head": b"short"}, ("own", "polkadot", "could not be found")),
         ({"block": None}, ("own", "block 5", "polkadot")),

@@ -210,6 +210,20 @@ class TestTheRoute:
     ) -> None:
         assert format_route(quoted(tmp_path, pool(), "10", "DOT", 10**7).route) == "10>omnipool>5"
 
+    def test_the_chains_route_is_taken_in_the_order_of_its_ids(self, tmp_path: Path) -> None:
+        route = [
+            {"pool": "Omnipool", "asset_in": HDX, "asset_out": USDT},
+            {"pool": "Omnipool", "asset_in": USDT, "asset_out": DOT},
+        ]
+        state = pool({("Router", "Routes", HDX, DOT): route})
+
+        there = quoted(tmp_path, state, "HDX", "DOT", 10**15)
+        back = quoted(tmp_path, state, "DOT", "HDX", TWO_DOT)
+
+        assert format_route(there.route) == "0>omnipool>10>omnipool>5"
+        assert format_route(back.route) == "5>omnipool>10>omnipool>0"
+        assert there.warnings == (says("route", "twice"),)
+
     def test_a_route_of_the_chain_that_ends_elsewhere_is_refused(self, tmp_path: Path) -> None:
         state = pool(
             {
@@ -222,6 +236,15 @@ class TestTheRoute:
         error = refused(tmp_path, Chain(state), "HDX", "DOT", 10**15)
 
         assert str(error) == says("route", "10", "5")
+
+    def test_each_hop_finds_the_pool_as_the_hop_before_left_it(self, tmp_path: Path) -> None:
+        quote = quoted(tmp_path, pool(), "DOT", "HDX", 10**14, route="5>omnipool>10>omnipool>0")
+        alone = quoted(tmp_path, pool(), "10", "HDX", quote.legs[0].amount_out)
+
+        assert quote.legs[0].amount_out == quoted(tmp_path, pool(), "DOT", "10", 10**14).amount_out
+        assert quote.legs[1].amount_in == quote.legs[0].amount_out
+        # The hub asset that came in makes USDT dearer than before.
+        assert quote.amount_out > alone.amount_out
 
     def test_other_pools_are_asked_in_a_dry_run_by_root(self, tmp_path: Path) -> None:
         seen: list[Any] = []
@@ -571,6 +594,14 @@ class TestCommands:
         assert "at least 1983.988859584931 HDX with a slippage of 0.5 %" in second.err
         assert first.out != second.out
 
+    def test_a_swap_that_spoils_its_own_price_is_refused_unless_told(self, run: Run) -> None:
+        refusal = run("create", "swap", *self.SWAP, "10000")
+        allowed = run("create", "swap", *self.SWAP, "10000", "--max-impact", "12")
+
+        assert (refusal.code, refusal.out) == (2, "")
+        assert refusal.err == says("amount", "10000", "DOT", "9.9099", "5").printed
+        assert allowed.code == 0
+
     def minimum(self, swap_tx: str) -> int:
         """Return the last argument of Omnipool.sell."""
         return int.from_bytes(bytes.fromhex(swap_tx[2:])[-16:], "little")
@@ -610,6 +641,41 @@ class TestCommands:
         assert told.startswith(ended.said)
         assert ("--yes" in options and "--exact-minimum" in options) == (told != ended.said)
         assert told.partition("0.0811 %); ")[2] == said
+
+    @pytest.mark.parametrize(
+        ("line", "sentence"),
+        [
+            (
+                ("2", "--min-amount-out", "2000000000000000"),
+                "min_amount_out 2000 HDX is more than the swap would buy now, "
+                "1957.124423891189 HDX: the swap would fail on chain; "
+                "lower the minimum, or use it as it is with --exact-minimum (exact_minimum)",
+            ),
+            (
+                ("400000", "--min-amount-out", "5"),
+                (
+                    "amount 400000 DOT is more than the Omnipool accepts in one trade: at most "
+                    "333333.3333333333 DOT"
+                ),
+            ),
+            (
+                ("10000", "--min-amount-out", "140", "--exact-minimum", "--max-impact", "9"),
+                "amount 10000 DOT is so large that it moves the price by 9.9099 %, more than 9 %",
+            ),
+            (
+                ("2", "--exact-minimum", "--min-amount-out", "5", "--slippage", "1"),
+                "exact_minimum takes min_amount_out as it stands, expected no slippage beside it\n",
+            ),
+        ],
+        ids=["below the floor", "no quote", "impact, exact", "two bounds"],
+    )
+    def test_a_minimum_switches_no_other_bound_off(
+        self, run: Run, line: tuple[str, ...], sentence: str
+    ) -> None:
+        ended = run("create", "swap", *self.SWAP, *line)
+
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err.startswith(f"Error: {sentence}")
 
     def test_an_exact_minimum_stands_without_a_quote_and_that_is_said(
         self, run: Run, node: Node

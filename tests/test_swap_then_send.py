@@ -222,3 +222,13 @@ def test_after_a_wait_the_latest_swap_is_the_one_that_ran_last(stage: Stage, pla
     assert running.failure == ""
     assert running.drafts[-1].human == "7 DOT"
     assert names[1] in running.lines[-1]
+
+
+def test_a_batch_does_both_with_one_signature(stage: Stage) -> None:
+    batch, _ = finish(draft_together(stage.app, flow(stage, swap(), send())))
+
+    # Utility.batch_all (13, 2) of two calls.
+    assert batch.call_data.hex() == "0d0208" + SWAP_TX.removeprefix(
+        "0xac04"
+    ) + SEND_TX.removeprefix("0xac04")
+    assert not any("Submit it only after" in warning for warning in batch.warnings)
