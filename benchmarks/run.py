@@ -5,6 +5,7 @@ less so.
 """
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -25,6 +26,8 @@ BOB = "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3"
 ACCOUNT = bytes.fromhex("8eaf04151687736326c9fea17e25fc5287613693c912909cb226aa4794f26a48")
 #: Most that a whole process may take, in multiples of `python -c pass`.
 GOALS = {"scenarioctl --help": 6, "--offline xcm asset-transfer": 10}
+#: Most CPU that building a transfer offline may take, in multiples of what these imports take.
+TRANSFERRED, IMPORTS, CPU_GOAL = "--offline xcm asset-transfer", "import asyncio, click", 1.3
 #: Most that a TAB may take: 80 ms where `python -c pass` takes 12.9.
 TAB_GOAL = 6.2
 #: What is typed before it, and how many scenarios are stored.
@@ -60,6 +63,7 @@ def cold(rounds: int) -> None:
         environment = {**os.environ, "HOME": home, "SCENARIOCTL_STORE": f"{home}/s.db"}
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
+            IMPORTS: [sys.executable, "-c", "import asyncio, click"],
             "scenarioctl --help": [program, "--help"],
             "--offline xcm asset-transfer": [
                 program, "--offline", "xcm", "asset-transfer", *TRANSFER, "--destinationaddress",
@@ -76,14 +80,21 @@ def cold(rounds: int) -> None:
             ],
         }  # fmt: skip
         times: dict[str, list[float]] = {name: [] for name in commands}
+        used: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(rounds):
             for name, command in commands.items():
+                before = cpu_of_children()
                 times[name].append(seconds(partial(run, command, environment)))
+                used[name].append(cpu_of_children() - before)
     yardstick = statistics.median(times["python -c pass"])
     for name, taken in times.items():
         report(f"cold: {name}", statistics.median(taken), yardstick, "python -c pass")
         if name in GOALS and statistics.median(taken) > GOALS[name] * yardstick:
             print(f"  missed its goal: {GOALS[name]} x", flush=True)
+    transfer, imports = (statistics.median(used[name]) for name in (TRANSFERRED, IMPORTS))
+    report(f"cold, CPU: {TRANSFERRED}", transfer, imports, IMPORTS)
+    if transfer > CPU_GOAL * imports:
+        print(f"  missed its goal: {CPU_GOAL} x", flush=True)
     full = seconds(lambda: run([sys.executable, "-m", "benchmarks.substrate"], dict(os.environ)))
     report(
         "cold: the same through SubstrateInterface",
@@ -234,6 +245,12 @@ def each(action: Callable[[], object]) -> float:
     action()
     count = 1000
     return min(seconds(lambda: [action() for _ in range(count)]) / count for _ in range(5))
+
+
+def cpu_of_children() -> float:
+    """Return the seconds of CPU that the processes which ended have used, user and system."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def seconds(action: Callable[[], object]) -> float:
