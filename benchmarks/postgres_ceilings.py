@@ -14,7 +14,7 @@ from benchmarks.served_store import make_finished, make_job
 from benchmarks.store_latency import make_scenario
 from scenarioctl.model.jobs import SECOND, Retention
 from scenarioctl.stores import open_store
-from scenarioctl.stores.operations import POSTGRES
+from scenarioctl.stores.asking import POSTGRES
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
 from tests.postgres import RUNTIME, Server, need_programs

@@ -87,15 +87,8 @@ def fill_sqlite(path: Path, count: int) -> None:
 def quick(count: int) -> dict[str, Ask]:
     def middle(sort: str = "created") -> str:
         """Return a cursor that half of the scenarios come before."""
-        half = scenario(count // 2)
-        return write_cursor(
-            id="8",
-            summary="hydraDx",
-            created=half.created,
-            seq=count // 2,
-            sort=sort,
-            descending=sort == "created",
-        )
+        key = (scenario(count // 2).created, count // 2) if sort == "created" else ("8",)
+        return write_cursor(sort, *key, descending=sort == "created")
 
     return {
         "get": lambda store, number: store.get_scenario(scenario(number * 7919 % count).id),

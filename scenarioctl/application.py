@@ -155,7 +155,6 @@ class Application:
                 wall=self.clock,
                 pool=self.settings.store_pool if self.served else 0,
                 statement_seconds=self.settings.store_statement_seconds,
-                listen=self.settings.store_listen,
                 role=self.role,
             )
         return self.resources.store

@@ -64,13 +64,6 @@ class Settings:
         help="the scenario store: a file, or a server like postgresql://USER@HOST/DATABASE",
         everywhere=True,
     )
-    store_listen: str = _setting(
-        "",
-        hidden=True,
-        kind="server",
-        help="a direct URL of the store's server, for LISTEN, if `store` is a PgBouncer",
-        sample='"postgresql://USER@HOST/DATABASE"',
-    )
     store_pool: int = _setting(10, least=1, help="connections of a daemon to the store's server")
     store_statement_seconds: int = _setting(
         30, help="timeout of a statement of the store's server, in seconds; 0: no limit"
@@ -399,17 +392,6 @@ def _read_store(setting: Setting, value: object, origin: str) -> str:
     )
 
 
-def _read_server(setting: Setting, value: object, origin: str) -> str:
-    if isinstance(value, str) and value.isprintable() and is_server(value):
-        return value
-    # It may hold a password.
-    raise InvalidRequest(
-        field=setting.name,
-        problem=f"({origin}) is not the URL of a PostgreSQL server",
-        expected=f"one like {setting.example}",
-    )
-
-
 def is_server(location: str) -> bool:
     """Return whether the store at *location* is a PostgreSQL server."""
     return location.startswith(("postgresql://", "postgres://"))
@@ -541,7 +523,6 @@ _READERS: Mapping[str, Callable[[Setting, object, str], Any]] = {
     "secret": _read_text,
     "path": _read_path,
     "store": _read_store,
-    "server": _read_server,
     "targets": _read_notify,
     "signing secret": _read_signing_secret,
     "address": _read_address,

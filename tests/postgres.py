@@ -23,15 +23,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from scenarioctl.stores.postgres import administration
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests.daemons import free_port
 from tests.runner import finish as run
-
-# However busy the machine is: jobs that took longer to count aren't counted again for a while.
-administration._SHORT = float("inf")
 
 #: PostgreSQL refuses to run as root.
 _USER = "postgres"

@@ -261,9 +261,9 @@ def test_a_secret_closes_a_config_that_everybody_could_read_and_says_so(
 def test_the_list_of_secrets_has_every_setting_that_is_not_shown() -> None:
     hidden = {each.name for each in fields(Settings) if each.metadata and not each.repr}
 
-    assert hidden == {*SECRETS, "store", "store_listen"}
+    assert hidden == {*SECRETS, "store"}
     assert set(secrets_in(dict.fromkeys(hidden, "postgresql://me:secret@db/scenarios"))) == hidden
-    assert secrets_in({"store": "/scenarios.db", "store_listen": "", "token": ""}) == []
+    assert secrets_in({"store": "/scenarios.db", "token": ""}) == []
 
 
 @pytest.mark.parametrize(

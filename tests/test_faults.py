@@ -355,45 +355,6 @@ def test_a_store_that_is_locked_for_a_moment_is_waited_for_and_read_meanwhile(wa
     assert len(set(created)) == 8
 
 
-FATES: dict[str, Callable[[Path, Path], object]] = {
-    "moved away": lambda store, away: store.rename(away),
-    "replaced": lambda store, away: (store.rename(away), store.write_bytes(b"")),
-    "log removed": lambda store, away: store.with_name(f"{store.name}-wal").unlink(),
-}
-
-
-@pytest.mark.parametrize("fate", FATES)
-def test_a_store_whose_file_was_replaced_or_whose_log_is_gone_takes_no_more_writes(
-    tmp_path: Path, fate: str
-) -> None:
-    home, away = tmp_path / "home", tmp_path / "away"
-    with warded(home) as ward:
-        made = {ward.create(f"before {number}") for number in range(20)}
-        with closing(sqlite3.connect(ward.store)) as database:
-            database.execute("PRAGMA wal_checkpoint(FULL)")
-        made.add(ward.create())
-        FATES[fate](ward.store, away)
-        there = ward.store.read_bytes() if ward.store.exists() else None
-        told = [
-            ward.ask("/api/create/remark", {"chain": "polkadot", "text": "gm"}) for _ in range(2)
-        ]
-        ready = ward.ask("/readyz")
-        time.sleep(0.5)
-        assert (ward.store.read_bytes() if ward.store.exists() else None) == there
-        ward.running.process.terminate()
-        ward.running.process.wait()
-
-    sentence = says("takes no more writes", "restart the daemon", store=ward.store)
-    assert [(status, answer["code"], answer["error"]) for status, answer in told] == [
-        (503, "store_failed", sentence)
-    ] * 2
-    assert (ready[0], ready[1]["error"]) == (503, sentence.within("the store does not answer: {}"))
-    assert "takes no more writes" in ward.running.log
-    if fate == "log removed":
-        with closing(sqlite3.connect(ward.store)) as database:
-            assert made <= {id for (id,) in database.execute("SELECT id FROM scenarios")}
-
-
 def test_a_store_that_is_vacuumed_or_checkpointed_goes_on(ward: Ward) -> None:
     kept = [ward.create() for _ in range(5)]
     for statement in (

@@ -16,7 +16,7 @@ from scenarioctl.runtime.metadata import read_metadata
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import save_cached
 from scenarioctl.transactions.extrinsic import bare_extrinsic, explain_incompatibility
-from scenarioctl.worker.draft_checks import judge_drafts
+from scenarioctl.worker.chores import judge_drafts
 from tests.canned import answers
 from tests.conftest import DATA
 from tests.messages import says

@@ -1,6 +1,5 @@
 """Jobs that draft all their steps as one transaction, payrolls among them."""
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -133,7 +132,6 @@ async def take_leg(bench: Bench, id: str, owner: str) -> list[str]:
         owner=owner,
         pace=worker.pace,
         counts=worker.counts,
-        at_store=asyncio.Semaphore(),
         monotonic=bench.time.monotonic,
     )
     ended = await leg.perform()

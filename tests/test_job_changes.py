@@ -197,8 +197,6 @@ class TestDuringARun:
             pause(app)
         else:
             run(stop_job(app, StopJob(id=ID)))
-        lines = store.add_lines(ID, epoch=leg.job.epoch, lines=("Waiting",), now=NOW)
-        assert run(lines) is False
         assert finish(store, ended(leg, failure="down")) is False
 
         job = get_job(store)

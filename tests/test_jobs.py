@@ -119,7 +119,7 @@ async def test_a_start_without_a_worker_says_so_and_with_one_does_not(tmp_path: 
         id = await remark(app)
 
         alone = await start_job(app, StartJob(id=id))
-        app.store.announce("worker")
+        await app.store.renew_lease("worker", lease=10**12)
         served = await start_job(app, StartJob(id=id))
         await app.store.free_legs(["worker"])
         again = await start_job(app, StartJob(id=id))

@@ -12,7 +12,7 @@ from scenarioctl.chains.connection import TIMEOUTS
 from scenarioctl.config import Settings
 from scenarioctl.formats import documents
 from scenarioctl.model import diagram, toml
-from scenarioctl.model.jobs import SECOND, Retention
+from scenarioctl.model.jobs import SECOND
 from scenarioctl.model.notifications import MAX_TARGETS, MAX_URL
 from scenarioctl.operations import notifications, runs, webhooks
 from scenarioctl.operations.jobs import MEMPOOL_PAGE
@@ -89,15 +89,13 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
     "arguments of a contract's messages, all together": {"bytes": (contract.DESCRIPTION_MAX,)},
     "lines of a job's log that are kept": {
-        "bytes": (Retention().log_bytes, LONGEST_LINE),
+        "bytes": (LONGEST_LINE,),
         "values": (DEFAULTS.log_lines,),
     },
     "drafts of a job that are kept": {
-        "bytes": (Retention().mempool_bytes,),
         "values": (DEFAULTS.mempool_entries,),
     },
     "events of a webhook that are kept": {
-        "bytes": (Retention().webhook_bytes,),
         "values": (DEFAULTS.webhook_events,),
     },
     "drafts in one portion of an event stream": {

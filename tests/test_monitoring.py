@@ -1,14 +1,10 @@
 """What an operator watches: the metrics of daemons on PostgreSQL, and the alerts and the dashboard
 made of them."""
 
-import asyncio
-import http.client
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +16,7 @@ from scenarioctl.stores.postgres.connections import ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
 from tests import postgres
 from tests.conftest import ROOT
-from tests.daemons import PATIENCE, Daemon, daemon, wait_until
+from tests.daemons import Daemon, daemon, wait_until
 from tests.postgres import RUNTIME, shared_server, start_server
 from tests.runner import finish as run
 from tests.serving import Serving
@@ -59,7 +55,7 @@ def store(tmp_path: Path) -> Iterator[PostgresStore]:
 
 @pytest.fixture(scope="module")
 def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[str, ...], float]]:
-    """What a daemon says that runs jobs of a store on PostgreSQL, and has an event stream open."""
+    """What a daemon says that runs jobs of a store on PostgreSQL."""
     folder = tmp_path_factory.mktemp("monitoring")
     run(postgres.open_store(folder).close())
     url = shared_server().url("shared", user=RUNTIME)
@@ -71,19 +67,13 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[tuple[st
 
 
 def _settled(running: Daemon) -> dict[str, dict[tuple[str, ...], float]] | None:
-    """Return the metrics once a run is kept, the daemon listens, and the figures tell of both."""
-    with closing(
-        http.client.HTTPConnection("127.0.0.1", running.port(), timeout=PATIENCE)
-    ) as stream:
-        stream.request("GET", "/job/events")
-        stream.getresponse().readline()
-        samples = scrape(running.ask("/metrics", as_json=False)[1])
+    """Return the metrics once a run is kept, and the figures tell of it."""
+    samples = scrape(running.ask("/metrics", as_json=False)[1])
     has_run = samples["scenarioctl_runs_total"][("executed",)] == 1
-    listens = samples.get("scenarioctl_store_listener_up") == {(): 1}
     is_told = (
         samples["scenarioctl_workers"] == {(): 1} and samples["scenarioctl_jobs"][("running",)] == 1
     )
-    return samples if has_run and listens and is_told else None
+    return samples if has_run and is_told else None
 
 
 class TestMetrics:
@@ -101,10 +91,7 @@ class TestMetrics:
             == plain["scenarioctl_runs_taken_over_total"]
             == 0
         )
-        assert sum(metrics["scenarioctl_store_pool_connections"].values()) >= 1
-        (limit,) = shared_server().execute("SHOW max_connections")[0]
-        assert plain["scenarioctl_store_server_connections_max"] == int(limit)
-        assert 2 < plain["scenarioctl_store_server_connections"] < int(limit)
+        assert plain["scenarioctl_store_pool_waiting"] == 0
 
     def test_failures_of_the_store_are_counted_while_it_is_away(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -126,25 +113,6 @@ class TestMetrics:
         # The request's, and that of the scrape itself.
         assert after["scenarioctl_store_errors_total"] == {(): 2}
         assert "scenarioctl_jobs" not in after
-
-    def test_a_listener_that_is_cut_off_says_so(self, store: PostgresStore) -> None:
-        async def listen() -> list[bool | None]:
-            seen = [store.usage().listening]
-            await store.change_token()
-            for wanted in (True, False):
-                deadline = time.monotonic() + 20
-                while store.usage().listening is not wanted:
-                    assert time.monotonic() < deadline
-                    await asyncio.sleep(0.01)
-                seen.append(wanted)
-                if wanted:
-                    shared_server().execute(
-                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
-                        "query LIKE 'LISTEN%'"
-                    )
-            return seen
-
-        assert run(listen()) == [None, True, False]
 
 
 class TestFilesForPrometheus:

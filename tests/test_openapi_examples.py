@@ -14,7 +14,7 @@ from scenarioctl.operations import find_handler
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.examples import EXAMPLES
 from scenarioctl.server.openapi import describe
-from scenarioctl.stores.operations import Operation
+from scenarioctl.stores.asking import Operation
 from tests.serving import Reply, Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))

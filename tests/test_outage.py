@@ -168,8 +168,8 @@ def test_an_outage_is_told_twice_and_fails_no_run(
         "warning store 'postgresql://scenarioctl@/away' is available again after "
     )
     assert log[:3] == [
-        *("Starting worker", f"Requesting POST {gate.place}"),
-        "The last attempt at this run was interrupted; running it again",
+        *("Starting worker", "The last attempt at this run was interrupted; running it again"),
+        f"Requesting POST {gate.place}",
     ]
     assert "failed" not in found
     # The same run.

@@ -1,7 +1,6 @@
 """The store behind a real PgBouncer in transaction mode: each transaction may run in another
 process of the server."""
 
-import asyncio
 import json
 import os
 import pwd
@@ -11,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from tests.daemons import daemon, free_port, is_open, wait_until
 from tests.messages import says
 from tests.postgres import OWNER, RUNTIME, Server, start_server
 from tests.runner import finish as run
-from tests.test_stores import FIRST, message
+from tests.test_stores import message
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
@@ -63,9 +62,6 @@ class Bouncer:
 
     def url(self, database: str = "pooled", *, user: str = RUNTIME) -> str:
         return f"postgresql://{user}:{self.server.password}@127.0.0.1:{self.port}/{database}"
-
-    def direct(self) -> str:
-        return self.server.url("pooled", user=RUNTIME)
 
 
 @contextmanager
@@ -125,9 +121,7 @@ def bouncer(server: Server) -> Iterator[Bouncer]:
 
 @pytest.fixture
 def store(bouncer: Bouncer) -> Iterator[PostgresStore]:
-    store = PostgresStore(
-        ServerSettings(url=bouncer.url(), pool=8, listen=bouncer.direct(), role="api")
-    )
+    store = PostgresStore(ServerSettings(url=bouncer.url(), pool=8, role="api"))
     yield store
     run(store.close())
 
@@ -147,33 +141,8 @@ def test_connections_have_the_settings_of_the_role(bouncer: Bouncer, store: Post
     ]
 
 
-def test_without_one_a_daemon_polls_and_says_why(
-    bouncer: Bouncer, caplog: pytest.LogCaptureFixture
-) -> None:
-    store = PostgresStore(ServerSettings(url=bouncer.url(), pool=2, role="api"))
-
-    async def poll() -> None:
-        before = await store.change_token()
-        await store.put_scenario(replace(FIRST, id="polled"))
-        deadline = time.monotonic() + 20
-        while await store.change_token() == before:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.05)
-        while not caplog.records:
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.05)
-
-    run(poll())
-    assert store.usage().listening is False
-    run(store.close())
-    (said,) = {
-        record.getMessage() for record in caplog.records if record.name == "scenarioctl.store"
-    }
-    assert said.partition("polling: ")[2] == says("PgBouncer", "store_listen", port=bouncer.port)
-
-
 def test_a_daemon_runs_jobs_and_streams_them(bouncer: Bouncer, tmp_path: Path) -> None:
-    variables = {"SCENARIOCTL_STORE": bouncer.url(), "SCENARIOCTL_STORE_LISTEN": bouncer.direct()}
+    variables = {"SCENARIOCTL_STORE": bouncer.url()}
     with daemon(tmp_path / "home", "--offline", variables=variables) as running:
         made = [
             running.ask("/api/create/remark", {"chain": "polkadot", "text": f"hello {number}"})[1][

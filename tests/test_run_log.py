@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from scenarioctl.operations.jobs import (
     JobLog,
     JobMempool,
@@ -20,58 +18,6 @@ from scenarioctl.runtime.table import load_bundled
 from scenarioctl.worker.worker import Worker
 from tests.messages import says
 from tests.test_jobs import BROKEN, HTTP, REMARK, Hanging, diagram, opened
-from tests.test_worker import Bench, FakeRun, draft, play
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr("scenarioctl.actions.running.Run", FakeRun)
-    monkeypatch.setattr(FakeRun, "plays", {})
-    return Bench(tmp_path)
-
-
-async def test_the_log_tells_of_a_step_while_it_goes_on(bench: Bench) -> None:
-    seen = []
-
-    async def slow(run: FakeRun) -> None:
-        await run.app.sleep(1)
-        seen.append(await bench.log("one"))
-        await run.announce("Requesting GET example.org/")
-        seen.append(await bench.log("one"))
-        await run.app.sleep(60)
-        await draft(run)
-
-    FakeRun.plays = {"one": slow}
-
-    async with play(bench, bench.worker()):
-        await bench.start("one", every="1h")
-        await bench.time.let_pass(2)
-
-        started = ["Starting worker", "Requesting GET example.org/"]
-        assert seen == [started[:1], started]
-        assert (await bench.job("one")).owner
-        await bench.time.let_pass(60)
-        assert await bench.log("one") == [*started, "drafted", "workload executed", "Sleeping"]
-
-
-async def test_a_leg_that_ends_at_once_stores_its_lines_with_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scenarioctl.worker.leg._SHORT", 3600)
-
-    async with opened(tmp_path) as app:
-
-        async def refuse(*_: object, **__: object) -> bool:
-            raise AssertionError("one transaction more")
-
-        monkeypatch.setattr(app.store, "add_lines", refuse)
-        id = await diagram(app, REMARK)
-        await start_job(app, StartJob(id=id))
-
-        assert await Worker(app).run_next()
-
-        lines = (await job_log(app, JobLog(id=id))).answer["result"]
-        assert [lines[0], *lines[-2:]] == ["Starting worker", "workload executed", "Sleeping"]
 
 
 async def test_a_run_in_which_a_draft_fails_says_so_before_its_end_mark(tmp_path: Path) -> None:

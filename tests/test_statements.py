@@ -6,7 +6,7 @@ import re
 import pytest
 
 from scenarioctl.stores import statements
-from scenarioctl.stores.operations import POSTGRES, SQLITE, Dialect
+from scenarioctl.stores.asking import POSTGRES, SQLITE, Dialect
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "scenarioctl" / "stores"

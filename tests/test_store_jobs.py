@@ -298,26 +298,6 @@ class TestEveryStore:
             JOB, owner="me", epoch=2, last_started=NOW + 7
         )
 
-    def test_lines_of_a_leg_in_progress_are_kept_at_once_and_counted(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        (first,) = claim(store)
-        lines: dict[str, Any] = {"lines": ("a", "b"), "now": NOW + 3}
-
-        assert run(store.add_lines(FIRST.id, epoch=1, **lines)) is False
-        assert run(store.add_lines(FIRST.id, epoch=2, **lines)) is True
-        assert [(line.written, line.text) for line in run(store.read_log(FIRST.id))] == [
-            (NOW + 3, "a"),
-            (NOW + 3, "b"),
-        ]
-        give_back(store, "me")
-        assert run(store.add_lines(FIRST.id, epoch=2, **lines)) is False
-        (again,) = claim(store)
-        assert (first.logged, again.logged) == (False, True)
-        finish(store, ended(again, lines=("c", "d")), Retention(log_lines=3))
-        assert texts(store) == ["b", "c", "d"]
-        (following,) = claim(store, now=NOW + HOUR)
-        assert following.logged is False
-
     def test_a_claim_is_interrupted_only_for_the_time_it_was_begun_for(self, store: Store) -> None:
         run(store.start_job(JOB))
         claim(store)
@@ -331,23 +311,16 @@ class TestEveryStore:
         run(store.start_job(JOB))
         assert [one.interrupted for one in claim(store)] == [False]
 
-    def test_an_interrupted_run_stays_for_the_time_that_its_lines_name(self, store: Store) -> None:
+    def test_each_attempt_at_a_run_knows_when_the_first_one_began(self, store: Store) -> None:
         run(store.start_job(JOB))
-        claim(store)
-        run(store.add_lines(FIRST.id, epoch=1, lines=("a",), now=NOW, planned=NOW + 7))
-        assert get_job(store).planned == JOB.planned
-        run(store.add_lines(FIRST.id, epoch=2, lines=("b",), now=NOW, planned=NOW + 5))
-        run(store.add_lines(FIRST.id, epoch=2, lines=("c",), now=NOW, noted=1))
+        first = claim(store)
         give_back(store, "me")
-        (again,) = claim(store)
+        again = claim(store, now=NOW + HOUR)
 
-        assert (again.job.planned, again.job.due) == (NOW + 5, JOB.due)
-        run(stop_job(store, FIRST.id, now=NOW))
-        run(
-            store.add_lines(FIRST.id, epoch=again.job.epoch, lines=("d",), now=NOW, planned=NOW + 6)
-        )
-        assert get_job(store).planned is None
-        assert texts(store) == ["b", "c"]
+        assert [leg.job.last_started for leg in (*first, *again)] == [NOW, NOW]
+        assert finish(store, ended(again[0]))
+        (following,) = claim(store, now=NOW + 2 * HOUR)
+        assert following.job.last_started == NOW + 2 * HOUR
 
     # -- what a run leaves behind
 
@@ -508,52 +481,6 @@ class TestEveryStore:
             assert texts(store) == (last if number else last[1:])
         assert [entry.seq for entry in run(store.read_mempool(FIRST.id))] == [5, 6]
         assert texts(store, OTHER.id) == ["of another job"]
-
-    def test_a_job_keeps_no_more_of_its_drafts_than_there_is_room_for(self, store: Store) -> None:
-        run(store.start_job(JOB))
-        few = Retention(mempool_bytes=250_000)
-        for number in range(5):
-            (claimed,) = claim(store, now=NOW + number * HOUR)
-            long = replace(DRAFT, tx="0x" + "ab" * 50_000, node=str(number))
-            finish(store, ended(claimed, drafts=(long,), due=NOW + (number + 1) * HOUR), few)
-
-        assert [entry.draft.node for entry in run(store.read_mempool(FIRST.id))] == ["3", "4"]
-        (claimed,) = claim(store, now=NOW + 5 * HOUR)
-        longer = replace(DRAFT, tx="0x" + "ab" * 200_000, node="5")
-        finish(store, ended(claimed, drafts=(longer,), due=NOW + 6 * HOUR), few)
-        # The newest is kept however long.
-        assert [entry.draft.node for entry in run(store.read_mempool(FIRST.id))] == ["5"]
-
-    def test_a_job_keeps_no_more_bytes_of_its_log_than_there_is_room_for(
-        self, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        few = Retention(log_lines=100, log_bytes=20_000)
-        kept = 0
-        for number in range(30):
-            (claimed,) = claim(store, now=NOW + number * HOUR)
-            # Long and short ones by turns: those are counted, these fill what is spared.
-            lines = (f"{number} " + "ü" * 1000,) * 2 if number % 3 == 0 else ("short",) * 9
-            finish(store, ended(claimed, lines=lines, due=NOW + (number + 1) * HOUR), few)
-            log = texts(store)
-            assert log[-1] == lines[-1]
-            assert sum(len(line.encode()) for line in log) <= 20_000
-            kept = max(kept, sum(len(line.encode()) for line in log))
-        assert kept > 14_000
-        # The count goes by what is kept.
-        (claimed,) = claim(store, now=NOW + 30 * HOUR)
-        finish(store, ended(claimed, lines=("x",) * 100, due=NOW + 31 * HOUR), few)
-        assert texts(store) == ["x"] * 100
-
-    def test_a_webhook_keeps_no_more_of_its_events_than_there_is_room_for(
-        self, store: Store
-    ) -> None:
-        run(store.put_scenario(replace(FIRST, webhooks=(WEBHOOK,)), replace=True))
-        few = Retention(webhook_bytes=250_000)
-        for _ in range(5):
-            run(store.put_event(WEBHOOK, "x" * 100_000, now=NOW, retention=few))
-
-        assert [event.id for event in run(store.list_events(WEBHOOK))] == [4, 5]
 
     @pytest.mark.parametrize(("limit", "least", "most"), [(16, 16, 17), (0, 20, 20)])
     def test_a_job_keeps_its_newest_runs_and_a_few_more(
@@ -1040,7 +967,7 @@ class TestEveryStore:
         assert (before.scenarios, before.jobs, before.next_due) == (2, none, None)
         jobs = {**none, JobState.RUNNING: 1, JobState.STOPPED: 1}
         assert (after.scenarios, after.jobs, after.next_due) == (2, jobs, NOW)
-        assert (after.workers, store.usage().errors) == (0, 0)
+        assert (after.workers, store.errors) == (0, 0)
         assert run(store.health()) == ""
 
 
@@ -1071,7 +998,6 @@ class TestSqlite:
             run(store.newest_event(WEBHOOK, job=FIRST.id))
             run(store.list_events(WEBHOOK))
             (claimed,) = claim(store)
-            run(store.add_lines(FIRST.id, epoch=2, lines=("x",), now=NOW))
             run(store.put_event(WEBHOOK, 2, now=NOW, retention=Retention()))
             finish(store, waiting(claimed))
             run(store.put_event(WEBHOOK, 3, now=NOW, retention=Retention()))
@@ -1107,9 +1033,7 @@ class TestSqlite:
             run(store.delete_scenario(FIRST.id))
 
         plans = {
-            statement: [
-                row[3] for row in store._database.execute(f"EXPLAIN QUERY PLAN {statement}")
-            ]
+            statement: [row[3] for row in store._open().execute(f"EXPLAIN QUERY PLAN {statement}")]
             for statement in dict.fromkeys(asked)
             if statement.strip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))
         }
@@ -1131,7 +1055,7 @@ class TestSqlite:
                 ),
                 *(
                     "SCAN jobs USING COVERING INDEX jobs_by_state",
-                    "SCAN jobs USING INDEX jobs_that_wait",
+                    "SCAN job_counts",
                 ),
                 "SCAN jobs USING COVERING INDEX jobs_by_owner",
                 *(

@@ -23,9 +23,8 @@ from scenarioctl.model.jobs import (
     RunWait,
     Schedule,
 )
-from scenarioctl.stores.operations import Ring, find_all
-from scenarioctl.stores.postgres.bells import QUEUE, TASK, Bells
-from scenarioctl.stores.postgres.store import PostgresStore
+from scenarioctl.stores.asking import Ring, find_all
+from scenarioctl.stores.postgres.store import QUEUE, TASK, Bells, PostgresStore
 from scenarioctl.stores.store import Store
 from tests.runner import finish as run
 from tests.test_store_jobs import (
@@ -315,37 +314,20 @@ class TestLeases:
         assert run(store.free_legs(["you"], legs=[this])) == 0
         assert run(store.free_legs(["me"], legs=[before, this])) == 1
 
-    def test_a_worker_that_does_not_hear_that_lines_are_stored_stores_them_once(
-        self, store: Store
-    ) -> None:
-        run(store.start_job(JOB))
-        (leg,) = claim(store, "me")
-        first: dict[str, Any] = {"epoch": leg.job.epoch, "now": NOW, "noted": 0}
-
-        assert run(store.add_lines(FIRST.id, lines=("a", "b"), **first)) is True
-        assert run(store.add_lines(FIRST.id, lines=("a", "b", "c"), **first)) is False
-        assert finish(store, ended(leg, lines=("a", "b", "c", "d"))) is True
-        assert texts(store) == ["a", "b", "c", "d"]
-
-        (leg,) = claim(store, "me", now=NOW + HOUR)
-        assert run(store.add_lines(FIRST.id, epoch=leg.job.epoch, lines=("e",), now=NOW)) is True
-
     def test_a_frozen_worker_loses_its_leg_to_the_next_and_duplicates_nothing(
         self, store: Store, clock: Clock
     ) -> None:
         run(store.start_job(JOB))
         (frozen,) = claim(store, "frozen")
-        assert run(store.add_lines(FIRST.id, epoch=2, lines=("begun",), now=NOW)) is True
         clock.now = 10
         assert run(store.free_legs(run(store.lapsed_owners()))) == 1
         (awake,) = claim(store, "awake")
 
-        assert (awake.interrupted, awake.logged, awake.job.epoch) == (True, True, 3)
+        assert (awake.interrupted, awake.job.epoch) == (True, 3)
         assert run(store.renew_lease("frozen", lease=10)).jobs == {}
-        assert run(store.add_lines(FIRST.id, epoch=2, lines=("late",), now=NOW)) is False
         assert finish(store, ended(frozen, lines=("frozen",))) is False
         assert finish(store, ended(awake, lines=("awake",))) is True
-        assert texts(store) == ["begun", "awake"]
+        assert texts(store) == ["awake"]
         assert len(run(store.read_mempool(FIRST.id))) == get_job(store).runs == 1
 
     def test_a_leg_whose_lease_ran_out_but_nobody_took_is_kept(
@@ -383,7 +365,6 @@ class TestWaits:
         assert (job.owner, job.last_started, job.last_finished) == ("", NOW, None)
         assert (texts(store), len(run(store.read_mempool(FIRST.id)))) == (["begun"], 1)
         assert run(store.last_runs(FIRST.id, limit=9)) == []
-        assert run(store.statistics()).waiting == 1
         assert (due(store), until_due(store)) == ([], HOUR)
         assert finish(store, ended(leg)) is False
 
@@ -391,11 +372,7 @@ class TestWaits:
         run(store.start_job(JOB))
         begin_and_wait(store, lines=("begun",), drafts=(DRAFT,))
         (second,) = claim(store, now=END)
-        assert (second.saved, second.interrupted, second.logged) == (
-            '{"what": "it has"}',
-            False,
-            False,
-        )
+        assert (second.saved, second.interrupted) == ('{"what": "it has"}', False)
         assert (second.job.last_started, second.job.planned) == (NOW, NOW)
         end = ended(
             second, started=NOW, finished=END, former_lines=1, former_drafts=1, due=END + HOUR
@@ -406,7 +383,6 @@ class TestWaits:
         assert (kept.planned, kept.started, kept.finished, kept.drafts) == (NOW, NOW, END, 2)
         assert texts(store) == ["begun", "workload executed"]
         assert (get_job(store).runs, get_job(store).step, get_job(store).waiting) == (1, "", 0)
-        assert run(store.statistics()).waiting == 0
         (following,) = claim(store, now=END + HOUR)
         assert following.saved == ""
 
@@ -561,7 +537,6 @@ class TestRequestsThatEndARun:
         kept = get_job(store)
         assert (kept.state, kept.due, kept.planned) == (job.state, job.due, job.planned)
         assert (kept.step, kept.waiting, kept.in_progress) == ("", 0, False)
-        assert run(store.statistics()).waiting == 0
         assert claim(store, now=END) == []
 
     def test_nothing_of_a_leg_in_progress_is_kept(self, store: Store, how: str) -> None:
@@ -569,9 +544,6 @@ class TestRequestsThatEndARun:
         (leg,) = claim(store)
         plan(store, ends=True, lines=("ended by hand",), **ENDS[how])
 
-        assert (
-            run(store.add_lines(FIRST.id, epoch=leg.job.epoch, lines=("late",), now=NOW)) is False
-        )
         assert run(store.renew_lease("me", lease=10)).jobs == {}
         assert finish(store, waiting(leg)) is False
         assert finish(store, ended(leg)) is False

@@ -27,9 +27,8 @@ from scenarioctl.errors import (
 )
 from scenarioctl.model.jobs import FinishedRun, Retention
 from scenarioctl.stores import create_store, events, jobs, open_store, runs, scenarios, statements
-from scenarioctl.stores.operations import POSTGRES, Operation, find_all
+from scenarioctl.stores.asking import POSTGRES, Operation, find_all
 from scenarioctl.stores.postgres import connections
-from scenarioctl.stores.postgres import store as postgres_store
 from scenarioctl.stores.postgres.administration import initialize
 from scenarioctl.stores.postgres.connections import Connection, ServerSettings
 from scenarioctl.stores.postgres.store import PostgresStore
@@ -105,9 +104,9 @@ def rows_read(store: PostgresStore, table: str, operation: Callable[[], Operatio
 WAITING_RUNS = """
     SET search_path = scenarioctl;
     SET session_replication_role = replica;
-    INSERT INTO jobs (id, state, due, planned, owner, epoch, begun, attempts, changed, runs,
+    INSERT INTO jobs (id, state, due, planned, owner, epoch, attempts, changed, runs,
         failures, waiting, webhook, step, reason, schedule, notify, saved)
-    SELECT 'job-' || number, 'running', 4102444800000000000 + number, 1, '', 1, 0, 0, number, 0,
+    SELECT 'job-' || number, 'running', 4102444800000000000 + number, 1, '', 1, 0, number, 0,
         0, 1, 'webhook-' || number, 'webhook', '', '{}', '', '{}'
     FROM generate_series(1, 100000) AS number
 """
@@ -119,9 +118,10 @@ IDLE: list[Callable[[], Operation[Any]]] = [
     jobs.owners,
     jobs.lapsed_owners,
     jobs.list_workers,
-    jobs.count_workers,
-    jobs.count_late,
-    partial(jobs.count_stalled, silent=1),
+    jobs.live_owners,
+    jobs.find_trouble,
+    jobs.count_by_state,
+    partial(find_all, statements.COUNT_OF_STATE, state=None),
     partial(jobs.free, ["nobody"]),
     runs.drafted_for,
     partial(find_all, statements.IS_NOTIFICATION_DUE, now=1, without=[]),
@@ -192,8 +192,6 @@ class TestRefusals:
         server.execute("UPDATE scenarioctl.meta SET engine = '09'", database="engine")
 
         assert refusal(StoreFailed, url, pool=2) == says("engine", "procrastinate", "09")
-        with opened(url) as store:
-            assert run(store.inspect(time.time_ns)).findings[0] == says("procrastinate", "09")
 
     def test_no_right_to_create(self, server: Server) -> None:
         server.create_database("guarded")
@@ -364,7 +362,9 @@ class TestConnections:
                 assert time.monotonic() - begun < 20
                 await connection.execute("SELECT 1")
 
-            assert message(StoreUnavailable, frozen._write(freeze)) == says("shared", "lost")
+            assert message(StoreUnavailable, frozen._write(freeze, alone=False)) == says(
+                "shared", "lost"
+            )
 
 
 class TestRows:
@@ -425,7 +425,7 @@ class TestRows:
             "descending": descending,
         }
         page = run(store.list_scenarios(limit=10, **question))
-        after = read_cursor(page.next, sort=sort, descending=descending)
+        after = read_cursor(page.next, sort, descending=descending)
         read = partial(scenarios.list_page, limit=10, after=after, **question)
 
         assert rows_read(store, "scenarios", read) < 100
@@ -491,7 +491,7 @@ class TestRows:
 
         async def end_runs(first: int) -> None:
             nonlocal ended
-            kept = Retention(log_lines=40, log_bytes=60_000, mempool_entries=10, runs=16)
+            kept = Retention(log_lines=40, mempool_entries=10, runs=16)
             for number in range(40):
                 ended += 1
                 left = FinishedRun(
@@ -581,28 +581,6 @@ class TestRows:
             run(fail(ended=True))
         with pytest.raises((psycopg.DataError, StoreUnavailable)):
             run(fail(ended=False))
-
-    def test_what_follows_jobs_hears_of_a_run_at_once(
-        self, server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        # It is told, and doesn't ask.
-        monkeypatch.setattr(postgres_store, "_POLL", 600)
-        run(store.put_scenario(FIRST))
-        run(store.start_job(JOB))
-        with opened(server.url("shared", user=RUNTIME), pool=2, role="api") as daemon:
-
-            async def follow() -> None:
-                await daemon.change_token()
-                async with asyncio.timeout(20):
-                    while not daemon.usage().listening:
-                        await asyncio.sleep(0.005)
-                    before = await daemon.change_token()
-                    (claimed,) = await begin_due(store, "me", lease=2 * NOW)
-                    assert await store.finish_run(ended(claimed), retention=NO_LIMIT)
-                    while await daemon.change_token() == before:
-                        await asyncio.sleep(0.005)
-
-            run(follow())
 
 
 @pytest.fixture(scope="module")
@@ -740,16 +718,6 @@ class TestCommands:
         behind = run(store.inspect(lambda: time.time_ns() + 60_000_000_000))
         assert behind.clock_skew == pytest.approx(-60, abs=2)
         assert behind.findings[0] == says("clock is", seconds=f"{abs(behind.clock_skew or 0):.1f}")
-
-    def test_an_address_for_listening_that_is_none_is_refused_without_telling_it(
-        self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("SCENARIOCTL_STORE_LISTEN", "server:secret")
-        refused = scenarioctl("scenario", "list")
-
-        assert refused.code == 2
-        assert refused.err == says("store_listen", "PostgreSQL").within("Error: {}\n")
-        assert "secret" not in refused.err
 
     def test_an_error_of_the_server_has_its_exit_status(
         self, scenarioctl: Run, monkeypatch: pytest.MonkeyPatch

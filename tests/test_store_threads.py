@@ -75,14 +75,14 @@ def path(tmp_path: Path) -> Path:
 async def test_writes_that_come_together_share_one_transaction(path: Path) -> None:
     async with opened(path) as store:
         await store.put_scenario(FIRST)
-        assert store._writer is not None
         asked: list[str] = []
-        store._writer._database.set_trace_callback(asked.append)
+        (writer,) = store._of_threads
+        writer.set_trace_callback(asked.append)
         async with Held(store):
             puts = [asyncio.ensure_future(store.put_scenario(numbered(n))) for n in range(50)]
             await asyncio.sleep(0)
         await asyncio.gather(*puts)
-        store._writer._database.set_trace_callback(None)
+        writer.set_trace_callback(None)
 
         assert count_rows(path) == 51
         # That of what held them up, and theirs.

@@ -18,7 +18,6 @@ import pytest
 
 from scenarioctl import __version__
 from scenarioctl.actions import running
-from scenarioctl.actions.running import OnStep
 from scenarioctl.actions.step_kind import Wait
 from scenarioctl.application import Application
 from scenarioctl.config import load_settings
@@ -121,10 +120,9 @@ class FakeRun:
         summary: str = "",
         key: str = "",
         clock: Callable[[], int] | None = None,
-        on_step: OnStep | None = None,
         together: bool = False,
     ) -> None:
-        self.app, self.id, self.on_step = app, id, on_step
+        self.app, self.id = app, id
         #: How many legs it has had.
         self.leg = 0
         self.spent = 0.0
@@ -153,10 +151,8 @@ class FakeRun:
     def failure_line(self, failure: str) -> str:
         return f"run failed: {failure.removeprefix(f'{NO_TRANSACTION}: ')}"
 
-    async def announce(self, line: str) -> None:
-        assert self.on_step is not None
+    def say(self, line: str) -> None:
         self.lines.append(line)
-        await self.on_step(self.lines)
 
 
 class PromptStore(SqliteStore):
@@ -164,11 +160,12 @@ class PromptStore(SqliteStore):
     alone."""
 
     async def _read(self, action: Action[T], *, long: bool = False) -> T:
-        return action(self._database)
+        return action(self._open())
 
     async def _write(self, action: Action[T]) -> T:
-        with transaction(self._database):
-            return action(self._database)
+        database = self._open()
+        with transaction(database):
+            return action(database)
 
 
 class Bench:
@@ -330,7 +327,7 @@ async def test_a_run_that_has_ended_is_freed_at_once(bench: Bench) -> None:
 
     async def draws_on(run: FakeRun) -> None:
         runs.append(weakref.ref(run))
-        await run.announce("Requesting GET example.org")
+        run.say("Requesting GET example.org")
 
     FakeRun.plays = {"one": draws_on}
 
@@ -561,9 +558,8 @@ async def test_a_run_whose_job_was_started_anew_is_given_up(bench: Bench) -> Non
         await bench.time.let_pass(4)
 
         assert cancelled == ["one"]
-        # Of each start: what the first run had logged by then stays.
         assert await bench.log("one") == [
-            *("Starting worker", "Job stopped", "Starting worker"),
+            *("Job stopped", "Starting worker"),
             *("drafted", "workload executed", "Sleeping"),
         ]
 
@@ -763,7 +759,7 @@ async def test_a_run_is_kept_as_soon_as_the_store_takes_it(
         trouble = InvalidRequest("store 's.db' is out of disk space; nothing was changed")
         await bench.start("later", every="1h")
         await bench.time.let_pass(30)
-        assert await bench.log("slow") == ["Starting worker"]
+        assert await bench.log("slow") == []
         trouble = None
         await bench.time.let_pass(20)
 
@@ -801,7 +797,6 @@ async def test_what_the_store_cannot_take_is_left_out_and_the_job_goes_on(
         await bench.time.let_pass(5)
 
         assert await bench.log("one") == [
-            "Starting worker",
             says("TypeError", "impossible"),
             "workload executed",
             "Sleeping",
@@ -898,6 +893,40 @@ async def test_a_stop_lets_runs_end_and_touches_none_that_waits(bench: Bench) ->
     await bench.app.close()
 
 
+async def test_a_run_that_is_run_again_is_for_the_same_time(bench: Bench) -> None:
+    async def stuck(run: FakeRun) -> None:
+        await asyncio.sleep(3600)
+
+    async def serve(worker: Worker, seconds: int) -> None:
+        stop = asyncio.Event()
+        task = asyncio.create_task(worker.run(stop))
+        await bench.time.let_pass(seconds)
+        stop.set()
+        await asyncio.wait_for(task, 60)
+
+    await bench.start("one", every="10m")
+    bench.time.now += 25 * MINUTE
+    FakeRun.plays = {"one": stuck}
+    await serve(bench.worker(), 10)
+    FakeRun.plays = {}
+    bench.time.now += 10 * MINUTE
+    await serve(bench.worker(), 10)
+
+    assert await bench.log("one") == [
+        "Starting worker",
+        says("attempt", "interrupted"),
+        says("2", "missed"),
+        "drafted",
+        "workload executed",
+        says("1", "skipped"),
+        "Sleeping",
+    ]
+    assert [run.planned for run in await bench.store.last_runs("one", limit=5)] == [
+        START + 20 * MINUTE
+    ]
+    await bench.app.close()
+
+
 async def test_a_run_that_waits_is_over_at_its_timeout(bench: Bench) -> None:
     async def waiting(run: FakeRun) -> Wait | None:
         return Wait(step="webhook 6f1c", seconds=3600)
@@ -971,10 +1000,10 @@ async def test_drafts_for_an_older_runtime_are_flagged_in_list_and_log(
         asked.append((chain, spec_version, len(txs)))
         return ["its index has moved" if tx == "0x02" else "" for tx in txs]
 
-    from scenarioctl.worker import draft_checks
+    from scenarioctl.worker import chores
 
-    monkeypatch.setattr(draft_checks, "current_spec_version", current_spec)
-    monkeypatch.setattr(draft_checks, "judge_drafts", judge_drafts)
+    monkeypatch.setattr(chores, "current_spec_version", current_spec)
+    monkeypatch.setattr(chores, "judge_drafts", judge_drafts)
     object.__setattr__(bench.app.settings, "offline", False)
 
     async def two(run: FakeRun) -> None:

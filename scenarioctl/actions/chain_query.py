@@ -155,9 +155,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     chain, pallet = one_line(form.get("selectedChain")), one_line(form.get("selectedPallet"))
     method = one_line(method_name(form))
     if chain and pallet and method:
-        await running.announce(
-            f"Querying {pallet}.{method} on {name_chain(running.app, chain).title}"
-        )
+        running.say(f"Querying {pallet}.{method} on {name_chain(running.app, chain).title}")
     query = read_query(running.app, diagram, node)
     text = (await ask(running.app, query)).text
     human = whole_tokens(running.app, query, text)

@@ -103,7 +103,7 @@ async def run(running: "Run", diagram: Diagram, node: Node) -> None:
     step = STEP.read(running.app, diagram, node)
     request = _once(read_request(step), f"{running.key} {node.id}")
     what = f"{request.method} {place_of(request.url)}"
-    await running.announce(f"Requesting {what}")
+    running.say(f"Requesting {what}")
     try:
         answer = await running.app.outgoing.send(request, sleep=running.app.sleep)
     except RequestFailed as failed:

@@ -1,9 +1,9 @@
 """A run: the steps of a diagram executed in order, with their log and their drafts."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from scenarioctl.actions import find_step, number_steps, unknown_sentence
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from scenarioctl.application import Application
     from scenarioctl.model.calls import UnsignedTransaction
 
-#: Takes the lines of the run so far.
-OnStep: TypeAlias = Callable[[list[str]], Awaitable[None]]
-
 #: Characters of one line of the log.
 _LONGEST_LINE = 2000
 
@@ -57,7 +54,6 @@ class Run:
         summary: str = "",
         key: str = "",
         clock: Callable[[], int] | None = None,
-        on_step: OnStep | None = None,
         together: bool = False,
     ) -> None:
         self.app = app
@@ -90,7 +86,6 @@ class Run:
         self.number = 0
         self._carried = CarriedData(diagram)
         self._diagram = diagram
-        self._on_step = on_step
         #: All steps are drafted as one transaction.
         self._together = together
         #: What their one draft is called; empty before it is made, and for several.
@@ -231,12 +226,6 @@ class Run:
         """Add a line to the log."""
         text = " ".join(line.encode(errors="replace").decode().split())
         self.lines.append(text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 1] + "…")
-
-    async def announce(self, line: str) -> None:
-        """Add a line about a step that starts, and publish it at once."""
-        self.say(line)
-        if self._on_step is not None:
-            await self._on_step(self.lines)
 
     def failure_line(self, failure: str) -> str:
         """Return the log line for a failed run, with the number of drafts that are missing."""

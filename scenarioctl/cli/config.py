@@ -97,7 +97,7 @@ def set_(key: str, value: str) -> None:
     target = _target()
     if key.startswith("chains."):
         _refuse_other_name(target, key)
-    if key in {"store", "store_listen"}:
+    if key == "store":
         refuse_password(value, key, instead="write the URL into config.toml with an editor")
     _tell_of_secrets(target, set_value(target, key, value, judge=_judge, chain_keys=KEYS))
     _print_path(target)

@@ -198,11 +198,11 @@ def backup(file: str) -> None:
 @store.command(example="scenarioctl store restore scenarios.backup.db")
 @argument("file", metavar="FILE")
 def restore(file: str) -> None:
-    """Put a backup in place of the store. Stop all its daemons first.
+    """Create the store from a backup.
 
-    FILE is verified first. The previous store is kept beside it. Jobs that ran at the time of the
-    backup are stopped: they would draft again what was signed since. For a store on a PostgreSQL
-    server, use pg_restore.
+    FILE is verified first. Stop all daemons of the previous store, and move its files away. Jobs
+    that ran at the time of the backup are stopped: they would draft again what was signed since.
+    For a store on a PostgreSQL server, use pg_restore.
     """
     import time
 
@@ -210,17 +210,13 @@ def restore(file: str) -> None:
 
     location = read_settings().store
     done = run(restore_store(location, file, now=time.time_ns()))
-    kept = None if done.kept is None else str(done.kept)
     answer = {
         "store": location,
         "file": file,
         "bytes": done.bytes,
-        "kept": kept,
         "stopped": list(done.stopped),
     }
     emit(answer, lambda: click.echo(printable(location)))
-    if kept is not None:
-        tell(f"The previous store is kept: {kept}")
     for id in done.stopped:
         tell(
             f"Stopped job {id}. Before you start it, find out which of its later drafts were sent."

@@ -173,8 +173,6 @@ class Leg:
     saved: str = ""
     #: It was begun before, and did not end.
     interrupted: bool = False
-    #: It has lines in the log already.
-    logged: bool = False
     #: It begins a run for a time that had one: the clock was set back.
     repeats: bool = False
 
@@ -318,8 +316,7 @@ class WebhookEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """What a run, or one leg of it, leaves behind, without the lines that are stored already;
-    stored whole or not at all."""
+    """What a run, or one leg of it, leaves behind; stored whole or not at all."""
 
     job: str
     #: The epoch of its leg; None for `job run`, which has no schedule.
@@ -359,17 +356,11 @@ class Retention:
 
     log_lines: int = 10_000
     log_age: int = 0
-    #: Bytes of the lines of a job's log.
-    log_bytes: int = 16 * 1024 * 1024
     mempool_entries: int = 1_000
     mempool_age: int = 0
-    #: Bytes of a job's drafts; the newest draft is always kept.
-    mempool_bytes: int = 32 * 1024 * 1024
     runs: int = 1_000
     webhook_events: int = 100
     webhook_age: int = 7 * 24 * 60 * 60 * SECOND
-    #: Characters of the JSON of a webhook's events.
-    webhook_bytes: int = 16 * 1024 * 1024
 
 
 #: Seconds by which the clocks of a worker, a machine and the store may differ.

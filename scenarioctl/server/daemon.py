@@ -74,7 +74,6 @@ _STUCK = 10.0
 #: Settings that only a restart changes.
 _FIXED = (
     "store",
-    "store_listen",
     "store_pool",
     "store_statement_seconds",
     "cache",

@@ -15,7 +15,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 from prometheus_client import Histogram as Timings
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import generate_latest
 
 from scenarioctl.application import Application
@@ -23,7 +23,6 @@ from scenarioctl.errors import ScenarioctlError, StoreBusy
 from scenarioctl.model.jobs import SECOND
 
 if TYPE_CHECKING:
-    from scenarioctl.stores.figures import Usage
     from scenarioctl.worker.chores import Counts
 
 
@@ -91,19 +90,14 @@ class Metrics:
     async def write(self, app: Application, worker: "Working | None") -> bytes:
         """Return all metrics in Prometheus' text format, those of *app* and *worker* too."""
         figures = await _of_store(app)
-        usage = app.store.usage()
-        figures |= _of_process(usage) | {"chain_up": app.chains_up()}
+        figures |= {
+            "store_errors_total": app.store.errors,
+            "store_pool_waiting": app.store.waiting,
+            "chain_up": app.chains_up(),
+        }
         if worker is not None:
             figures |= _of_worker(worker)
-        seconds = HistogramMetricFamily(
-            "scenarioctl_store_seconds",
-            "Seconds of the reads and writes of this process that the store answered, from when it "
-            "was asked.",
-            usage.seconds.buckets(),
-            usage.seconds.total,
-        )
-        known = [_metric(name, value) for name, value in figures.items() if value is not None]
-        self._read = [*known, seconds]
+        self._read = [_metric(name, value) for name, value in figures.items() if value is not None]
         return generate_latest(self.registry)
 
 
@@ -114,35 +108,17 @@ _HELP = {
     "store_up": ("", "Whether the store answers."),
     "scenarios": ("", "Scenarios in the store."),
     "jobs": ("state", "Jobs in the store, by state."),
-    "runs_waiting": ("", "Runs that wait for a webhook or a delay."),
     "jobs_due_seconds": ("", "Seconds for which the longest waiting due job has waited."),
-    "workers": (
-        "",
-        "Workers that are alive, of all processes; on a SQLite store, 1 if there is any.",
-    ),
+    "workers": ("", "Workers that are alive, of all processes."),
     "notifications_waiting": (
         "state",
         "Notifications that are not delivered yet: queued, or retrying after a failure.",
     ),
-    "store_server_connections": ("", "Connections of all clients to the store's server."),
-    "store_server_connections_max": ("", "Connections that the store's server allows."),
     "store_errors_total": (
         "",
         "Reads and writes of this process that failed because of the store.",
     ),
-    "store_pool_connections": (
-        "state",
-        "Connections of this process to the store's server, by state.",
-    ),
     "store_pool_waiting": ("", "Requests and runs of this process that wait for a connection."),
-    "store_pool_wait_seconds_total": (
-        "",
-        "Seconds that requests and runs have waited for a connection.",
-    ),
-    "store_listener_up": (
-        "",
-        "Whether this process hears of changes by LISTEN; only after its first event stream.",
-    ),
     "chain_up": (
         "chain",
         "Whether the last attempt to reach a chain succeeded; only chains that were used.",
@@ -216,26 +192,11 @@ async def _of_store(app: Application) -> dict[str, Figure]:
         # One that is locked is there.
         return {"store_up": isinstance(error, StoreBusy)}
     late = 0.0 if said.next_due is None else max(0.0, (app.clock() - said.next_due) / SECOND)
-    server = said.connections
     return {
         "store_up": 1,
         "scenarios": said.scenarios,
         "jobs": {state.value: number for state, number in said.jobs.items()},
-        "runs_waiting": said.waiting,
         "jobs_due_seconds": late,
         "workers": said.workers,
         "notifications_waiting": {"queued": waiting.queued, "retrying": waiting.retrying},
-        "store_server_connections": server.open if server else None,
-        "store_server_connections_max": server.limit if server else None,
-    }
-
-
-def _of_process(usage: "Usage") -> dict[str, Figure]:
-    pool = usage.pool
-    return {
-        "store_errors_total": usage.errors,
-        "store_pool_connections": {"idle": pool.idle, "used": pool.used} if pool else None,
-        "store_pool_waiting": pool.waiting if pool else None,
-        "store_pool_wait_seconds_total": pool.wait_seconds if pool else None,
-        "store_listener_up": usage.listening,
     }

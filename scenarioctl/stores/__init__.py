@@ -15,7 +15,7 @@ methods:
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,10 +26,7 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.config import is_server, without_password
 from scenarioctl.errors import InvalidRequest, NotFound
 from scenarioctl.files import reason_of
-from scenarioctl.model.jobs import (
-    Job,
-    Retention,
-)
+from scenarioctl.model.jobs import Job, JobState
 
 if TYPE_CHECKING:
     from scenarioctl.stores.sqlite.backup import Restored
@@ -105,6 +102,19 @@ class JobPage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Statistics:
+    """What `/metrics` says of a store, the same for every process."""
+
+    scenarios: int
+    #: How many jobs are in each state.
+    jobs: Mapping[JobState, int]
+    #: When the next leg is due that nobody has begun; None if none is.
+    next_due: int | None
+    #: Workers that are alive.
+    workers: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inspection:
     """What `store check` says of a store."""
 
@@ -118,9 +128,6 @@ class Inspection:
     stalled_runs: int = 0
     #: What is wrong, and what to do about it, in a sentence each.
     findings: tuple[str, ...] = ()
-
-
-DEFAULT_RETENTION = Retention()
 
 
 def open_store(
@@ -183,8 +190,7 @@ def back_up_store(location: str, target: str) -> int:
 
 
 async def restore_store(location: str, source: str, *, now: int) -> "Restored":
-    """Put a copy of the backup *source* in place of the store at *location*, a file, as `restore`
-    says."""
+    """Create the store at *location*, a file, from the backup *source*, as `restore` says."""
     store = _embedded_file(
         location, "Restore it with: pg_restore --clean --if-exists --dbname DATABASE FILE"
     ).path
@@ -199,8 +205,7 @@ async def restore_store(location: str, source: str, *, now: int) -> "Restored":
     except OSError as error:
         problem = f"cannot be read: {reason_of(error)}"
         raise InvalidRequest(field="file", value=source, limit=200, problem=problem) from None
-    if store.exists() and store.samefile(backup):
-        raise InvalidRequest(field="file", value=source, limit=200, problem="is the store itself")
+    store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return await restore(DatabaseFile(backup), store, now=now)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from scenarioctl.errors import Conflict
 from scenarioctl.model.acting import NamedAddress, appearance
 from scenarioctl.stores import statements
-from scenarioctl.stores.operations import Asking, Operation, find, find_all
+from scenarioctl.stores.asking import Asking, Operation, find, find_all
 
 #: A store has at most so many; all are read at once.
 MOST = 1000

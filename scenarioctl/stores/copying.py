@@ -8,7 +8,7 @@ from scenarioctl.config import without_password
 from scenarioctl.errors import Conflict
 from scenarioctl.model.jobs import JobState
 from scenarioctl.stores import open_store, require_file, statements
-from scenarioctl.stores.operations import Operation, Row
+from scenarioctl.stores.asking import Operation, Row
 from scenarioctl.stores.rows import read_texts
 
 _ROWS = 50
@@ -17,7 +17,7 @@ _ROWS = 50
 #: that it refers to.
 TABLES: Mapping[str, str] = {
     "scenarios": "seq | id summary name chains webhooks tags created updated size digest blob",
-    "jobs": "id | state due planned owner epoch begun attempts changed runs failures"
+    "jobs": "id | state due planned owner epoch attempts changed runs failures"
     " step reason schedule notify webhook saved waiting last_started last_finished",
     "runs": "seq | job planned started finished lines drafts epoch occurrence failure steps",
     "log_lines": "seq | job written text",

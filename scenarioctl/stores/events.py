@@ -21,7 +21,7 @@ from scenarioctl.model.notifications import (
     QueuedNotification,
 )
 from scenarioctl.stores import statements
-from scenarioctl.stores.operations import (
+from scenarioctl.stores.asking import (
     CONCLUDE,
     Asking,
     Operation,
@@ -31,7 +31,6 @@ from scenarioctl.stores.operations import (
     find_all,
     lock_key,
 )
-from scenarioctl.stores.retention import EVENTS, trim_bytes
 from scenarioctl.stores.rows import PORTION, clean
 from scenarioctl.stores.validation import INTEGER_MAX, unnamed
 
@@ -66,9 +65,6 @@ def put(
     inserted = yield statements.ADD_EVENT, row
     if retention.webhook_events:
         yield statements.TRIM_EVENTS, {"uuid": uuid, "most": retention.webhook_events}
-    yield from trim_bytes(
-        EVENTS, uuid, added=[text], limit=retention.webhook_bytes, rows=retention.webhook_events
-    )
     return inserted
 
 

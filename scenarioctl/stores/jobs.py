@@ -11,14 +11,23 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scenarioctl.model.jobs import SECOND, Job, JobChange, JobState, KnownWorker, Leg, RenewedLease
+from scenarioctl.model.jobs import (
+    LEASE_SECONDS,
+    SECOND,
+    Job,
+    JobChange,
+    JobState,
+    KnownWorker,
+    Leg,
+    RenewedLease,
+)
 from scenarioctl.stores import JobPage, statements
-from scenarioctl.stores.operations import Operation, Ring, Row, Table, find
+from scenarioctl.stores.asking import Operation, Ring, Row, Table, find
 from scenarioctl.stores.rows import (
     JOB_WIDTH,
+    read_cursor,
     read_job,
-    read_job_cursor,
-    write_job_cursor,
+    write_cursor,
     write_schedule,
 )
 from scenarioctl.stores.runs import Lines, WaitingDraft, WaitingDrafts, add_lines
@@ -26,8 +35,9 @@ from scenarioctl.stores.validation import INTEGER_MAX, check_job, unknown
 
 log = logging.getLogger("scenarioctl.store")
 
-#: Nanoseconds after which a leg that is due is late.
+#: Nanoseconds after which a leg that is due is late, and one without a lease stalled.
 _LATE = 10 * SECOND
+_SILENT = round(3 * LEASE_SECONDS * SECOND)
 #: Nanoseconds without a word of a server after which none took events meanwhile.
 _GAP = 5 * SECOND
 #: Jobs that one transaction plans, or lists.
@@ -41,6 +51,12 @@ def now() -> Operation[int]:
     """Return the store's clock, by which jobs are due: nanoseconds since 1970."""
     row = yield from find(statements.NOW)
     return int(row[0]) if row else 0
+
+
+def change_token() -> Operation[str]:
+    """Return a text that changes with every write of any process; cheap, for callers that poll."""
+    row = yield from find(statements.CHANGE_TOKEN)
+    return str(row)
 
 
 def get(id: str) -> Operation[Job | None]:
@@ -125,11 +141,14 @@ def list_page(
     *, limit: int, after: str, state: JobState | None, failing: bool
 ) -> Operation[JobPage]:
     condition = "j.state = :state" if state is not None else "1 = 1"
+    total = statements.COUNT_OF_STATE
     if failing:
-        condition = statements.FAILING
-    position = read_job_cursor(after) if after else (0, "")
+        condition, total = statements.FAILING, statements.COUNT_FAILING
+    position = read_cursor(after, "changed") or (0, "")
     asked = statements.LIST_JOBS.format(
-        condition=condition, behind="AND (j.changed, j.id) < (:changed, :id)" if after else ""
+        total=total,
+        condition=condition,
+        behind="AND (j.changed, j.id) < (:changed, :id)" if after else "",
     )
     rows = yield (
         asked,
@@ -145,7 +164,7 @@ def list_page(
     return JobPage(
         items=tuple(read_job(row) for row in found[:limit]),
         total=rows[0][0],
-        next=write_job_cursor(id=last[0], changed=last[3]) if last else "",
+        next=write_cursor("changed", last[3], last[0]) if last else "",
     )
 
 
@@ -181,28 +200,16 @@ def count_by_state() -> Operation[dict[JobState, int]]:
     return {state: counts.get(state.value, 0) for state in JobState}
 
 
-def count_waiting() -> Operation[int]:
-    """Return how many runs wait for a webhook or a delay."""
-    row = yield from find(statements.COUNT_WAITING)
-    return int(row[0]) if row else 0
+def live_owners() -> Operation[list[str]]:
+    """Return the workers that have a lease."""
+    return [owner for (owner,) in (yield statements.LIVE_OWNERS, {})]
 
 
-def count_workers() -> Operation[int]:
-    """Return how many workers have a lease."""
-    row = yield from find(statements.COUNT_WORKERS)
-    return int(row[0]) if row else 0
-
-
-def count_late() -> Operation[int]:
-    """Return how many legs are late, so that a worker should have begun them."""
-    row = yield from find(statements.COUNT_LATE, late=_LATE)
-    return int(row[0]) if row else 0
-
-
-def count_stalled(*, silent: int) -> Operation[int]:
-    """Return how many legs are in progress whose owner has had no lease for so many nanoseconds."""
-    row = yield from find(statements.COUNT_STALLED, silent=silent)
-    return int(row[0]) if row else 0
+def find_trouble() -> Operation[Row]:
+    """Return how many legs in progress have an owner without a lease for long, how many are late,
+    so that a worker should have begun them, and whether a job is running."""
+    row = yield from find(statements.FIND_TROUBLE, silent=_SILENT, late=_LATE)
+    return row or (0, 0, 0)
 
 
 def next_due() -> Operation[int | None]:
@@ -235,7 +242,7 @@ def begin_due(limit: int, *, owner: str) -> Operation[list[Leg]]:
 
 
 def _read_leg(row: Row) -> Leg:
-    job, (attempts, begun, saved, moment, repeats, blob, summary) = read_job(row), row[JOB_WIDTH:]
+    job, (attempts, saved, moment, repeats, blob, summary) = read_job(row), row[JOB_WIDTH:]
     return Leg(
         job=job,
         blob=blob,
@@ -243,7 +250,6 @@ def _read_leg(row: Row) -> Leg:
         now=moment,
         saved=saved,
         interrupted=attempts > 1,
-        logged=begun == 2,
         repeats=bool(repeats) and not saved,
     )
 

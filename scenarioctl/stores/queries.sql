@@ -1,6 +1,6 @@
 -- Every statement that a store asks, by name.
 --
--- `{lower case …}` is a word that a `Dialect` of `operations.py` fills, `{CAPITALS}` another statement or a part of one, and `:name`
+-- `{lower case …}` is a word that a `Dialect` of `asking.py` fills, `{CAPITALS}` another statement or a part of one, and `:name`
 -- a value.  A name that begins with _ is a part only.
 
 -- Scenarios.  `chains`, `tags` and `webhooks` are sorted lists; triggers keep the scenarios of each, and their counts.
@@ -65,12 +65,6 @@ DELETE FROM webhook_events WHERE uuid = :uuid AND NOT EXISTS (SELECT 1 {naming :
 -- COUNT_SCENARIOS --
 -- How many scenarios use a chain, the chain '' counting them all.  A server has several rows of each.
 SELECT CAST(coalesce(sum(amount), 0) AS bigint) FROM scenario_counts WHERE chain = :chain
-
--- COUNT_PICKED --
--- How many scenarios a list is about, as far as that matters for the way in which they are found; and how many there are.
-SELECT CASE WHEN :tag = '' THEN ({COUNT_SCENARIOS}) ELSE {tag_count} END, (
-    SELECT CAST(coalesce(sum(amount), 0) AS bigint) FROM scenario_counts WHERE chain = ''
-)
 
 -- Transactions that were sent.
 
@@ -243,7 +237,7 @@ ORDER BY id DESC LIMIT 1
 -- EVENTS_OF_WEBHOOK --
 {_EVENT} WHERE uuid = :uuid AND id > :after ORDER BY id LIMIT :limit
 
--- Rows that go by age, number and bytes; `[…]` is a column of a `KeptTable`, or its name.
+-- Rows that go by age and number; `[…]` is a column of a `KeptTable`, or its name.
 
 -- OLD_ROWS --
 SELECT [number], [owner] FROM [name] WHERE [written] < :before ORDER BY [written] LIMIT :most
@@ -254,22 +248,11 @@ DELETE FROM [name] WHERE [number] {among numbers, bigint} RETURNING [owner]
 -- TRIM_ROWS --
 DELETE FROM [name] WHERE [number] IN (SELECT [number] FROM [name] WHERE [owner] = :owner ORDER BY [number] LIMIT :excess)
 
--- TRIM_BYTES --
-DELETE FROM [name] WHERE [owner] = :owner AND [number] <= (
-    SELECT max([number]) FROM (
-        SELECT [number], row_number() OVER newest AS place, sum({bytes [text]}) OVER newest AS size
-        FROM [name] WHERE [owner] = :owner WINDOW newest AS (ORDER BY [number] DESC)
-    ) AS each WHERE size > :room AND place > 1
-)
-
 -- CROWDED_JOBS --
 SELECT job, [tally] FROM tallies WHERE [tally] > :limit ORDER BY job LIMIT 100 {for_update} {skip_locked}
 
 -- COUNT_DOWN --
 UPDATE tallies SET [tally] = [tally] - gone.amount FROM {rows gone, job text, amount bigint} WHERE tallies.job = gone.job
-
--- COUNT_ROWS --
-UPDATE tallies SET [tally] = (SELECT count(*) FROM [name] WHERE [owner] = :owner) WHERE job = :owner
 
 -- LOCK_TALLIES --
 SELECT job FROM tallies WHERE job {among jobs, text} ORDER BY job {for_update}
@@ -362,11 +345,6 @@ SELECT id FROM scenarios WHERE id {among ids, text} ORDER BY id {for_key_share}
 
 -- Steps and ends of runs, each of another job.
 
--- MARK_LINES --
-UPDATE jobs SET begun = 2, planned = coalesce(marks.planned, jobs.planned), noted = marks.before + marks.count
-FROM {rows marks, job text, epoch bigint, planned bigint, before bigint, count bigint}
-WHERE jobs.id = marks.job AND jobs.epoch = marks.epoch AND owner <> '' AND noted = marks.before RETURNING id
-
 -- _TALLIES --
 coalesce(t.lines, 0), coalesce(t.entries, 0), coalesce(t.runs, 0)
 
@@ -375,12 +353,12 @@ SELECT s.id, {_TALLIES} FROM scenarios AS s LEFT JOIN tallies AS t ON t.job = s.
 ORDER BY s.id {for_key_share s}
 
 -- LOCK_JOBS_TO_FINISH --
-SELECT j.id, {_TALLIES}, j.state, j.epoch, j.owner, j.failures, CAST(j.schedule AS text), j.noted
+SELECT j.id, {_TALLIES}, j.state, j.epoch, j.owner, j.failures, CAST(j.schedule AS text)
 FROM jobs AS j LEFT JOIN tallies AS t ON t.job = j.id WHERE j.id {among ids, text} ORDER BY j.id {for_change j}
 
 -- PLAN_NEXT --
 UPDATE jobs SET state = plans.state, due = plans.due, planned = plans.planned,
-    changed = coalesce(plans.changed, jobs.changed), owner = '', begun = 0, attempts = 0, failures = plans.failures,
+    changed = coalesce(plans.changed, jobs.changed), owner = '', attempts = 0, failures = plans.failures,
     runs = jobs.runs + plans.ran, last_started = coalesce(plans.started, last_started),
     last_finished = coalesce(plans.finished, last_finished), reason = coalesce(plans.reason, jobs.reason),
     step = plans.step, waiting = plans.waiting, webhook = plans.webhook, saved = plans.saved
@@ -455,6 +433,9 @@ FROM {rows added, id text, job text, event text, created bigint, url text, reaso
 -- NOW --
 SELECT {now}
 
+-- CHANGE_TOKEN --
+SELECT {token}
+
 -- JOB --
 -- The columns of a job, in the order in which `read_job` takes them.
 j.id, j.state, CAST(j.schedule AS text), j.changed, j.due, j.planned, j.epoch, j.owner, j.step, j.runs, j.failures, j.last_started, j.last_finished, j.reason, j.notify, j.waiting
@@ -467,11 +448,11 @@ SELECT {JOB}, j.saved FROM jobs j WHERE j.id = :id {for_update}
 
 -- START_JOB --
 -- Returns no row if another process has started it since its epoch was read.
-INSERT INTO jobs AS j (id, state, due, planned, owner, epoch, begun, attempts, changed, runs, failures, step, reason,
+INSERT INTO jobs AS j (id, state, due, planned, owner, epoch, attempts, changed, runs, failures, step, reason,
     schedule, notify, saved, webhook, waiting)
-VALUES (:id, 'running', :due, :planned, '', 1, 0, 0, :changed, 0, 0, '', '', :schedule, :notify, '', '', 0)
+VALUES (:id, 'running', :due, :planned, '', 1, 0, :changed, 0, 0, '', '', :schedule, :notify, '', '', 0)
 ON CONFLICT (id) DO UPDATE SET state = 'running', due = excluded.due, planned = excluded.planned,
-    owner = '', epoch = j.epoch + 1, begun = 0, attempts = 0, changed = excluded.changed, runs = 0, failures = 0,
+    owner = '', epoch = j.epoch + 1, attempts = 0, changed = excluded.changed, runs = 0, failures = 0,
     step = '', reason = '', schedule = excluded.schedule, notify = excluded.notify,
     saved = '', webhook = '', waiting = 0
 WHERE j.epoch = :epoch RETURNING id
@@ -479,7 +460,6 @@ WHERE j.epoch = :epoch RETURNING id
 -- CHANGE_JOB --
 UPDATE jobs SET state = :state, schedule = :schedule, notify = :notify, due = :due, planned = :planned,
     changed = :changed, reason = :reason,
-    begun = CASE WHEN :moves = 1 THEN 0 ELSE begun END,
     attempts = CASE WHEN :moves = 1 THEN 0 ELSE attempts END,
     epoch = epoch + :ends,
     owner = CASE WHEN :ends = 1 THEN '' ELSE owner END,
@@ -495,7 +475,7 @@ j.state = 'running' AND j.failures > 0
 
 -- LIST_JOBS --
 -- With the number of all in the first column; `format` says which, and behind which.
-SELECT (SELECT count(*) FROM jobs j WHERE {condition}), page.* FROM (SELECT 1) AS one LEFT JOIN (
+SELECT ({total}), page.* FROM (SELECT 1) AS one LEFT JOIN (
     SELECT {JOB} FROM jobs j WHERE {condition} {behind} ORDER BY j.changed DESC, j.id DESC LIMIT :limit
 ) AS page ON 1 = 1
 
@@ -529,8 +509,15 @@ SELECT n.job, n.seq, n.expires FROM drafted JOIN mempool n ON n.seq = (
 WITH {_DONE} SELECT job, count(*) FROM mempool m
 WHERE flag = '' AND expires > :now AND job {among ids, text} AND {_NOT_DONE} GROUP BY job
 
+-- COUNT_FAILING --
+SELECT count(*) FROM jobs j WHERE {FAILING}
+
+-- COUNT_OF_STATE --
+-- NULL means all.
+SELECT CAST(coalesce(sum(amount), 0) AS bigint) FROM job_counts WHERE CAST(:state AS text) IS NULL OR state = :state
+
 -- COUNT_JOBS --
-SELECT state, count(*) FROM jobs GROUP BY state
+SELECT state, CAST(sum(amount) AS bigint) FROM job_counts GROUP BY state
 
 -- _FREE --
 -- A leg that nobody has begun.
@@ -546,11 +533,11 @@ WITH due_legs AS MATERIALIZED (
     WHERE {_FREE} AND due <= {now} AND EXISTS (SELECT 1 FROM leases WHERE leases.owner = :owner AND deadline > {lease_now})
     ORDER BY due LIMIT :limit {for_change} {skip_locked}
 )
-UPDATE jobs SET owner = :owner, epoch = epoch + 1, attempts = attempts + 1, step = '', waiting = 0, noted = 0,
-    last_started = CASE WHEN saved = '' THEN {now} ELSE last_started END
+UPDATE jobs SET owner = :owner, epoch = epoch + 1, attempts = attempts + 1, step = '', waiting = 0,
+    last_started = CASE WHEN saved = '' AND attempts = 0 THEN {now} ELSE last_started END
 FROM due_legs WHERE jobs.id = due_legs.id
 RETURNING jobs.id, jobs.state, CAST(jobs.schedule AS text), jobs.changed, jobs.due, jobs.planned, jobs.epoch, jobs.owner,
-    jobs.step, jobs.runs, jobs.failures, jobs.last_started, jobs.last_finished, jobs.reason, jobs.notify, jobs.waiting, attempts, begun, saved, {now},
+    jobs.step, jobs.runs, jobs.failures, jobs.last_started, jobs.last_finished, jobs.reason, jobs.notify, jobs.waiting, attempts, saved, {now},
     EXISTS (SELECT 1 FROM runs AS r WHERE r.job = jobs.id AND r.occurrence = jobs.planned),
     (SELECT blob FROM scenarios AS s WHERE s.id = jobs.id), (SELECT summary FROM scenarios AS s WHERE s.id = jobs.id)
 
@@ -585,19 +572,15 @@ SELECT DISTINCT owner FROM jobs WHERE owner <> ''
     SELECT 1 FROM leases l WHERE l.owner = jobs.owner AND l.deadline > {lease_now} AND l.granted <= {lease_now}
 )
 
--- COUNT_STALLED --
-SELECT count(*) FROM jobs WHERE owner <> '' AND NOT EXISTS (
-    SELECT 1 FROM leases l WHERE l.owner = jobs.owner AND l.deadline > {lease_now} - :silent
-)
+-- LIVE_OWNERS --
+SELECT owner FROM leases WHERE deadline > {lease_now} AND granted <= {lease_now}
 
--- COUNT_WORKERS --
-SELECT count(*) FROM leases WHERE deadline > {lease_now} AND granted <= {lease_now}
-
--- COUNT_WAITING --
-SELECT count(*) FROM jobs {by jobs_that_wait} WHERE waiting > 0
-
--- COUNT_LATE --
-SELECT count(*) FROM jobs WHERE {_FREE} AND due <= {now} - :late
+-- FIND_TROUBLE --
+SELECT (SELECT count(*) FROM jobs WHERE owner <> '' AND NOT EXISTS (
+        SELECT 1 FROM leases l WHERE l.owner = jobs.owner AND l.deadline > {lease_now} - :silent
+    )),
+    (SELECT count(*) FROM jobs WHERE {_FREE} AND due <= {now} - :late),
+    EXISTS (SELECT 1 FROM jobs WHERE state = 'running')
 
 -- REMOVE_LEASES --
 -- And those that are not listed any more: their workers have gone without a leg that somebody would free.

@@ -177,39 +177,13 @@ _KEYS: dict[str, tuple[type, ...]] = {
 }
 
 
-def write_cursor(
-    *, id: str, summary: str, created: int, seq: int, sort: str, descending: bool
-) -> str:
-    """Return the cursor behind a row; *seq* is its number in the store."""
-    keys: dict[str, list[Value]] = {
-        "created": [created, seq],
-        "id": [id],
-        "summary": [summary, seq],
-    }
-    return _write(keys[sort], sort=sort, descending=descending)
-
-
-def write_job_cursor(*, id: str, changed: int) -> str:
-    """Return the cursor behind a job of a list that begins with the newest."""
-    return _write([changed, id], sort="changed", descending=True)
-
-
-def read_job_cursor(cursor: str) -> list[Value]:
-    """Return `changed` and the id in *cursor*; InvalidRequest if no list of jobs has written it."""
-    return read_cursor(cursor, sort="changed", descending=True)
-
-
-def write_sent_cursor(*, sent: int, chain: str, hash: str) -> str:
-    """Return the cursor behind a sent transaction of a list that begins with the newest."""
-    return _write([sent, chain, hash], sort="sent", descending=True)
-
-
-def _write(values: list[Value], *, sort: str, descending: bool) -> str:
+def write_cursor(sort: str, *values: Value, descending: bool = True) -> str:
+    """Return the cursor behind a row that has the sort key *values*."""
     text = json.dumps([sort, descending, *values], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
-def read_cursor(cursor: str, *, sort: str, descending: bool) -> list[Value]:
+def read_cursor(cursor: str, sort: str, *, descending: bool = True) -> list[Value]:
     """Return the sort key that *cursor* holds; InvalidRequest if no list of this order has written
     it."""
     if not cursor:

@@ -2,7 +2,7 @@
 that wait for a signature: operations over a store."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from scenarioctl.model.jobs import (
@@ -16,9 +16,8 @@ from scenarioctl.model.jobs import (
     StepResults,
 )
 from scenarioctl.model.notifications import NewNotification
-from scenarioctl.stores import DEFAULT_RETENTION, statements
-from scenarioctl.stores.events import notifications_of
-from scenarioctl.stores.operations import (
+from scenarioctl.stores import statements
+from scenarioctl.stores.asking import (
     CONCLUDE,
     Operation,
     Ring,
@@ -28,7 +27,8 @@ from scenarioctl.stores.operations import (
     find_all,
     lock_key,
 )
-from scenarioctl.stores.retention import DRAFTS, LINES, RUNS, trim_bytes, trim_rows
+from scenarioctl.stores.events import notifications_of
+from scenarioctl.stores.retention import DRAFTS, LINES, RUNS, trim_rows
 from scenarioctl.stores.rows import (
     PORTION,
     Plan,
@@ -43,36 +43,11 @@ from scenarioctl.stores.validation import INTEGER_MAX, unknown
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
-    """Lines that a log gets between two runs, or during one."""
+    """Lines that a log gets between two runs."""
 
     job: str
     texts: Sequence[str]
     written: int
-    retention: Retention = DEFAULT_RETENTION
-
-
-@dataclass(frozen=True, kw_only=True)
-class LegProgress:
-    """What a leg in progress has logged so far."""
-
-    epoch: int
-    lines: Lines
-    #: The time that the run is for, if that is another one now.
-    planned: int | None = None
-    #: How many lines of the leg the log has before these.
-    noted: int = 0
-
-
-def mark_lines(marks: Sequence[LegProgress]) -> Operation[list[bool]]:
-    """Store lines of legs, each of another job, in the order of their jobs; return of which legs
-    they are stored."""
-    rows: list[Row] = [
-        (mark.lines.job, mark.epoch, mark.planned, mark.noted, len(mark.lines.texts))
-        for mark in marks
-    ]
-    marked = {id for (id,) in (yield statements.MARK_LINES, {"marks": Table(rows)})}
-    yield from add_lines([mark.lines for mark in marks if mark.lines.job in marked])
-    return [mark.lines.job in marked for mark in marks]
 
 
 def add_lines(added: Sequence[Lines]) -> Operation[None]:
@@ -87,9 +62,6 @@ def add_lines(added: Sequence[Lines]) -> Operation[None]:
     )
     rows: list[Row] = [(lines.job, lines.written, text) for lines, texts in cut for text in texts]
     yield statements.ADD_LINES, {"lines": Table(rows)}
-    for lines, texts in cut:
-        limit, most = lines.retention.log_bytes, lines.retention.log_lines
-        yield from trim_bytes(LINES, lines.job, added=texts, limit=limit, rows=most)
 
 
 def flag_drafts(
@@ -123,7 +95,6 @@ class _Kept:
     """A run that is stored."""
 
     run: FinishedRun
-    retention: Retention
     #: Lines as the log keeps them.
     lines: Sequence[str]
     #: How many lines, drafts and runs the job has too many, with those of this run.
@@ -149,30 +120,25 @@ def finish(runs: Sequence[tuple[FinishedRun, Retention]]) -> Operation[list[bool
     jobs = yield from _lock(
         statements.LOCK_JOBS_TO_FINISH, [run.job for run, _ in runs if run.epoch is not None]
     )
-    plans, left = [], []
-    for run, retention in runs:
-        rest = run
+    plans = []
+    for run, _ in runs:
         if run.epoch is not None and run.job in jobs:
-            *counts, state, epoch, owner, failures, schedule, noted = jobs[run.job]
+            *counts, state, epoch, owner, failures, schedule = jobs[run.job]
             if epoch == run.epoch and owner and run.owner in ("", owner):
                 tallies[run.job] = counts
-                rest = replace(run, lines=run.lines[noted:], former_lines=run.former_lines + noted)
-                plans.append(
-                    (rest, next_plan(rest, state=state, failures=failures, schedule=schedule))
-                )
-        left.append((rest, retention))
+                plan = next_plan(run, state=state, failures=failures, schedule=schedule)
+                plans.append((run, plan))
     yield from _plan_next(plans)
     yield CONCLUDE
     paused = {run.job for run, plan in plans if plan.pauses}
     kept = [
         _Kept(
             run=run,
-            retention=retention,
             lines=[cut_line(line) for line in run.lines],
             excess=_excess(run, retention, tallies[run.job]),
             notifications=notifications_of(run, pauses=run.job in paused),
         )
-        for run, retention in left
+        for run, retention in runs
         if run.job in tallies
     ]
     if kept:
@@ -300,14 +266,8 @@ def _write(kept: Sequence[_Kept]) -> Operation[None]:
         yield from _notify(each.notifications, each.run)
     # Read before the oldest are removed.
     for each in kept:
-        run, retention = each.run, each.retention
-        texts = [draft.tx for draft in run.drafts]
-        for table, added, excess, most, limit in (
-            (LINES, each.lines, each.excess[0], retention.log_lines, retention.log_bytes),
-            (DRAFTS, texts, each.excess[1], retention.mempool_entries, retention.mempool_bytes),
-        ):
-            yield from trim_rows(table, run.job, excess=excess)
-            yield from trim_bytes(table, run.job, added=added, limit=limit, rows=most)
+        yield from trim_rows(LINES, each.run.job, excess=each.excess[0])
+        yield from trim_rows(DRAFTS, each.run.job, excess=each.excess[1])
 
 
 def _notify(notifications: Sequence[NewNotification], run: FinishedRun) -> Operation[None]:

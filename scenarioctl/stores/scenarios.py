@@ -5,7 +5,7 @@ from typing import Any
 
 from scenarioctl.model.jobs import Job, JobChange
 from scenarioctl.stores import ListedScenario, ScenarioPage, StoredScenario, jobs, statements
-from scenarioctl.stores.operations import Operation, Row, find, find_all, lock_key
+from scenarioctl.stores.asking import Operation, Row, find, find_all, lock_key
 from scenarioctl.stores.rows import Value, read_texts, write_cursor
 from scenarioctl.stores.validation import (
     changed_meanwhile,
@@ -180,10 +180,6 @@ def list_page(
         "search": search,
         **{f"after_{place}": part for place, part in enumerate(after)},
     }
-    are_many = False
-    if tag or (chain and sort != "created"):
-        ((picked, all),) = yield statements.COUNT_PICKED, values
-        are_many = picked * picked > limit * all
     question = statements.list_scenarios(
         chain=bool(chain),
         tag=bool(tag),
@@ -191,7 +187,6 @@ def list_page(
         after=bool(after),
         sort=sort,
         descending=descending,
-        are_many=are_many,
     )
     rows = yield question, values
     total = rows[0][0]
@@ -199,9 +194,8 @@ def list_page(
     following = ""
     if len(found) > limit:
         id, summary, *_, created, _, _, seq = found[limit - 1]
-        following = write_cursor(
-            id=id, summary=summary, created=created, seq=seq, sort=sort, descending=descending
-        )
+        keys = {"created": (created, seq), "id": (id,), "summary": (summary, seq)}
+        following = write_cursor(sort, *keys[sort], descending=descending)
     items = tuple(_read_listed(row) for row in found[:limit])
     return ScenarioPage(items=items, total=total, next=following)
 

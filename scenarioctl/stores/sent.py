@@ -8,8 +8,8 @@ from typing import Any
 
 from scenarioctl.model.jobs import DraftedCall, SentFor, SentState, SentTransaction
 from scenarioctl.stores import statements
-from scenarioctl.stores.operations import Asking, Operation, Row, Table, find, find_all
-from scenarioctl.stores.rows import read_cursor, write_sent_cursor
+from scenarioctl.stores.asking import Asking, Operation, Row, Table, find, find_all
+from scenarioctl.stores.rows import read_cursor, write_cursor
 from scenarioctl.stores.validation import check_limit
 
 #: A store keeps so many, and so many calls that were drafted; the oldest go.
@@ -84,19 +84,19 @@ class SentTransactions:
 
         False, and nothing changes, if it has another revision than *transaction*, or is gone.
         """
-        return await self._store.write(partial(_change, transaction), tell=True)
+        return await self._store.write(partial(_change, transaction))
 
     async def remove(self, transaction: SentTransaction) -> bool:
         """Remove *transaction*; False, and nothing changes, if it has another revision, or is
         gone."""
         remove = partial(find, statements.REMOVE_SENT, **_values(transaction))
-        return await self._store.write(remove, tell=True) is not None
+        return await self._store.write(remove) is not None
 
     async def list(self, wanted: SentFilter, *, limit: int, after: str) -> SentPage:
         """Return at most *limit* of those that are *wanted*, behind the cursor *after*;
         InvalidRequest if it is none."""
         check_limit(limit)
-        position = read_cursor(after, sort="sent", descending=True)
+        position = read_cursor(after, "sent")
         page = partial(_list, wanted, limit, position)
         return await self._store.read(page, long=limit > _SHORT)
 
@@ -222,7 +222,7 @@ def _list(wanted: SentFilter, limit: int, position: Sequence[int | str]) -> Oper
     return SentPage(
         items=tuple(found[:limit]),
         total=rows[0][0],
-        next=write_sent_cursor(sent=last.sent, chain=last.chain, hash=last.hash) if last else "",
+        next=write_cursor("sent", last.sent, last.chain, last.hash) if last else "",
     )
 
 

@@ -91,10 +91,8 @@ _ORDERS = {
 }
 #: The same order, by the columns of the index by chain.
 _CHAIN_BY_CREATED = ("c.created", "c.scenario")
-#: One chain's scenarios, found by the chain, and then sorted unless they come in that order...
+#: One chain's scenarios, found by the chain, and then sorted unless they come in that order.
 _OF_A_CHAIN = "scenario_chains c {cross} JOIN scenarios s ON s.seq = c.scenario"
-#: ...or, if there are so many that a page fills soon, selected from all scenarios in their order.
-_ALL_OF_A_CHAIN = "scenarios s {cross} JOIN scenario_chains c ON c.scenario = s.seq"
 #: Those that have the text that is searched for.
 _FOUND = "({has s.name, :search} OR {has s.summary, :search} OR {has s.id, :search})"
 
@@ -108,17 +106,12 @@ def list_scenarios(
     after: bool,
     sort: str,
     descending: bool,
-    are_many: bool,
 ) -> str:
     """Return the question for a page of the scenarios of a chain, with a tag, with a text, or all;
-    each row begins with the total.
-
-    *are_many*: there are so many with the tag, or else of the chain, that a page fills soon in the
-    order of the list.
-    """
+    each row begins with the total."""
     conditions = [
         *(["c.chain = :chain"] if chain else []),
-        *(["{tagged_in_order}" if are_many else "{tagged}"] if tag else []),
+        *(["{tagged}"] if tag else []),
         *([_FOUND] if search else []),
     ]
     source = _OF_A_CHAIN if chain else "scenarios s"
@@ -132,8 +125,6 @@ def list_scenarios(
             for place, column in enumerate(order)
         )
         conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({key})")
-    if chain and not tag and are_many:
-        source = _ALL_OF_A_CHAIN
     return f"""
         SELECT ({total}) AS total, page.* FROM (SELECT 1) AS one LEFT JOIN (
             SELECT s.id, s.summary, s.name, s.chains, s.tags, s.created, s.updated, s.size, s.seq

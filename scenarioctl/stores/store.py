@@ -3,13 +3,21 @@
 The operations of each noun are in the module of its name, and their statements in `queries.sql`.
 """
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from scenarioctl.errors import InvalidRequest, ScenarioctlError
+from scenarioctl.errors import (
+    InvalidRequest,
+    ScenarioctlError,
+    StoreBusy,
+    StoreFailed,
+    StoreUnavailable,
+)
 from scenarioctl.model.jobs import (
     FinishedRun,
     Job,
@@ -21,12 +29,14 @@ from scenarioctl.model.jobs import (
     MempoolEntry,
     Retention,
     WebhookEvent,
+    is_gone,
     stopping,
 )
 from scenarioctl.stores import (
     Inspection,
     JobPage,
     ScenarioPage,
+    Statistics,
     StoredScenario,
     events,
     runs,
@@ -34,9 +44,8 @@ from scenarioctl.stores import (
 )
 from scenarioctl.stores import jobs as job_operations
 from scenarioctl.stores.addresses import AddressBook
+from scenarioctl.stores.asking import Operation, Ring, T, reads, writes
 from scenarioctl.stores.events import Outbox
-from scenarioctl.stores.figures import Statistics, Usage
-from scenarioctl.stores.operations import Operation, Ring, T, reads, writes
 from scenarioctl.stores.retention import DRAFTS, EVENTS, LINES, prune
 from scenarioctl.stores.rows import read_cursor
 from scenarioctl.stores.sent import SentTransactions
@@ -52,21 +61,60 @@ from scenarioctl.stores.validation import (
 
 #: A read of more rows than this is a long one.
 _SHORT = 200
+#: Seconds for which `health` reports a failed write, unless a later one succeeds.
+_TROUBLE_SECONDS = 60.0
 
 
 class Store(ABC):
     """What every store does, above the driver of its database; `tests/test_stores.py` and
     `tests/test_store_jobs.py` show it by example."""
 
-    @abstractmethod
+    def __init__(self, name: str) -> None:
+        """*name* is what sentences call the store: its address, without a password."""
+        self._named = f"store {name}"
+        #: Reads and writes of this process that failed because of the store: it was away, busy,
+        #: full, or damaged.
+        self.errors = 0
+        #: When and why the last write failed; None if it succeeded.
+        self._failed: tuple[float, str] | None = None
+
     async def read(self, operation: Callable[[], Operation[T]], *, long: bool = False) -> T:
         """Do as `operations.Asking` says."""
+        with self._watched():
+            return await self._ask(operation, long=long)
+
+    async def write(self, operation: Callable[[], Operation[T]], *, alone: bool = False) -> T:
+        """Do as `operations.Asking` says."""
+        rings: list[Ring] = []
+        with self._watched(writes=True):
+            answer = await self._commit(operation, rings, alone=alone)
+        for ring in rings:
+            self.ring(ring)
+        return answer
+
+    @contextmanager
+    def _watched(self, *, writes: bool = False) -> Iterator[None]:
+        try:
+            yield
+        except (StoreBusy, StoreFailed, StoreUnavailable) as error:
+            self.errors += 1
+            # Logs of jobs, which quote it, don't tell the address.
+            error.statement = str(error).replace(self._named, "the store")
+            if writes and not isinstance(error, StoreBusy):
+                self._failed = (time.monotonic(), str(error))
+            raise
+        if writes:
+            self._failed = None
 
     @abstractmethod
-    async def write(
-        self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
+    async def _ask(self, operation: Callable[[], Operation[T]], *, long: bool) -> T:
+        """Read as *operation* says."""
+
+    @abstractmethod
+    async def _commit(
+        self, operation: Callable[[], Operation[T]], rings: list[Ring], *, alone: bool
     ) -> T:
-        """Do as `operations.Asking` says."""
+        """Write as *operation* says, and put its bells into *rings*."""
 
     # -- scenarios
 
@@ -127,7 +175,7 @@ class Store(ABC):
 
         If a run of the stopped job is still in progress, the store does not keep it.
         """
-        await self.write(partial(scenarios.delete, check_id(id)), tell=True)
+        await self.write(partial(scenarios.delete, check_id(id)))
 
     async def list_scenarios(
         self,
@@ -149,7 +197,7 @@ class Store(ABC):
         check_listing(limit=limit, after=after, search=search, sort=sort)
         check_text(chain, field="chain")
         check_text(tag, field="tag")
-        key = read_cursor(after, sort=sort, descending=descending)
+        key = read_cursor(after, sort, descending=descending)
         if "\0" in search + chain + tag:
             # No text of the store has it.
             return ScenarioPage(items=(), total=0)
@@ -188,14 +236,12 @@ class Store(ABC):
         becomes of its job in the same transaction, as in `change_job`.
         """
         check_scenario(scenario)
-        await self.write(
-            partial(scenarios.change, scenario, revision=revision, job=change), tell=True
-        )
+        await self.write(partial(scenarios.change, scenario, revision=revision, job=change))
 
     # -- jobs
 
     now = reads(job_operations.now)
-    start_job = writes(job_operations.start, tell=True)
+    start_job = writes(job_operations.start)
 
     async def change_job(self, id: str, change: Callable[[Job], JobChange | None]) -> Job | None:
         """Change a job as *change* says, in one transaction, and return it as it is then; None if
@@ -205,7 +251,7 @@ class Store(ABC):
         Unless the change ends it, a run in progress goes on, and its end plans the next run by the
         schedule that the job has then.  NotFound if there is no such scenario.
         """
-        return await self.write(partial(job_operations.change, check_id(id), change), tell=True)
+        return await self.write(partial(job_operations.change, check_id(id), change))
 
     async def get_job(self, id: str) -> Job | None:
         """Return the job; None if the scenario was never started, NotFound if there is none."""
@@ -253,9 +299,6 @@ class Store(ABC):
 
     # -- who runs the legs of jobs
 
-    def announce(self, owner: str) -> None:  # noqa: B027 - a server needs nothing of it
-        """Let `has_worker` find the worker *owner*, until it frees its legs or ends."""
-
     def engine_address(self) -> str:
         """Return how libpq connects to the dispatch engine of the store; it may hold a password.
         Empty if there is none."""
@@ -289,7 +332,7 @@ class Store(ABC):
     time_away = reads(job_operations.time_away)
     leg_owners = reads(job_operations.owners)
     lapsed_owners = reads(job_operations.lapsed_owners)
-    free_legs = writes(job_operations.free, tell=True)
+    free_legs = writes(job_operations.free)
 
     async def replan(self) -> int:
         """Plan jobs that are due later than their schedule ever plans, since the store's clock was
@@ -302,39 +345,9 @@ class Store(ABC):
 
     # -- what runs leave behind
 
-    async def add_lines(
-        self,
-        id: str,
-        *,
-        epoch: int,
-        lines: Sequence[str],
-        now: int,
-        planned: int | None = None,
-        noted: int = 0,
-    ) -> bool:
-        """Store *lines* of a leg in progress, of which the log has *noted* already.
-
-        False, and nothing changes, if it has another number of them, or if the epoch has moved on.
-        They stay whatever becomes of the leg; `finish_run` stores only the lines that follow.
-        *planned* is the time that the run is for, if its lines say that others were missed: should
-        it be interrupted, the next attempt is for that.
-        """
-        written = runs.Lines(job=id, texts=lines, written=now)
-        return await self._store_mark(
-            runs.LegProgress(epoch=epoch, lines=written, planned=planned, noted=noted)
-        )
-
-    async def _store_mark(self, mark: runs.LegProgress) -> bool:
-        return (await self._mark_lines([mark]))[0]
-
-    async def _mark_lines(self, marks: Sequence[runs.LegProgress]) -> list[bool]:
-        return await self.write(partial(runs.mark_lines, marks), tell=True)
-
     async def finish_run(self, run: FinishedRun, *, retention: Retention) -> bool:
         """Store what *run*, or a leg of it, leaves behind, and plan the next leg, in one
         transaction; remove what exceeds *retention*.
-
-        Of its lines the log has those that `add_lines` has stored.
 
         False, and nothing is stored, if the job's epoch has moved on: the job was stopped, paused
         or started again, another worker has the leg, or its end is stored already.  A failure is
@@ -343,7 +356,7 @@ class Store(ABC):
         return (await self._finish_runs([(run, retention)]))[0]
 
     async def _finish_runs(self, some: Sequence[tuple[FinishedRun, Retention]]) -> list[bool]:
-        return await self.write(partial(runs.finish, some), tell=True)
+        return await self.write(partial(runs.finish, some))
 
     async def read_log(self, id: str | None, *, after: int = 0, limit: int = 0) -> list[LogLine]:
         """Return the job's lines with a seq above *after*, oldest first; *limit* 0 means all.
@@ -399,7 +412,7 @@ class Store(ABC):
 
     drafted_for = reads(runs.drafted_for, long=True)
     read_drafts = reads(runs.read_drafts, long=True)
-    flag_drafts = writes(runs.flag_drafts, tell=True)
+    flag_drafts = writes(runs.flag_drafts)
 
     def outbox(self) -> Outbox:
         """Return the notifications that are not delivered yet."""
@@ -431,7 +444,7 @@ class Store(ABC):
         await self.check_webhook(uuid)
         put = partial(events.put, uuid, content, now=now, retention=retention, key=key)
         # None if another process stores the key at the same time: then it is found.
-        while not (stored := await self.write(put, tell=True)):
+        while not (stored := await self.write(put)):
             pass
         return WebhookEvent(id=stored[0][0], uuid=uuid, received=now, content=content)
 
@@ -475,32 +488,58 @@ class Store(ABC):
                 removed += some
         return removed
 
-    @abstractmethod
+    async def count_workers(self) -> int:
+        """Return how many workers are alive."""
+        return sum(not is_gone(owner) for owner in await self.read(job_operations.live_owners))
+
     async def has_worker(self) -> bool:
         """Return whether any worker is running."""
+        return await self.count_workers() > 0
 
-    @abstractmethod
     async def statistics(self) -> Statistics:
         """Return what `/metrics` says of the store."""
+        return Statistics(
+            scenarios=await self.count_scenarios(),
+            jobs=await self.read(job_operations.count_by_state),
+            next_due=await self.read(job_operations.next_due),
+            workers=await self.count_workers(),
+        )
 
-    @abstractmethod
-    def usage(self) -> Usage:
-        """Return what `/metrics` says of this process and the store, without asking it."""
+    @property
+    def waiting(self) -> int | None:
+        """Return how many requests and runs of this process wait for a connection; None without a
+        pool."""
+        return None
 
-    @abstractmethod
     async def inspect(self, clock: Callable[[], int]) -> Inspection:
         """Look for what an operator should know; *clock* is that of this machine, in nanoseconds
         since 1970."""
+        found = await self._inspect(clock)
+        stalled, late, running = await self.read(job_operations.find_trouble)
+        findings = {
+            f"{'1 run is' if stalled == 1 else f'{stalled} runs are'} held by workers that have "
+            "gone. A worker takes them over: start one with scenarioctl daemon": stalled,
+            f"{'1 job is' if late == 1 else f'{late} jobs are'} more than 10 seconds late. Start "
+            "another worker with scenarioctl daemon": late,
+            "No worker is running. Start one with scenarioctl daemon": running
+            and not await self.has_worker(),
+        }
+        told = tuple(finding for finding, holds in findings.items() if holds)
+        return replace(found, stalled_runs=stalled, findings=(*found.findings, *told))
 
     @abstractmethod
+    async def _inspect(self, clock: Callable[[], int]) -> Inspection:
+        """Return what concerns the database alone."""
+
     async def health(self) -> str:
         """Return why writes fail; empty if the last write succeeded, or if it failed more than a
         minute ago."""
+        # Raises if nothing can be read either.
+        await self.now()
+        failed = self._failed
+        return failed[1] if failed and time.monotonic() - failed[0] < _TROUBLE_SECONDS else ""
 
-    @abstractmethod
-    async def change_token(self) -> str:
-        """Return a text that changes with every write of any process; cheap, for callers that
-        poll."""
+    change_token = reads(job_operations.change_token)
 
     @abstractmethod
     async def close(self) -> None:

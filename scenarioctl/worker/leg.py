@@ -46,9 +46,6 @@ T = TypeVar("T")
 STARTING = "Starting worker"
 #: Why a leg is not stored, or canceled.
 NOT_OURS = "its job was stopped or changed, its scenario was deleted, or another worker has it"
-#: Seconds until a log has the first lines of a leg in progress.  Most legs have ended by then, and
-#: store them with their end.
-_SHORT = 0.1
 #: The most characters that a run carries over a wait.
 STATE_MAX = 4 * 1024 * 1024
 
@@ -90,7 +87,6 @@ class RunningLeg:
         owner: str,
         pace: Pace,
         counts: Counts,
-        at_store: asyncio.Semaphore,
         monotonic: Callable[[], int],
     ) -> None:
         self.leg = leg
@@ -102,17 +98,8 @@ class RunningLeg:
         self._owner = owner
         self._pace = pace
         self._counts = counts
-        self._at_store = at_store
         self._monotonic = monotonic
         self._began = monotonic()
-        #: The time that it is for, if that isn't the one that its job had.
-        self._planned: int | None = None
-        #: The first lines of the leg, and how many of all lines are in the log already.
-        self._opening: list[str] = []
-        self._logged = 0
-        #: The task that notes lines in the store, and the one that waits before it does so.
-        self._noting: asyncio.Task[None] | None = None
-        self._soon: asyncio.Task[None] | None = None
 
     async def perform(self) -> FinishedRun | None:
         """Take the leg, store what it leaves behind, whatever happens to it, and return that.
@@ -129,9 +116,6 @@ class RunningLeg:
             await self._give_back()
             return None
         self.finishing = True
-        if self._noting is not None:
-            # It may have been in progress when the leg was canceled.
-            await asyncio.wait({self._noting})
         await self._keep(run)
         return run
 
@@ -152,10 +136,6 @@ class RunningLeg:
             if not leg.saved and not self._begin(outcome):
                 outcome.ran = False
                 return self._finished(outcome)
-            if outcome.lines and not leg.logged:
-                # Clients read the log meanwhile.
-                self._opening = list(outcome.lines)
-                self._soon = asyncio.create_task(self._log_soon())
             await self._run(outcome)
         except (StoreBusy, StoreUnavailable):
             raise
@@ -172,8 +152,6 @@ class RunningLeg:
             # shares was canceled, but not the run itself, the run must still be stored: its job
             # would stay ours forever.
             outcome.failure = self._report(job.id, error)
-        finally:
-            self._cancel_soon()
         return self._finished(outcome)
 
     def _begin(self, outcome: _Outcome) -> bool:
@@ -184,28 +162,25 @@ class RunningLeg:
                 "1 planned run was skipped, it was done before the clock was set back"
             )
             return False
-        if not leg.interrupted:
-            due = leg.now if job.due is None else job.due
-            planned, missed = caught_up(
-                job.schedule, outcome.planned, due, leg.now, first=not job.runs
-            )
-            if missed:
-                self._counts.left_out += missed
-                whom = "it" if missed == 1 else "them"
-                outcome.lines.append(
-                    f"{_planned_runs(missed, job)} missed while no worker ran {whom}"
-                )
-            if planned is None:
-                return False
-            outcome.planned = self._planned = planned
-        if not job.runs and not leg.logged:
+        # Each attempt is for the same time: steps outside are asked with a key that has it.
+        began = leg.now if job.last_started is None else job.last_started
+        due = began if job.due is None else job.due
+        planned, missed = caught_up(job.schedule, outcome.planned, due, began, first=not job.runs)
+        if missed:
+            self._counts.left_out += missed
+            whom = "it" if missed == 1 else "them"
+            outcome.lines.append(f"{_planned_runs(missed, job)} missed while no worker ran {whom}")
+        if planned is None:
+            return False
+        outcome.planned = planned
+        if not job.runs:
             outcome.lines.insert(0, STARTING)
         return True
 
     async def _run(self, outcome: _Outcome) -> None:
         from scenarioctl.actions.running import Run
 
-        leg, job, former = self.leg, self.leg.job, outcome.lines
+        leg, job = self.leg, self.leg.job
         saved = json.loads(leg.saved) if leg.saved else {}
         if saved:
             outcome.planned, outcome.started = saved["planned"], saved["started"]
@@ -219,9 +194,6 @@ class RunningLeg:
                 key=f"{job.id} {outcome.planned}",
                 clock=self._now,
                 together=job.schedule.batch,
-                # Nothing that the run keeps may lead to it, or it stays in memory until garbage is
-                # collected.
-                on_step=lambda own: self._log([*former, *own]),
             )
             if saved:
                 if saved["scenario"] != _revision(leg):
@@ -361,8 +333,7 @@ class RunningLeg:
             )
         except Exception as error:
             # The store refuses something in it: store the rest.
-            lines = list(run.lines[: max(self._logged, len(self._opening))])
-            outcome = _Outcome(planned=run.planned, started=run.started, lines=lines)
+            outcome = _Outcome(planned=run.planned, started=run.started, lines=[])
             outcome.failure = self._report(run.job, error)
             run = self._finished(outcome)
             kept = await self._until_stored(
@@ -394,44 +365,6 @@ class RunningLeg:
             except ScenarioctlError as error:
                 delay = attempts.failed(error)
             await self._app.sleep(delay)
-
-    async def _log_soon(self) -> None:
-        await self._app.sleep(_SHORT)
-        self._soon = None
-        await self._log(self._opening)
-
-    def _cancel_soon(self) -> None:
-        if self._soon is not None:
-            self._soon.cancel()
-            self._soon = None
-
-    async def _log(self, lines: list[str]) -> None:
-        """Store what the leg has logged so far."""
-        self._cancel_soon()
-        if self._noting is not None:
-            await asyncio.wait({self._noting})
-        self._noting = asyncio.create_task(self._note(lines))
-        # If the leg is canceled meanwhile, its lines must be written exactly once.
-        await asyncio.shield(self._noting)
-
-    async def _note(self, lines: list[str]) -> None:
-        job = self.leg.job
-        fresh = tuple(lines[self._logged :])
-        try:
-            async with self._at_store:
-                marked = await self._app.store.add_lines(
-                    job.id,
-                    epoch=job.epoch,
-                    lines=fresh,
-                    now=self._now(),
-                    planned=self._planned,
-                    noted=self._logged,
-                )
-            if marked:
-                self._logged += len(fresh)
-        except ScenarioctlError as error:
-            # The lines are stored at the end of the leg.
-            log.warning("lines of job %s were not stored yet: %s", job.id, error)
 
 
 def _revision(leg: Leg) -> str:

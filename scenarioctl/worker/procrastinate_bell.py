@@ -1,6 +1,6 @@
 """The bell of a store on PostgreSQL: procrastinate, as an at-least-once queue.
 
-It rings once for all that is due (`stores/postgres/bells.py`); whose each leg is, is decided by its
+It rings once for all that is due (`stores/postgres/store.py`); whose each leg is, is decided by its
 row.  A bell serves its worker until nothing is due any more.  One that is lost, doubled or stale
 does no harm: each worker looks by itself, too.  procrastinate's worker ends with an error of the
 database, and is started anew.
@@ -20,12 +20,10 @@ from psycopg_pool import AsyncConnectionPool
 
 from scenarioctl.application import Application
 from scenarioctl.model.jobs import SECOND
-from scenarioctl.stores.operations import Ring
-from scenarioctl.stores.postgres.bells import QUEUE, TASK, make_engine
-from scenarioctl.stores.postgres.connections import find_pooler
-from scenarioctl.worker.bell import Bell
+from scenarioctl.stores.asking import Ring
+from scenarioctl.stores.postgres.store import QUEUE, TASK, make_engine
+from scenarioctl.worker.bell import Bell, Turns
 from scenarioctl.worker.chores import Attempts, Pace
-from scenarioctl.worker.turns import Turns
 
 _ENDED = "procrastinate's worker ended"
 #: Bells in a worker's hand: one serves it; a second one, if it is full, makes the next one go to
@@ -215,4 +213,5 @@ def _is_ours(record: logging.LogRecord) -> bool:
 async def _configure(connection: "psycopg.AsyncConnection[Any]") -> None:
     # procrastinate asks one statement at a time.
     await connection.set_autocommit(True)
-    await find_pooler(connection)
+    # Behind a pooler, another client's statements may be prepared.
+    connection.prepare_threshold = None

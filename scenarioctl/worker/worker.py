@@ -13,12 +13,9 @@ from collections.abc import Callable
 from scenarioctl.application import Application
 from scenarioctl.model.jobs import new_owner
 from scenarioctl.operations.runs import retention_of
-from scenarioctl.worker.bell import Bell
-from scenarioctl.worker.chores import Counts, Pace, guard, repeat
-from scenarioctl.worker.draft_checks import DraftChecks
-from scenarioctl.worker.legs import Legs
+from scenarioctl.worker.bell import Bell, Legs, Turns
+from scenarioctl.worker.chores import Counts, DraftChecks, Pace, guard, repeat
 from scenarioctl.worker.notifier import Notifier
-from scenarioctl.worker.turns import Turns
 
 log = logging.getLogger("scenarioctl.worker")
 
@@ -61,8 +58,6 @@ class Worker:
             owner=self.owner,
             pace=self.pace,
             counts=self.counts,
-            # Requests and chores need connections to a server, too.
-            at_store=max(1, app.settings.store_pool - 2) if shared else self._capacity,
             monotonic=monotonic,
             on_draft=self._draft_checks.notice,
             on_notices=self.notifier.wake,
@@ -87,7 +82,6 @@ class Worker:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run jobs until *stop*; then let legs in progress end, or give them back."""
-        self.app.store.announce(self.owner)
         await guard(self._renew, "the worker was not announced")
         await guard(self._replan, "jobs that are due too late were not planned again")
         await guard(self._take_over, "dead workers' jobs were not freed")

@@ -20,7 +20,7 @@ from scenarioctl.chains import pool
 from scenarioctl.config import load_settings
 from scenarioctl.model.calls import Call
 from scenarioctl.transactions.extrinsic import bare_extrinsic
-from scenarioctl.worker.draft_checks import judge_drafts
+from scenarioctl.worker.chores import judge_drafts
 from tests.live.conftest import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("live_only")]

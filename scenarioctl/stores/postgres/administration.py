@@ -1,31 +1,23 @@
-"""What an owner does with the database of a store: create its tables, and look at how it is.
+"""What an owner does with the database of a store: create its tables, and look at how it is."""
 
-An operator should know of the server: clocks, runs that nobody runs; `/metrics` has
-figures.
-"""
-
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
 from scenarioctl.errors import InvalidRequest, StoreFailed
 from scenarioctl.files import read_text
-from scenarioctl.model.jobs import CLOCK_SKEW, JobState
-from scenarioctl.stores import Inspection, jobs
-from scenarioctl.stores.figures import ServerConnections
-from scenarioctl.stores.operations import Asking
+from scenarioctl.model.jobs import CLOCK_SKEW
+from scenarioctl.stores import Inspection
 from scenarioctl.stores.postgres.connections import (
     SCHEMA,
     Connection,
+    Explainer,
     ServerSettings,
     connect,
     connection_info,
     engine_migration,
 )
-from scenarioctl.stores.postgres.errors import Explainer
 from scenarioctl.stores.validation import SCHEMA_VERSION, check_version
 
 #: Held while tables are created, by one process at a time.
@@ -53,7 +45,9 @@ async def initialize(settings: ServerSettings, *, grant: str = "") -> bool:
             if created:
                 await _create(connection)
             else:
-                check_version(explainer.name, await _one(connection, "SELECT version FROM meta"))
+                found = await connection.execute("SELECT version FROM meta")
+                ((version,),) = await found.fetchall()
+                check_version(explainer.name, version)
             if grant:
                 await _grant(connection, grant)
     except psycopg.errors.InsufficientPrivilege as error:
@@ -116,100 +110,28 @@ async def _grant(connection: Connection, role: str) -> None:
         )
 
 
-async def inspect(
-    connection: Connection, *, clock: Callable[[], int], stalled: int, late: int, workers: int
-) -> Inspection:
-    """*stalled*: legs whose worker is silent; *late*: those that nobody has begun."""
-    skew = await _clock_skew(connection, clock)
-    ((version, engine),) = await _all(connection, "SELECT version, engine FROM meta")
-    installed = engine_migration()
+async def inspect(connection: Connection, *, clock: Callable[[], int]) -> Inspection:
+    """Return what an operator should know of the server; *clock* is that of this machine."""
+    before = clock()
+    found = await connection.execute(
+        "SELECT version, current_setting('server_version'),"
+        " current_setting('idle_in_transaction_session_timeout'),"
+        " extract(epoch FROM clock_timestamp())::float8 FROM meta"
+    )
+    ((version, engine, idle, moment),) = await found.fetchall()
+    # As near as the time of the question allows.
+    skew = round(moment - (before + clock()) / 2e9, 3)
     where = "ahead of" if skew > 0 else "behind"
-    idle, running = (await _all(connection, _SERVER))[0]
     findings = {
-        f"The tables of procrastinate have the migration {engine}, and the installed version has "
-        f"{installed}. Install the version that made them, or copy the store into a new one": (
-            engine != installed
-        ),
         f"The server's clock is {abs(skew):.1f} s {where} this machine's, and runs start "
         "by the server's. Synchronize both clocks with NTP": abs(skew) >= CLOCK_SKEW,
-        f"{'1 run is' if stalled == 1 else f'{stalled} runs are'} held by workers that have gone. "
-        "A worker takes them over: start one with scenarioctl daemon": stalled,
-        f"{'1 job is' if late == 1 else f'{late} jobs are'} more than 10 seconds late. Start "
-        "another worker with scenarioctl daemon": late,
-        "No worker is running. Start one with scenarioctl daemon": running and not workers,
         "A process that freezes in a transaction keeps its locks, since a PgBouncer "
         "drops the timeout that prevents it."
         " Run ALTER ROLE … SET idle_in_transaction_session_timeout = '5s'": idle == "0",
     }
     return Inspection(
-        engine=(
-            f"PostgreSQL {(connection.info.parameter_status('server_version') or '').split()[0]}"
-        ),
+        engine=f"PostgreSQL {engine.split()[0]}",
         version=version,
         clock_skew=skew,
-        stalled_runs=stalled,
         findings=tuple(finding for finding, holds in findings.items() if holds),
-    )
-
-
-async def _clock_skew(connection: Connection, clock: Callable[[], int]) -> float:
-    """Return by how many seconds the server's clock is ahead, as near as the time of the question
-    allows."""
-    before = clock()
-    server = await _one(connection, "SELECT extract(epoch FROM clock_timestamp())")
-    after = clock()
-    return round(float(server) - (before + after) / 2e9, 3)
-
-
-_SERVER = """
-    SELECT current_setting('idle_in_transaction_session_timeout'),
-        EXISTS (SELECT FROM jobs WHERE state = 'running')
-"""
-
-
-async def _all(connection: Connection, question: str, *values: Any) -> list[tuple[Any, ...]]:
-    return await (await connection.execute(question, values)).fetchall()
-
-
-async def _one(connection: Connection, question: str, *values: Any) -> Any:
-    return (await _all(connection, question, *values))[0][0]
-
-
-#: The share of the time that a process spends on counting jobs, at most.
-_SHARE = 0.001
-#: Seconds that a count may take at any time.
-_SHORT = 0.02
-
-
-class JobCounts:
-    """How many jobs are in each state, and how many runs wait.
-
-    Counting reads an entry of the index for each job, and many daemons ask.  The longer it takes,
-    the longer its answer is used.
-    """
-
-    def __init__(self) -> None:
-        self._counts: tuple[Mapping[JobState, int], int] = {}, 0
-        #: When to count again, in seconds of the monotonic clock.
-        self._not_before = float("-inf")
-
-    async def read(self, store: Asking) -> tuple[Mapping[JobState, int], int]:
-        begun = time.monotonic()
-        if begun >= self._not_before:
-            waiting = await store.read(jobs.count_waiting)
-            self._counts = await store.read(jobs.count_by_state), waiting
-            took = time.monotonic() - begun
-            self._not_before = begun + (took / _SHARE if took > _SHORT else 0)
-        return self._counts
-
-
-async def count_connections(connection: Connection) -> ServerConnections:
-    # Every role may read these, unlike the rows of others in pg_stat_activity.
-    found = await connection.execute(
-        "SELECT sum(numbackends)::integer, current_setting('max_connections')::integer "
-        "FROM pg_stat_database"
-    )
-    row = await found.fetchone()
-    return (
-        ServerConnections(open=row[0], limit=row[1]) if row else ServerConnections(open=0, limit=0)
     )

@@ -1,7 +1,8 @@
-"""Connections to PostgreSQL: one for a command, which opens it once, and a pool for a daemon.
+"""The connections to PostgreSQL of a process, and what errors of the server mean to a user.
 
-That no connection can be opened, and that one can again, is told once in the log of a daemon.
-`server/logs.py` leaves out what only repeats that the store is away.
+No sentence quotes a connection string, which may hold a password.  That no connection can be
+opened, and that one can again, is told once in the log of a daemon.  `server/logs.py` leaves out
+what only repeats that the store is away.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,16 +19,146 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, StoreBusy, StoreUnavailable
-from scenarioctl.stores.figures import SECONDS, Histogram, PoolUsage
-from scenarioctl.stores.postgres.errors import Explainer
+from scenarioctl.config import without_password
+from scenarioctl.errors import (
+    InvalidRequest,
+    ScenarioctlError,
+    StoreBusy,
+    StoreFailed,
+    StoreUnavailable,
+    shorten,
+)
 from scenarioctl.stores.validation import check_version, no_tables
 
 if TYPE_CHECKING:
     from psycopg_pool import AsyncConnectionPool
+
+
+#: Seconds after which a client may try again.
+RETRY_AFTER = 2
+
+#: The oldest server, as libpq numbers versions.
+OLDEST_SERVER = 150_000
+
+#: What errors of the server mean to a user.
+_MEANINGS: tuple[
+    tuple[tuple[type[psycopg.Error], ...], Callable[[str], ScenarioctlError], str], ...
+] = (
+    ((errors.QueryCanceled,), StoreBusy, "took too long for a statement; try again later"),
+    (
+        (errors.LockNotAvailable, errors.DeadlockDetected),
+        StoreBusy,
+        "is locked by another transaction; try again later",
+    ),
+    (
+        (errors.ReadOnlySqlTransaction,),
+        StoreFailed,
+        "is read-only (a standby server?): name the primary server",
+    ),
+    (
+        (errors.DiskFull, errors.OutOfMemory),
+        StoreFailed,
+        "is out of disk space or memory; nothing was changed",
+    ),
+    (
+        (errors.DataCorrupted, errors.IndexCorrupted),
+        StoreFailed,
+        "is damaged: restore it from a backup",
+    ),
+    ((errors.ProgramLimitExceeded,), InvalidRequest, "cannot hold a value that large"),
+    (
+        (errors.InsufficientPrivilege,),
+        StoreFailed,
+        "refuses this role ({reason}): grant it the rights, or use another role",
+    ),
+)
+_NO_TABLES = (
+    errors.UndefinedTable,
+    errors.InvalidSchemaName,
+    errors.UndefinedColumn,
+    errors.UndefinedFunction,
+)
+#: The server is stopping or starting, has lost a part of itself, or gave up the connection.
+_GONE = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.IdleInTransactionSessionTimeout,
+)
+#: The class of errors of the connection, with which PgBouncer says that it has no server.
+_CONNECTION = "08"
+
+
+class Explainer:
+    """Turns errors of psycopg into errors for users; all of them name the store."""
+
+    def __init__(self, url: str) -> None:
+        self.name = shorten(without_password(url), limit=200)
+
+    def explain(self, error: psycopg.Error) -> ScenarioctlError:
+        """Return what *error* means to a user; raise *error* if it is a bug."""
+        for classes, kind, meaning in _MEANINGS:
+            if isinstance(error, classes):
+                said = meaning.format(reason=error.diag.message_primary)
+                return kind(f"store {self.name} {said}")
+        if isinstance(error, errors.TooManyConnections):
+            return self.unavailable("it has too many connections")
+        if isinstance(error, _NO_TABLES):
+            return StoreFailed(
+                f"{no_tables(self.name)}. Behind a PgBouncer, set the search path for the role: "
+                "ALTER ROLE … SET search_path = scenarioctl"
+            )
+        if isinstance(error, _GONE) or _is_lost(error):
+            return self.lost()
+        if (error.sqlstate or "").startswith(_CONNECTION):
+            return self.unavailable(str(error.diag.message_primary))
+        raise error
+
+    def unavailable(self, reason: str) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"store {self.name} is not available: {reason}", details={"retry_after": RETRY_AFTER}
+        )
+
+    def lost(self) -> StoreUnavailable:
+        return self.unavailable("the connection was lost; try again later")
+
+    def other_engine(self, made: str, installed: str) -> StoreFailed:
+        return StoreFailed(
+            f"store {self.name} has tables of procrastinate with the migration {made}, and the "
+            f"installed version has {installed}: install the version that made them, or copy the "
+            "store into a new one"
+        )
+
+    def explain_connecting(self, error: psycopg.Error | OSError) -> StoreUnavailable:
+        """Return why no connection could be opened, in the words of libpq and of the server."""
+        return self.unavailable(" ".join(str(error).split())[:400])
+
+    def check_server(self, connection: "psycopg.AsyncConnection[object]") -> None:
+        """Refuse a server that can't hold the store."""
+        info = connection.info
+        if info.server_version < OLDEST_SERVER:
+            version = info.parameter_status("server_version") or "unknown"
+            raise StoreFailed(
+                f"store {self.name} is PostgreSQL {version.split()[0]}, expected version "
+                "15 or newer"
+            )
+        encoding = info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreFailed(
+                f"store {self.name} has the encoding {encoding}, expected a database with "
+                "the encoding UTF8"
+            )
+
+
+def _is_lost(error: psycopg.Error) -> bool:
+    """Return whether the connection has ended under the statement: then there is no state of the
+    server."""
+    return error.sqlstate is None and isinstance(
+        error, (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
+    )
 
 
 log = logging.getLogger("scenarioctl.store")
@@ -109,12 +240,10 @@ class ServerSettings:
     """Which server, and how it is used."""
 
     url: str = field(repr=False)
-    #: The most connections of a daemon; 0: one, as a command opens it.
+    #: The most connections of a daemon; 0: one, for a command.
     pool: int = 0
     #: Seconds that a statement may take; 0: no limit.
     statement_seconds: int = 30
-    #: The address for LISTEN, where it is another one; a daemon listens, a command doesn't.
-    listen: str = field(default="", repr=False)
     #: What `pg_stat_activity` shows, after the program's name.
     role: str = "command"
 
@@ -158,23 +287,20 @@ def connection_info(settings: ServerSettings, url: str) -> str:
 
 
 class Connections:
-    """The connections of one store, opened on first use."""
+    """The pool of one store's connections, opened on first use."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
         self.explainer = Explainer(settings.url)
-        #: How long connections that were lent took to what they were lent for.
-        self.seconds = Histogram(SECONDS)
         #: What libpq is told.
         self.info = connection_info(settings, settings.url)
-        #: Who uses the one connection, or opens the pool.
-        self._turn = asyncio.Lock()
         self._probing = asyncio.Lock()
         #: When the server was last found to be there, and when to be away, on the monotonic clock;
         #: 0.0 while it isn't.
         self._probed = self._away = 0.0
-        self._one: Connection | None = None
         self._pool: AsyncConnectionPool[Connection] | None = None
+        #: It has lent a connection.
+        self._known = False
         self._closed = False
 
     @asynccontextmanager
@@ -182,55 +308,32 @@ class Connections:
         """Lend a connection in autocommit mode; errors of psycopg are explained."""
         if self._closed:
             raise RuntimeError("the store is closed")
-        asked = time.monotonic()
+        asked, pool = time.monotonic(), await self._open_pool()
         try:
-            connection = await (self._take_pooled() if self.settings.pool else self._take_one())
+            connection = await self._take(pool)
         except StoreUnavailable as error:
             # A command shows its error itself, and so does a daemon that starts.
-            if self._pool is not None and not self._away:
+            if self.settings.pool and self._known and not self._away:
                 # As text, so that it isn't left out.
                 log.error("%s", str(error))  # noqa: TRY400
                 self._away = time.monotonic()
             raise
-        begun = time.monotonic()
+        self._known = True
         try:
             yield connection
-            self.seconds.add(time.monotonic() - begun)
         except psycopg.Error as error:
             # Whatever it says: what becomes of a connection that has ended is known by its state.
             lost = not is_sound(connection)
-            raise (self.explainer.lost() if lost else self.explain(error)) from error
+            raise (self.explainer.lost() if lost else self.explainer.explain(error)) from error
         finally:
-            if self._pool is not None:
-                await self._pool.putconn(connection)
-            else:
-                if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                    # Its user was canceled in between.
-                    await connection.close()
-                self._turn.release()
+            await pool.putconn(connection)
         if 0 < self._away < asked:
             seconds, self._away = time.monotonic() - self._away, 0.0
             log.warning("store %s is available again after %.1f s", self.explainer.name, seconds)
 
-    def explain(self, error: psycopg.Error) -> ScenarioctlError:
-        """Return what *error* of a connection to the server means to a user; raise *error* if it is
-        a bug."""
-        return self.explainer.explain(error)
-
-    async def _take_one(self) -> Connection:
-        await self._turn.acquire()
-        try:
-            if self._one is None or not is_sound(self._one):
-                self._one = await self.open()
-        except BaseException:
-            self._turn.release()
-            raise
-        return self._one
-
-    async def _take_pooled(self) -> Connection:
+    async def _take(self, pool: "AsyncConnectionPool[Connection]") -> Connection:
         from psycopg_pool import PoolTimeout
 
-        pool = self._pool or await self._open_pool()
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
@@ -239,7 +342,7 @@ class Connections:
                 if time.monotonic() > deadline:
                     raise StoreBusy(
                         f"store {self.explainer.name}: all {pool.max_size} connections of this "
-                        "daemon have been busy for"
+                        "process have been busy for"
                         f" {_BUSY_SECONDS:g} seconds; try again later"
                     ) from None
                 await self._probe()
@@ -247,6 +350,7 @@ class Connections:
             # The pool's own check would wait for a second before it tries another one.
             if is_sound(connection):
                 return connection
+            await connection.close()
             await pool.putconn(connection)
 
     async def _probe(self) -> None:
@@ -258,43 +362,33 @@ class Connections:
                 self._probed = time.monotonic()
 
     async def _open_pool(self) -> "AsyncConnectionPool[Connection]":
-        async with self._turn:
-            if self._pool is None:
-                from psycopg_pool import AsyncConnectionPool
+        if self._pool is None:
+            from psycopg_pool import AsyncConnectionPool
 
-                # The first one tells what is wrong; a pool only that it has none.
-                await (await self.open()).close()
-                # It tells of each attempt that fails, and of each question; we say what that means,
-                # once.
-                logging.getLogger("psycopg").setLevel(logging.CRITICAL)
-                self._pool = AsyncConnectionPool(
-                    self.info,
-                    connection_class=Connection,
-                    kwargs={"autocommit": True},
-                    min_size=1,
-                    max_size=self.settings.pool,
-                    open=False,
-                    configure=self._check_tables,
-                    # A server that is back is found by the next request, not after the pauses of
-                    # the pool.
-                    reconnect_timeout=_PATIENCE,
-                    name="store",
-                )
-                await self._pool.open()
-            return self._pool
+            # It tells of each attempt that fails, and of each question; we say what that means,
+            # once.
+            logging.getLogger("psycopg").setLevel(logging.CRITICAL)
+            self._pool = AsyncConnectionPool(
+                self.info,
+                connection_class=Connection,
+                kwargs={"autocommit": True},
+                min_size=1,
+                max_size=self.settings.pool or 1,
+                open=False,
+                configure=self._check_tables,
+                # A server that is back is found by the next request, not after the pauses of the
+                # pool.
+                reconnect_timeout=_PATIENCE,
+                name="store",
+            )
+        if self._pool.closed:
+            await self._pool.open()
+        return self._pool
 
-    def usage(self) -> PoolUsage | None:
-        """Return how the pool is used; None if a single connection is."""
-        if not self.settings.pool:
-            return None
-        said = self._pool.get_stats() if self._pool is not None else {}
-        idle = said.get("pool_available", 0)
-        return PoolUsage(
-            used=said.get("pool_size", 0) - idle,
-            idle=idle,
-            waiting=said.get("requests_waiting", 0),
-            wait_seconds=said.get("requests_wait_ms", 0) / 1000,
-        )
+    @property
+    def waiting(self) -> int | None:
+        """Return how many wait for a connection of the pool; None without one."""
+        return None if self._pool is None else self._pool.get_stats()["requests_waiting"]
 
     async def open(self) -> Connection:
         """Return a new connection to a store of our version."""
@@ -313,16 +407,15 @@ class Connections:
         self.explainer.check_server(connection)
         if self.settings.statement_seconds:
             connection.patience = self.settings.statement_seconds + _SILENCE
-        try:
-            asked = await connection.execute("SELECT version, engine, pg_backend_pid() FROM meta")
-        except psycopg.errors.UndefinedTable:
-            await check_search_path(connection, self.explainer)
-            raise
+        asked = await connection.execute("SELECT version, engine, pg_backend_pid() FROM meta")
         found = await asked.fetchone()
         if found is None:
             raise no_tables(self.explainer.name)
         version, engine, process = found
-        adapt_to_pooler(connection, process)
+        if process != connection.info.backend_pid:
+            # A pooler like PgBouncer, which has invented the number of the process, may hand each
+            # transaction to another one.
+            connection.prepare_threshold = None
         check_version(self.explainer.name, version)
         # A daemon. Most commands don't need the engine, whose import takes longer than they do.
         if self.settings.pool and engine != (installed := engine_migration()):
@@ -330,8 +423,6 @@ class Connections:
 
     async def close(self) -> None:
         self._closed = True
-        if self._one is not None:
-            await self._one.close()
         if self._pool is not None:
             await self._pool.close()
 
@@ -352,32 +443,6 @@ async def connect(info: str, explainer: Explainer) -> Connection:
         raise explainer.explain_connecting(error) from error
 
 
-def adapt_to_pooler(connection: "AsyncConnection[Any]", process: int) -> bool:
-    """Prepare no statements if a pooler like PgBouncer has invented the number of the server's
-    *process*; return whether it has.
-
-    It may hand each transaction to another process of the server.
-    """
-    is_pooled = process != connection.info.backend_pid
-    if is_pooled:
-        connection.prepare_threshold = None
-    return is_pooled
-
-
-async def find_pooler(connection: "AsyncConnection[Any]") -> bool:
-    """Ask for what `adapt_to_pooler` needs to know, and return what it says."""
-    row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
-    return row is not None and adapt_to_pooler(connection, row[0])
-
-
-async def check_search_path(connection: Connection, explainer: Explainer) -> None:
-    """Refuse a connection on which our tables would not be found, and new ones would be created
-    elsewhere."""
-    row = await (await connection.execute("SELECT current_setting('search_path')")).fetchone()
-    if row is None or row[0].split(",")[0].strip(' "') != SCHEMA:
-        raise explainer.no_search_path()
-
-
 def is_sound(connection: Connection) -> bool:
     """Return whether the server has not ended *connection*, as far as can be told without asking
     it."""
@@ -385,11 +450,5 @@ def is_sound(connection: Connection) -> bool:
         return False
     socket = select.poll()
     socket.register(connection.fileno(), select.POLLIN)
-    # On a connection that nobody uses, the server says only that it ends it, and then the socket is
-    # closed.
-    while socket.poll(0):
-        try:
-            connection.pgconn.consume_input()
-        except psycopg.OperationalError:
-            return False
-    return connection.pgconn.status == psycopg.pq.ConnStatus.OK
+    # On a connection that nobody uses, the server says hardly anything but that it ends it.
+    return not socket.poll(0)

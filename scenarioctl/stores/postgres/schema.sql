@@ -129,11 +129,7 @@ CREATE TABLE jobs (
     planned bigint,
     owner text NOT NULL,
     epoch bigint NOT NULL,
-    -- 1 once it was begun for this due time, 2 once lines of such a run are in the log.
-    begun smallint NOT NULL,
     attempts bigint NOT NULL,
-    -- How many lines of its leg the log of a job has.
-    noted bigint NOT NULL DEFAULT 0,
     changed bigint NOT NULL,
     runs bigint NOT NULL,
     failures bigint NOT NULL,
@@ -161,7 +157,27 @@ CREATE INDEX jobs_failing ON jobs (changed, id) WHERE state = 'running' AND fail
 
 CREATE INDEX jobs_by_webhook ON jobs (webhook) WHERE webhook <> '';
 
-CREATE INDEX jobs_that_wait ON jobs (id) WHERE waiting > 0;
+-- How many jobs are in each state: each is the sum of several rows, as those of scenarios are.
+CREATE TABLE job_counts (
+    amount bigint NOT NULL,
+    slot smallint NOT NULL,
+    state text NOT NULL,
+    PRIMARY KEY (state, slot)
+) WITH (fillfactor = 50);
+
+CREATE FUNCTION count_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO job_counts AS c (state, slot, amount)
+        SELECT state, pg_backend_pid() % 16, number FROM (VALUES (NEW.state, 1), (OLD.state, -1)) AS each (state, number)
+        WHERE state IS NOT NULL ORDER BY state
+        ON CONFLICT (state, slot) DO UPDATE SET amount = c.amount + excluded.amount;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER jobs_counted AFTER INSERT OR DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION count_jobs();
+
+CREATE TRIGGER jobs_changed AFTER UPDATE OF state ON jobs FOR EACH ROW WHEN (OLD.state <> NEW.state) EXECUTE FUNCTION count_jobs();
 
 CREATE TABLE leases (
     granted bigint NOT NULL,

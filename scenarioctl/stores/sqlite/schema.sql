@@ -119,11 +119,7 @@ CREATE TABLE jobs (
     planned INTEGER,
     owner TEXT NOT NULL,
     epoch INTEGER NOT NULL,
-    -- 1 once it was claimed for this due time, 2 once lines of such a run are in the log.
-    begun INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
-    -- How many lines of its leg the log of a job has.
-    noted INTEGER NOT NULL DEFAULT 0,
     changed INTEGER NOT NULL,
     runs INTEGER NOT NULL,
     failures INTEGER NOT NULL,
@@ -152,7 +148,24 @@ CREATE INDEX jobs_failing ON jobs (changed, id) WHERE state = 'running' AND fail
 
 CREATE INDEX jobs_by_webhook ON jobs (webhook) WHERE webhook <> '';
 
-CREATE INDEX jobs_that_wait ON jobs (id) WHERE waiting > 0;
+-- How many jobs are in each state.
+CREATE TABLE job_counts (
+    state TEXT NOT NULL PRIMARY KEY,
+    amount INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+CREATE TRIGGER job_added AFTER INSERT ON jobs BEGIN
+    INSERT INTO job_counts VALUES (new.state, 1) ON CONFLICT (state) DO UPDATE SET amount = amount + 1;
+END;
+
+CREATE TRIGGER job_changed AFTER UPDATE OF state ON jobs WHEN new.state <> old.state BEGIN
+    UPDATE job_counts SET amount = amount - 1 WHERE state = old.state;
+    INSERT INTO job_counts VALUES (new.state, 1) ON CONFLICT (state) DO UPDATE SET amount = amount + 1;
+END;
+
+CREATE TRIGGER job_removed AFTER DELETE ON jobs BEGIN
+    UPDATE job_counts SET amount = amount - 1 WHERE state = old.state;
+END;
 
 -- One row per worker, not per job: one write renews a thousand claims.
 CREATE TABLE leases (

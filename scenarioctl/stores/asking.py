@@ -67,14 +67,11 @@ class Asking(Protocol):
         state of a file.
         """
 
-    async def write(
-        self, operation: Callable[[], Operation[T]], *, alone: bool = False, tell: bool = False
-    ) -> T:
+    async def write(self, operation: Callable[[], Operation[T]], *, alone: bool = False) -> T:
         """Return what *operation* returns, once all that it writes, or nothing of it, is on the
         disk.
 
-        *alone*: it is one statement, which needs no transaction.  *tell*: processes that follow
-        jobs want to know.
+        *alone*: it is one statement, which needs no transaction.
         """
 
 
@@ -102,13 +99,13 @@ def reads(
 
 
 def writes(
-    operation: Callable[P, Operation[T]], *, tell: bool = False
+    operation: Callable[P, Operation[T]],
 ) -> Callable[Concatenate[Asking, P], Coroutine[Any, Any, T]]:
     """Return the method of a store that writes as *operation* says."""
 
     @wraps(operation)
     async def write(store: Asking, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await store.write(partial(operation, *args, **kwargs), tell=tell)
+        return await store.write(partial(operation, *args, **kwargs))
 
     return write
 
@@ -176,9 +173,6 @@ def _locking(lock: str) -> _Word:
     return lambda table="": f"{lock} OF {table}" if table else lock
 
 
-#: The first condition is that of the index.
-_TAGGED = "s.tags <> '{{}}' AND s.tags @> ARRAY[:tag::text]"
-
 #: A question of its own: a condition with a volatile function uses no index.
 _CLOCK = "(SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint)"
 
@@ -198,15 +192,10 @@ SQLITE = Dialect(
         "numbers": "json_group_array({0})",
         # The number that each table has given out last.
         "sequences": "sqlite_sequence",
-        "bytes": "length(CAST({0} AS BLOB))",
         # What names a webhook.
         "naming": "FROM scenario_webhooks WHERE uuid = {0}",
-        # What has a tag, and how many there are, as far as that decides how they are found.
+        # What has a tag.
         "tagged": "s.seq IN (SELECT scenario FROM scenario_tags WHERE tag = :tag)",
-        "tagged_in_order": (
-            "EXISTS (SELECT 1 FROM scenario_tags t WHERE t.tag = :tag AND t.scenario = s.seq)"
-        ),
-        "tag_count": "(SELECT count(*) FROM scenario_tags WHERE tag = :tag)",
         # A join that reads its left side first.
         "cross": "CROSS",
         # Not LIKE, which needs escaping and can take forever.
@@ -218,6 +207,8 @@ SQLITE = Dialect(
         # Its table has no keys.
         "forget_number": "DELETE FROM sqlite_sequence WHERE name = '{0}'",
         "set_number": "INSERT INTO sqlite_sequence (name, seq) VALUES ('{0}', :last)",
+        # Changes with every write of any other process.
+        "token": "data_version FROM pragma_data_version",
         # The clock of the store, in nanoseconds since 1970, and that of leases: values that the
         # driver adds.
         "now": ":store_now",
@@ -246,12 +237,9 @@ POSTGRES = Dialect(
         "coalesce(last_value, 0) AS seq FROM "
         "pg_sequences"
         " WHERE schemaname = current_schema() AND sequencename LIKE '%%_seq_seq') AS sequences",
-        "bytes": "octet_length({0})",
         "naming": "FROM scenarios WHERE webhooks <> '{{}}' AND webhooks @> ARRAY[{0}::text]",
-        "tagged": _TAGGED,
-        "tagged_in_order": _TAGGED,
-        # The server chooses the way itself.
-        "tag_count": "0",
+        # The first condition is that of the index.
+        "tagged": "s.tags <> '{{}}' AND s.tags @> ARRAY[:tag::text]",
         "cross": "",
         "has": "strpos(lower({0}), lower({1})) > 0",
         # An entry of an index has a limit.
@@ -263,6 +251,7 @@ POSTGRES = Dialect(
         # Until the end of the transaction.  Two numbers: what is locked, and which of these.
         "lock": "pg_advisory_xact_lock({0}, {1})",
         "lock_shared": "pg_advisory_xact_lock_shared({0}, {1})",
+        "token": "pg_current_snapshot()",
         "now": _CLOCK,
         "lease_now": _CLOCK,
         "by": "",
