@@ -195,7 +195,7 @@ def backup(file: str) -> None:
     tell("Verified: the copy is complete.")
 
 
-@store.command(example="scenarioctl store restore scenarios.backup.db")
+@store.command(example="scenarioctl --store restored.db store restore scenarios.backup.db")
 @argument("file", metavar="FILE")
 def restore(file: str) -> None:
     """Create the store from a backup.
