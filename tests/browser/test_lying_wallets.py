@@ -30,7 +30,7 @@ NAMED = {
     ),
     "nonce": "nonce\t9\t3",
     "era": "era\timmortal\t64 blocks",
-    "tip": "tip\t1000 DOT\tnone",
+    "tip": "tip\t1000 DOT\t0 DOT",
     "metadata hash": "metadata hash\tnot signed\tsigned",
     "fee asset": "fee asset\tUSDt\tDOT",
 }
