@@ -168,9 +168,9 @@ async def serve_site(folder: Path) -> None:
     from scenarioctl.application import Application
     from scenarioctl.config import Settings
     from scenarioctl.server.access import Access
+    from scenarioctl.server.bodies import Limits
     from scenarioctl.server.daemon import preload, settle
-    from scenarioctl.server.limits import Limits
-    from scenarioctl.server.listening import open_listeners
+    from scenarioctl.server.process import open_listeners
     from scenarioctl.server.servers import build_servers
 
     settings = Settings(

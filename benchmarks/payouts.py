@@ -97,7 +97,14 @@ def main() -> None:
                 whole,
             ],
             "job run ID, of 50 transactions": [*program, "job", "run", scenario],
-            "scenario payments ID --csv": [*program, "scenario", "payments", scenario, "--csv"],
+            "scenario show ID --payments --csv": [
+                *program,
+                "scenario",
+                "show",
+                scenario,
+                "--payments",
+                "--csv",
+            ],
         }
         taken = {
             name: [run(line, environment)[:2] for _ in range(rounds)]

@@ -411,15 +411,15 @@ class Application:
                 if self.known_runtime(chain) is None:
                     raise
                 raise ChainUnreachable(
-                    error.statement, advice="; --offline builds with the stored runtime table"
+                    error.statement, advice="`offline` builds with the stored runtime table."
                 ) from None
         table = self.known_runtime(chain)
         if table is None:
             raise ChainUnreachable(
                 f"no runtime table of {chain.title} is stored, and a node can't be asked offline",
                 advice=(
-                    f"{self.settings.online_advice}, or run scenarioctl chain refresh "
-                    f"{chain.name} once with a connection"
+                    f"{self.settings.online_advice[:-1]}, or run `scenarioctl chain refresh "
+                    f"{chain.name}` once with a connection."
                 ),
             )
         return table

@@ -178,16 +178,9 @@ class Settings:
 
     @property
     def online_advice(self) -> str:
-        """Return how to do without `offline`, for the end of a refusal."""
+        """Return how to do without `offline`, as a sentence."""
         origin = self.origins.get("offline", "flag")
-        if origin == "flag":
-            return ": omit --offline"
-        place = (
-            f"{origin} is set"
-            if origin.startswith("SCENARIOCTL_")
-            else f"offline is set in {origin}"
-        )
-        return f": {place}, pass --no-offline"
+        return "Omit `offline`." if origin == "flag" else f"{origin} sets it: pass `no_offline`."
 
 
 class Setting(NamedTuple):

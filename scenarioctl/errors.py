@@ -40,8 +40,9 @@ class ScenarioctlError(Exception):
         advice: str = "",
         details: Mapping[str, object] | None = None,
     ) -> None:
-        """Say *sentence*, or what is wrong with *field*; behind it *advice* about options of a
-        command.
+        """Say *sentence*, or what is wrong with *field*; behind it *advice*, a whole sentence.
+
+        Other fields stand in backticks: each edge spells them as its users type them.
 
         *value* is shown in at most *limit* characters, or as *shown*. Of *known* names those are
         suggested that it may mean.
@@ -67,14 +68,13 @@ class ScenarioctlError(Exception):
             if field
             else sentence
         )
-        #: The end of the sentence: options of a command, and other commands, which a page leaves
-        #: out.
+        #: The end of the message: other fields and commands that help, which a page leaves out.
         self.advice = advice
         self._sent_as = ""
         #: The sentence for the log of a run: without the advice, since no command line is at hand
         #: there, and without the address of the store.
         self.statement = field + self._rest
-        super().__init__(self.statement + advice)
+        super().__init__(_joined(self.statement, advice))
         self._details = dict(details or {})
 
     @property
@@ -107,6 +107,13 @@ class ScenarioctlError(Exception):
             self._value = value
         return self
 
+    def spelled(self, spell: Callable[[str], str]) -> Self:
+        """Return this error with what it says of other fields spelled as *spell* does."""
+        other = self._copy(self.field, spell(self._rest)).blame(self._sent_as)
+        other.advice = spell(self.advice)
+        other.args = (_joined(other.statement, other.advice),)
+        return other
+
     def named(self, field: str) -> Self:
         """Return this error with its field under another name, or a path."""
         return self._copy(field, self._rest)
@@ -121,11 +128,17 @@ class ScenarioctlError(Exception):
 
     def _copy(self, field: str, rest: str) -> Self:
         statement = field + rest
-        other = type(self).__new__(type(self), statement + self.advice)
+        other = type(self).__new__(type(self), _joined(statement, self.advice))
         other.__dict__.update(
             self.__dict__, field=field, _rest=rest, statement=statement, _sent_as=""
         )
         return other
+
+
+def _joined(statement: str, advice: str) -> str:
+    if not advice:
+        return statement
+    return f"{statement}{'' if statement.endswith(('.', '?')) else '.'} {advice}"
 
 
 @contextmanager

@@ -33,6 +33,7 @@ _PICTURES = "Write the picture to a file with -o FILE.svg or -o FILE.png"
 COMMANDS: Mapping[str, str] = {
     "completion install": _COMPLETIONS,
     "config path": "`config show --field config` prints the path",
+    "chain check": "`doctor` asks each chain, and `chain refresh CHAIN` fetches its runtime table",
     "create payout --reread": "Create a payout of the file for each month",
     "create payout --replace": "Create another payout, of the lines that are left to pay",
     "dca": _CALLS,

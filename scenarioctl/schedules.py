@@ -370,7 +370,7 @@ def _read_cron(value: object) -> str:
     for step, (values, whole, unit) in _cron_steps(text):
         if step >= values:
             length = "longer than" if step > values else "as long as"
-            advice = f"use --every {step}{unit}" if unit else "name the months"
+            advice = f"use `every` {step}{unit}" if unit else "name the months"
             raise InvalidRequest(
                 field="cron",
                 value=value,

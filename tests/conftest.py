@@ -112,10 +112,10 @@ def _validated(
 def answer_validator(row: "Endpoint") -> Any:
     import jsonschema_rs
 
-    from scenarioctl.server.endpoints import answer_type
-    from scenarioctl.server.schemas import answer_schemas
+    from scenarioctl.operations import answer_type
+    from scenarioctl.server.decoding import answer_schemas
 
-    (schema,), definitions = answer_schemas([answer_type(row)], "$defs")
+    (schema,), definitions = answer_schemas([answer_type(row.operation)], "$defs")
     for definition in definitions.values():
         # Clients have to take more fields than they know; here none is added unseen.
         if "properties" in definition:

@@ -17,9 +17,9 @@ import uvloop
 from scenarioctl.application import Application
 from scenarioctl.config import Settings
 from scenarioctl.server.access import Access
+from scenarioctl.server.bodies import Limits
 from scenarioctl.server.daemon import ROLES
-from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import open_listeners
+from scenarioctl.server.process import open_listeners
 from scenarioctl.server.servers import HttpServers, build_servers
 from tests.daemons import PATIENCE
 

@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 
 from scenarioctl.config import Settings
-from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import open_listeners
+from scenarioctl.server.bodies import Limits
+from scenarioctl.server.process import open_listeners
 from scenarioctl.server.servers import Acceptor
 from tests.loops import each_loop
 from tests.messages import says

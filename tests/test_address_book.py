@@ -133,7 +133,7 @@ class TestCommands:
             "layers": [],
             "created": "",
         }
-        assert scenarioctl("address", "list").out == f"Bob\t{BOB_ADDRESS}\tyes\t\n"
+        assert scenarioctl("address", "list").out == f"Bob\t{BOB_ADDRESS}\tyes\t-\n"
 
     def test_a_name_stands_for_its_address_and_the_answer_says_so(self, scenarioctl: Run) -> None:
         named = scenarioctl("--offline", *TRANSFER, "--to-address", "Bob")

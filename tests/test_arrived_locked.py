@@ -146,7 +146,7 @@ def test_an_account_of_20_bytes_is_named_in_every_form(judge: Judge, account: by
     refused, confirmed = judge(paying, *events), judge(paying, *events, words=("--yes",))
 
     # Named, so that it is no stranger; and nobody has its key on a relay chain.
-    assert (refused["verdict"], refused["reasons"]) == ("refused", [says("nobody", "--yes")])
+    assert (refused["verdict"], refused["reasons"]) == ("refused", [says("nobody", "`yes`")])
     assert confirmed["verdict"] == "ok"
 
 

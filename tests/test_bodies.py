@@ -7,7 +7,7 @@ import pytest
 
 from scenarioctl.config import Settings
 from scenarioctl.errors import NotReady
-from scenarioctl.server.limits import Limits
+from scenarioctl.server.bodies import Limits
 
 
 def test_a_body_without_room_is_refused() -> None:

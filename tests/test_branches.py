@@ -291,7 +291,7 @@ def test_a_receiver_named_by_its_place_is_judged_as_one_named_by_its_bytes(judge
     lost = judge(call, burned(DOT), minted(DOT, sovereign))
     stranger = judge(call, burned(DOT), minted(DOT, CAROL_KEY))
 
-    assert lost["reasons"] == [says("sovereign account of parachain 2034", "--yes")]
+    assert lost["reasons"] == [says("sovereign account of parachain 2034", "`yes`")]
     assert (stranger["verdict"], stranger["reasons"]) == (
         "unknown",
         [says(CAROL, "1 DOT", "Polkadot")],

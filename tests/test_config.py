@@ -346,10 +346,7 @@ def test_a_password_in_a_url_is_never_printed_and_its_file_is_closed(
             ("chain", "show", "polkadot"),
             ("--verbose", "scenario", "list"),
             *(
-                (
-                    ("--json", "chain", "check", "polkadot"),
-                    ("--json", "query", "polkadot", "System", "Number"),
-                )
+                (("--json", "query", "polkadot", "System", "Number"),)
                 if key.startswith("chains.")
                 else ()
             ),

@@ -9,8 +9,8 @@ import pytest
 
 from scenarioctl.config import Settings
 from scenarioctl.errors import NotReady
-from scenarioctl.server import limits
-from scenarioctl.server.limits import AT_ONCE, Limits, Turn
+from scenarioctl.server import bodies as limits
+from scenarioctl.server.bodies import AT_ONCE, Limits, Turn
 from tests.messages import raises, says
 
 Play = Callable[[Limits], Awaitable[None]]

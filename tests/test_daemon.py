@@ -14,10 +14,16 @@ from pathlib import Path
 import pytest
 
 from scenarioctl.errors import Conflict, InvalidRequest, ScenarioctlError
-from scenarioctl.server import listening
-from scenarioctl.server.listening import Address, open_listeners, parse_address, take_activated
-from scenarioctl.server.logs import Journal, Line
-from scenarioctl.server.systemd import SystemdNotifier
+from scenarioctl.server import process as listening
+from scenarioctl.server.process import (
+    Address,
+    Journal,
+    Line,
+    SystemdNotifier,
+    open_listeners,
+    parse_address,
+    take_activated,
+)
 from tests.daemons import (
     PATIENCE,
     Daemon,

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from scenarioctl.cli import guides as guides_module
-from scenarioctl.cli.guides import guides
+from scenarioctl.cli import about as guides_module
+from scenarioctl.cli.about import guides
 from scenarioctl.cli.main import cli
 from tests.conftest import ROOT, Run
 

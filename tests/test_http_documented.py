@@ -187,17 +187,14 @@ def test_6_a_swap_is_created_and_drafted(served: Serving) -> None:
 def test_6_a_swap_that_nobody_can_quote_says_so_beside_its_flag(served: Serving) -> None:
     reply = served.post("/api/create/swap", {"assetin": 5, "assetout": 10, "amount": 1})
 
-    advice = (
-        ": give the minimum with --min-received (min_received), or in the smallest unit with "
-        "--min-amount-out (min_amount_out)"
-    )
+    advice = "Give the minimum with `min_received`, or in the smallest unit with `min_amount_out`."
     assert (reply.status, reply.json()) == (
         503,
         {
             "success": False,
             "error": (
                 "a swap without a minimum received needs a quote from Hydration, which can't "
-                f"be asked offline{advice}"
+                f"be asked offline. {advice}"
             ),
             "code": "chain_unreachable",
             "advice": advice,

@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 
 from scenarioctl.application import Application
-from scenarioctl.cli.job_output import Printed
 from scenarioctl.config import load_settings
 from scenarioctl.errors import InvalidRequest, TimedOut
 from scenarioctl.model.jobs import (
@@ -364,72 +362,6 @@ def test_the_exit_code_of_a_run_tells_what_failed(scenarioctl: Run, tmp_path: Pa
     assert answer["result"] == [sentence, says("1", reason), "workload executed"]
     assert [entry["tx"] for entry in answer["mempool"]] == ["Could not generate transaction"]
     assert unreachable.code == 5
-
-
-@pytest.mark.parametrize("what", ["logs", "mempool"])
-def test_what_is_followed_through_a_failover_is_printed_once(
-    scenarioctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    """The store loses the newest rows, and others take their place."""
-    import time
-
-    path = tmp_path / "s.db"
-    monkeypatch.setenv("SCENARIOCTL_STORE", str(path))
-    id = create(scenarioctl)
-    for _ in range(2):
-        scenarioctl("--offline", "job", "run", id)
-    looks = 0
-
-    def sleep(seconds: float) -> None:
-        nonlocal looks
-        looks += 1
-        if looks == 2:
-            with closing(sqlite3.connect(path, isolation_level=None)) as database:
-                for table, kept, changed in (
-                    ("mempool", 1, "uuid = 'another'"),
-                    ("log_lines", 2, f"written = written + {SECOND}"),
-                ):
-                    first = 1 << 40
-                    database.execute(
-                        f"UPDATE {table} SET seq = seq + {first}, {changed} WHERE seq > {kept}"
-                    )
-                    database.execute(
-                        f"UPDATE sqlite_sequence SET seq = seq + {first} WHERE name = '{table}'"
-                    )
-                    database.execute(
-                        f"INSERT INTO forks (counter, last, first) VALUES ('{table}', "
-                        f"{kept}, {first})"
-                    )
-        if looks == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(time, "sleep", sleep)
-
-    followed = scenarioctl("job", what, id, "--follow")
-    kept = scenarioctl("job", what, id).out.splitlines()
-
-    printed = followed.out.splitlines()
-    each = 2 if what == "logs" else 1
-    assert len(kept) == 2 * each
-    assert len(printed) == 3 * each
-    assert [*printed[:each], *printed[2 * each :]] == kept
-    assert followed.err == says("beginning", "failover").within("{}\n")
-
-
-def test_a_draft_that_repeats_a_lost_one_is_warned_of() -> None:
-    drafts = [
-        {"seq": seq, "uuid": f"u{seq}", "node": "1", "occurrence": "noon", "Date": "d"}
-        for seq in (4, 9)
-    ]
-    printed = Printed("mempool")
-
-    first = printed.take({"mempool": drafts[:1], "next": "4"})
-    printed.repeats = True
-    again = printed.take({"mempool": drafts, "next": "9"})
-
-    assert first == ({"mempool": drafts[:1], "next": "4"}, [])
-    assert again[0] == {"mempool": drafts[1:], "next": "9"}
-    assert again[1] == [says("draft 9", "noon", "u4")]
 
 
 def test_a_moment_without_a_zone_is_local_on_the_command_line(

@@ -23,7 +23,7 @@ from tests.runtimes import bundled
 
 TREASURY = "0x" + b"modlpy/trsry".ljust(32, b"\0").hex()
 REGISTRY = Registry()
-CONFIRM = "confirm it with --yes (yes) if you mean it"
+CONFIRM = "Confirm it with"
 ROUTE = ("--from", "polkadot", "--to", "assetHub", "--asset", "DOT")
 STEP = {
     "type": "xTransfer",

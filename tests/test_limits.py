@@ -7,7 +7,7 @@ import pytest
 
 from scenarioctl.config import Settings
 from scenarioctl.errors import RateLimited
-from scenarioctl.server.limits import Limits
+from scenarioctl.server.bodies import Limits
 from tests.messages import says
 
 SETTINGS = Settings(config=Path("c.toml"), store="s.db", cache=Path("cache"))

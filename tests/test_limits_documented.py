@@ -19,7 +19,7 @@ from scenarioctl.operations.jobs import MEMPOOL_PAGE
 from scenarioctl.outgoing import client as outgoing
 from scenarioctl.render import picture, svg
 from scenarioctl.runtime import metadata, scale, type_table
-from scenarioctl.server import bodies, limits, pages, servers, streams
+from scenarioctl.server import bodies, pages, servers, streams
 from scenarioctl.stores.rows import LONGEST_LINE, PORTION
 from scenarioctl.transactions import call_builder, extrinsic
 from scenarioctl.worker import notifier
@@ -60,7 +60,7 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "depth": (diagram.MAX_DEPTH,),
         "time": (DEFAULTS.request_seconds,),
     },
-    "bodies above 64 KiB, all on their way together": {"bytes": (limits.LARGE_AT_ONCE,)},
+    "bodies above 64 KiB, all on their way together": {"bytes": (bodies.LARGE_AT_ONCE,)},
     "event of a webhook": {
         "bytes": (DEFAULTS.webhook_limit,),
         "values": (documents.MAX_VALUES,),
@@ -72,8 +72,8 @@ LIMITS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "time": (DEFAULTS.request_seconds,),
     },
     "costly work: pictures, large bodies, diagrams and transactions": {
-        "values": (limits.AT_ONCE,),
-        "time": (limits.WAITING_SECONDS,),
+        "values": (bodies.AT_ONCE,),
+        "time": (bodies.WAITING_SECONDS,),
     },
     "picture": {
         "values": (picture.MOST_CARDS, picture.MOST_EDGES, svg.MOST_PIXELS, svg.MOST_DRAWN),

@@ -11,11 +11,9 @@ import pytest
 from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import OUTCOMES
 from scenarioctl.server.access import SCOPES
-from scenarioctl.server.decoding import Decoder
-from scenarioctl.server.endpoints import ENDPOINTS, PAGES, Endpoint
-from scenarioctl.server.examples import EXAMPLES
+from scenarioctl.server.decoding import Decoder, request_schema
+from scenarioctl.server.endpoints import ENDPOINTS, EXAMPLES, PAGES, Endpoint
 from scenarioctl.server.openapi import describe
-from scenarioctl.server.schemas import request_schema
 from tests.serving import Serving
 
 DOCUMENT = json.loads(json.dumps(describe(ENDPOINTS)))

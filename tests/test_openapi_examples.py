@@ -11,8 +11,7 @@ import pytest
 
 from scenarioctl.model.request_fields import field_aliases
 from scenarioctl.operations import find_handler
-from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
-from scenarioctl.server.examples import EXAMPLES
+from scenarioctl.server.endpoints import ENDPOINTS, EXAMPLES, Endpoint
 from scenarioctl.server.openapi import describe
 from scenarioctl.stores.asking import Operation
 from tests.serving import Reply, Serving

@@ -136,7 +136,7 @@ def test_a_refusal_reads_as_one_sentence(scenarioctl: Run) -> None:
 
     assert (ended.out, ended.err, ended.code) == (
         "",
-        says("(FeesNotMet); --strict was asked for").printed,
+        says("(FeesNotMet). --strict was asked for").printed,
         7,
     )
 
@@ -154,9 +154,9 @@ def test_in_json_errors_are_on_stderr_too(scenarioctl: Run) -> None:
 @pytest.mark.parametrize(
     ("way", "advice"),
     [
-        ("flag", "omit --offline"),
-        ("SCENARIOCTL_OFFLINE", "SCENARIOCTL_OFFLINE is set, pass --no-offline"),
-        ("config.toml", "offline is set in config.toml, pass --no-offline"),
+        ("flag", "Omit --offline."),
+        ("SCENARIOCTL_OFFLINE", "SCENARIOCTL_OFFLINE sets it: pass --no-offline."),
+        ("config.toml", "config.toml sets it: pass --no-offline."),
     ],
 )
 def test_an_offline_refusal_tells_where_offline_comes_from(
@@ -173,7 +173,7 @@ def test_an_offline_refusal_tells_where_offline_comes_from(
     connected = scenarioctl(*line, "--no-offline")
 
     assert (refused.out, refused.code) == ("", 5)
-    assert refused.err == f"Error: Polkadot can't be asked offline: {advice}\n"
+    assert refused.err == f"Error: Polkadot can't be asked offline. {advice}\n"
     assert "cannot be reached" in connected.err
 
 
@@ -300,10 +300,10 @@ def test_a_person_is_asked_before_anything_is_deleted(
 
 def test_times_are_local_on_a_terminal_and_utc_elsewhere(tmp_path: Path, scenarioctl: Run) -> None:
     store = str(tmp_path / "s.db")
-    ok(scenarioctl("--store", store, *CREATE_REMARK))
+    id = ok(scenarioctl("--store", store, *CREATE_REMARK)).strip()
     utc = ok(scenarioctl("--store", store, "scenario", "list")).split("\t")[1]
 
-    listed = Terminal(tmp_path, "--store", store, "scenario", "list", TZ="Asia/Kathmandu")
+    listed = Terminal(tmp_path, "--store", store, "scenario", "show", id, TZ="Asia/Kathmandu")
     shown = listed.read()
 
     moment = time.strptime(utc, "%Y-%m-%dT%H:%M:%SZ")

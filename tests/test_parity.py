@@ -18,7 +18,6 @@ from scenarioctl.server.endpoints import ENDPOINTS
 
 #: Commands that are no operation, and why.
 LOCAL = {
-    "chain check": "how this machine reaches the nodes; a client reaches them in its own way",
     "chain refresh": "fills this machine's cache; a client has its own",
     "completion show": "teaches the shells of this machine",
     "config show": "settings of this machine",
@@ -46,6 +45,15 @@ ONLY_ON_THE_LINE = {
     ("scenarios.export_scenario", "syntax"): "of a flow file, which another operation writes",
     ("scenarios.export_scenario", "or_diagram"): "of a flow file, which another operation writes",
     ("creation.create_flow", "file"): "an old spelling of path",
+    ("creation.create_swap", "quote"): "runs another operation",
+    ("jobs.list_jobs", "watches"): "asks for every page, again and again",
+    ("multisigs.approve_operation", "execute"): "runs another operation",
+    ("multisigs.approve_operation", "cancel"): "runs another operation",
+    ("scenarios.show_scenario", "payments"): "runs another operation",
+    ("scenarios.show_scenario", "csv"): "of the payments",
+    ("status.show_status", "store_only"): "runs another operation",
+    ("webhooks.list_events", "content"): "runs another operation",
+    ("webhooks.list_events", "idempotency_key"): "of an event that is posted",
     ("previews.preview_scenario", "output"): "where the picture is written",
     ("scenarios.delete_scenario", "yes"): "answers the question that the terminal asks",
     ("previews.preview_scenario", "syntax"): "of a flow file, which another operation draws",
@@ -54,8 +62,6 @@ ONLY_ON_THE_LINE = {
 
 #: Fields of a request that a command fills in itself, and why.
 FILLED_IN = {
-    ("job watch", "limit"): "it asks for every page",
-    ("job watch", "after"): "it asks for every page",
     ("tx check", "unit"): "its amount is in whole tokens",
     ("address add", "threshold"): "a part of --multisig",
     ("address add", "signatories"): "a part of --multisig",

@@ -269,7 +269,7 @@ def test_an_account_that_is_paid_twice_has_to_be_accepted(scenarioctl: Run, tmp_
     refused = create(scenarioctl, tmp_path, text, *CHAIN)
     accepted = create(scenarioctl, tmp_path, text, *CHAIN, "--yes")
 
-    assert refused["error"] == says("line 3", "line 2", "--yes")
+    assert refused["error"] == says("line 3", "line 2", "`yes`")
     assert accepted["lines"] == 2
 
 

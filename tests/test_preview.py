@@ -97,7 +97,7 @@ def test_letters_that_a_png_lacks_are_told_of_and_an_svg_keeps_them(app: Applica
 
     as_png, as_svg = preview(app, raw), preview(app, raw, format="svg")
 
-    assert as_png.warnings == (says("漢 字", "--format svg"),)
+    assert as_png.warnings == (says("漢 字", "`format` svg"),)
     assert as_svg.warnings == ()
     assert ">漢字</tspan>" in picture(as_svg).decode()
 

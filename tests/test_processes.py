@@ -100,7 +100,6 @@ def test_help_and_completion_import_no_command(
     assert of("scenarioctl", modules) == [
         "scenarioctl",
         "scenarioctl.cli",
-        "scenarioctl.cli.aliases",
         "scenarioctl.cli.commands",
         "scenarioctl.cli.failure",
         "scenarioctl.cli.main",

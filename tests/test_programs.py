@@ -440,7 +440,7 @@ def test_an_exchange_at_any_price_has_to_be_confirmed(network: FakeNetwork, chec
 
     answer = check_payments(network, check)
 
-    assert (answer["verdict"], answer["reasons"]) == ("refused", [says("at any price", "--yes")])
+    assert (answer["verdict"], answer["reasons"]) == ("refused", [says("at any price", "`yes`")])
 
 
 def test_the_delivery_fee_has_a_receiver_of_its_own(network: FakeNetwork, check: Check) -> None:

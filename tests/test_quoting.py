@@ -425,13 +425,13 @@ def frozen(asset: int, tradable: int) -> State:
     )
 
 
-GIVE = "set the minimum with --min-received and --exact-minimum"
+GIVE = "Set the minimum with `min_received` and `exact_minimum`."
 
 #: What is asked, of which pool, and what is said.
 REFUSED: tuple[tuple[str, State, tuple[Any, ...], dict[str, Any], str, Says], ...] = (
     (
         *("an asset that is not in the Omnipool", pool(), ("DOT", "ASTR", TWO_DOT), {}),
-        *("invalid_request", says("9 (ASTR", "not in the Omnipool", "from 5 to 9", "--route")),
+        *("invalid_request", says("9 (ASTR", "not in the Omnipool", "from 5 to 9", "route")),
     ),
     (
         *("a route with an asset that is not there", pool(), ("DOT", "HDX", TWO_DOT)),
@@ -545,7 +545,7 @@ def test_a_node_without_dry_runs_leaves_the_minimum_to_the_caller(tmp_path: Path
     )
 
     assert str(error).startswith("Hydration cannot dry-run 5>xyk>10: ws://127.0.0.1:")
-    assert str(error).endswith("refused state_call: Method not found (-32601); " + GIVE)
+    assert str(error).endswith("refused state_call: Method not found (-32601). " + GIVE)
 
 
 class TestCommands:
@@ -648,8 +648,8 @@ class TestCommands:
             (
                 ("2", "--min-amount-out", "2000000000000000"),
                 "min_amount_out 2000 HDX is more than the swap would buy now, "
-                "1957.124423891189 HDX: the swap would fail on chain; "
-                "lower the minimum, or use it as it is with --exact-minimum (exact_minimum)",
+                "1957.124423891189 HDX: the swap would fail on chain. "
+                "Lower the minimum, or use it as it is with --exact-minimum.",
             ),
             (
                 ("400000", "--min-amount-out", "5"),

@@ -1,4 +1,4 @@
-"""`chain check`, `chain refresh` and `contract info` against nodes that answer, lag, lie, stall or
+"""Endpoints, `chain refresh` and `contract info` against nodes that answer, lag, lie, stall or
 are not there."""
 
 import json
@@ -19,9 +19,6 @@ from scenarioctl.chains.probing import probe
 from scenarioctl.chains.registry import Registry
 from scenarioctl.contracts import is_contract
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.jobs import SECOND
-from scenarioctl.model.json_types import timestamp
-from scenarioctl.runtime.storage_keys import TIMESTAMP_NOW
 from scenarioctl.runtime.table import RuntimeTable
 from scenarioctl.runtime.table_cache import load_cached
 from scenarioctl.runtime.type_table import TypeTable
@@ -34,7 +31,6 @@ from tests.runtimes import bundled
 
 TOKEN, VAULT = DATA / "contracts" / "token-v4.json", DATA / "contracts" / "vault-v6.json"
 NOWHERE = "ws://127.0.0.1:1/"
-REFUSED = f"{NOWHERE} did not open: Connection refused"
 
 
 def configure(tmp_path: Path, **endpoints: list[str]) -> str:
@@ -58,84 +54,7 @@ def at(number: int, **changes: Any) -> dict[str, Any]:
     return answers("polkadot", chain_getHeader=lambda _at=None: {"number": hex(number)}, **changes)
 
 
-def endpoint(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of the answer without what differs from run to run."""
-    return {key: value for key, value in row.items() if key != "latency_ms"}
-
-
-HEALTHY = {
-    "healthy": True,
-    "reason": None,
-    "block": 20,
-    "block_time": None,
-    "age": None,
-    "head": "unknown",
-    "spec_name": "polkadot",
-    "spec_version": 2000000,
-}
-LOST = {**HEALTHY, "healthy": False, "block": None, "spec_name": None, "spec_version": None}
-
-
-# chain check
-
-
-def test_every_endpoint_is_asked_and_the_table_at_hand_is_judged(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    with Node(answers("polkadot")) as node, Node(answers("assetHub")) as other:
-        config = configure(tmp_path, polkadot=[NOWHERE, node.url, other.url])
-        ended = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
-
-    assert (ended.err, ended.code) == ("", 0)
-    (row,) = json.loads(ended.out)["chains"]
-    assert row["name"] == "polkadot"
-    assert row["table"] == {"state": "current", "source": "bundled", "spec_version": 2000000}
-    assert [endpoint(each) for each in row["endpoints"]] == [
-        {"endpoint": NOWHERE, **LOST, "reason": REFUSED},
-        {"endpoint": node.url, **HEALTHY},
-        {
-            "endpoint": other.url,
-            **LOST,
-            "reason": says(GENESIS["assetHub"], GENESIS["polkadot"], url=other.url),
-        },
-    ]
-    assert row["endpoints"][0]["latency_ms"] is None
-    assert row["endpoints"][1]["latency_ms"] >= 0
-
-
-@pytest.mark.parametrize(
-    ("age", "head", "words"), [(7, "fresh", "s"), (3 * 3600, "late", "3h 0m, late")]
-)
-def test_the_age_of_a_best_block_is_told(
-    scenarioctl: Run, tmp_path: Path, age: int, head: str, words: str
-) -> None:
-    made = int(time.time()) - age
-    storage = {TIMESTAMP_NOW: "0x" + (1000 * made).to_bytes(8, "little").hex()}
-    with Node(answers("polkadot", storage)) as node:
-        config = configure(tmp_path, polkadot=[node.url])
-        told = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
-        drawn = scenarioctl("--config", config, "chain", "check", "polkadot")
-
-    (row,) = json.loads(told.out)["chains"][0]["endpoints"]
-    assert row["block_time"] == timestamp(made * SECOND)
-    assert (age <= row["age"] < age + 60, row["head"]) == (True, head)
-    assert drawn.out.split("\t")[4].endswith(words)
-
-
-def test_a_chain_none_of_whose_endpoints_answers_ends_with_5(
-    scenarioctl: Run, tmp_path: Path
-) -> None:
-    with Node(answers("polkadot")) as node:
-        config = configure(tmp_path, polkadot=[node.url], assetHub=[NOWHERE], paseo=[])
-        good = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
-        bad = scenarioctl(
-            "--config", config, "--json", "chain", "check", "polkadot", "assetHub", "paseo"
-        )
-
-    assert good.code == 0
-    assert (bad.err, bad.code) == (says("endpoint", "assetHub"), 5)
-    states = {row["name"]: row["table"]["state"] for row in json.loads(bad.out)["chains"]}
-    assert states == {"polkadot": "current", "assetHub": "unknown", "paseo": "none"}
+# how an endpoint is judged
 
 
 def test_an_endpoint_that_lags_or_syncs_is_not_healthy() -> None:
@@ -176,7 +95,6 @@ def test_a_table_is_fetched_into_the_cache_and_told_from_where(
         config = configure(tmp_path, polkadot=[NOWHERE, node.url])
         ended = scenarioctl("--config", config, "chain", "refresh", "polkadot", "POLKADOT")
         as_json = scenarioctl("--config", config, "--json", "chain", "refresh", "polkadot")
-        checked = scenarioctl("--config", config, "--json", "chain", "check", "polkadot")
 
     folder = tmp_path / "cache" / "runtimes" / "polkadot"
     file = folder / f"{GENESIS['polkadot'][2:]}-1006000.confirmed.json"
@@ -203,11 +121,6 @@ def test_a_table_is_fetched_into_the_cache_and_told_from_where(
         ]
     }
     # Offline the bundled one would be taken, which is newer; with this node, the one that it runs.
-    assert json.loads(checked.out)["chains"][0]["table"] == {
-        "state": "current",
-        "source": "cached",
-        "spec_version": 1006000,
-    }
 
 
 # contract info

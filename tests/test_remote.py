@@ -166,7 +166,12 @@ def saying(data: bytes) -> Iterator[str]:
     [
         (("info", "abc"), "POST", "/api/scenario/info", {"id": "abc"}),
         (("template", "stats", "a b/c?d"), "GET", "/api/template/stats/a%20b%2Fc%3Fd", None),
-        (("scenario", "list", "--ascending"), "GET", "/api/scenarios?descending=false", None),
+        (
+            ("scenario", "list", "--ascending"),
+            "GET",
+            "/api/scenarios?limit=1000&descending=false",
+            None,
+        ),
         (
             ("scenario", "list", "--limit", "5", "--search", "ü & ö", "--descending"),
             "GET",
@@ -576,11 +581,11 @@ def test_a_followed_log_goes_on_when_the_daemon_is_back_and_has_each_line_once(
     scenarioctl: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers: list[Any] = [
-        {"success": True, "result": ["one"], "times": ["1"], "next": "1"},
+        {"success": True, "result": ["one"], "next": "1"},
         Gone,
         Gone,
     ]
-    script.first = [*answers, {"success": True, "result": ["two"], "times": ["2"], "next": "2"}]
+    script.first = [*answers, {"success": True, "result": ["two"], "next": "2"}]
 
     def sleep(seconds: float) -> None:
         if not script.first:

@@ -12,7 +12,7 @@ from scenarioctl.cli.commands import Command
 from scenarioctl.cli.options import request_parameters
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.request_fields import ChainName, Count, Value, field_rows
-from scenarioctl.server.schemas import request_schema
+from scenarioctl.server.decoding import request_schema
 
 
 @dataclass(frozen=True, kw_only=True)

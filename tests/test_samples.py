@@ -30,9 +30,8 @@ OURS = sorted((DATA / "diagrams").glob("*.json"))
 REAL = sorted((SHARED / "data" / "diagrams").glob("*.json"))
 
 NEEDS_QUOTE = (
-    "a swap without a minimum received needs a quote from Hydration, which can't be asked offline: "
-    "give the minimum with --min-received (min_received), or in the smallest unit with "
-    "--min-amount-out (min_amount_out)"
+    "a swap without a minimum received needs a quote from Hydration, which can't be asked offline. "
+    "Give the minimum with `min_received`, or in the smallest unit with `min_amount_out`."
 )
 NO_TEXT = "the Remark has no text, expected it in actionData.source.target"
 NO_DRAFT = "this scenario has no step that drafts a transaction"

@@ -280,7 +280,7 @@ class TestLabels:
         assert tag("monthly", "-draft") == ["monthly", "treasury"]
 
         row = ok(scenarioctl("scenario", "list", "--tag", "monthly")).split("\t")
-        assert (row[0], row[3]) == (rent, "monthly treasury")
+        assert (row[0], row[7]) == (rent, "monthly, treasury\n")
         assert ok(scenarioctl("scenario", "list", "--tag", "month")) == ""
         assert shown(scenarioctl, rent)["tags"] == ["monthly", "treasury"]
         flow = ok(scenarioctl("scenario", "export", "--as", "flow", rent))
@@ -364,7 +364,7 @@ class TestReplacing:
         assert (ended.code, ended.err.splitlines()[1]) == (0, says("problem", "scenario show"))
         assert (refused.code, refused.err) == (
             2,
-            says("--as json", "action_g00003", id=rent).printed,
+            says("JSON", "action_g00003", id=rent).printed,
         )
         assert diagram == {**json.loads(text), "name": "Rent"}
 

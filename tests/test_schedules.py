@@ -129,9 +129,9 @@ def test_durations_as_people_write_them(text: object, seconds: int) -> None:
             says("timezone", "../../etc/passwd"),
         ),
         # Case 25: steps that a field of a cron line hasn't got.
-        ({"cron": "*/90 * * * *"}, says("cron", "90 is longer than an hour: use --every 90m")),
-        ({"cron": "* */36 * * *"}, says("36 is longer than a day: use --every 36h")),
-        ({"cron": "*/60 * * * *"}, says("60 is as long as an hour: use --every 60m")),
+        ({"cron": "*/90 * * * *"}, says("cron", "90 is longer than an hour: use `every` 90m")),
+        ({"cron": "* */36 * * *"}, says("36 is longer than a day: use `every` 36h")),
+        ({"cron": "*/60 * * * *"}, says("60 is as long as an hour: use `every` 60m")),
         ({"cron": "0 0 * */13 *"}, says("13 is longer than a year")),
         ({"cron": "5,10-20/61 * * * *"}, says("61", "61m")),
         ({"cron": "* * * * *", "timezone": "Mars"}, says("timezone", "Mars")),

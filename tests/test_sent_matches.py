@@ -198,7 +198,7 @@ def test_two_scenarios_with_the_same_call_are_told_apart_by_whom_they_are_for(
     # It may be made of either.
     assert [states(world, each) for each in (first, second)] == [["uncertain"], ["uncertain"]]
     for each in (first, second):
-        with raises(Conflict, says("may also be made of another", "--scenario", hash=hash)):
+        with raises(Conflict, says("may also be made of another", "`scenario`", hash=hash)):
             payload(world, each)
     told = world.broadcast(SIGNED[hash], scenario=second)
     assert told.notes == (says("sent already", "nothing was sent now"),)

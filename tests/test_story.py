@@ -408,7 +408,7 @@ def over_http(serving: Serving) -> Callable[[Step, dict[str, str]], tuple[Any, i
         code = answer.get("code", "") if reply.status != 200 else ""
         assert reply.status == (OUTCOMES[code].status if code else 200)
         # It repeats a part of the sentence, for pages.
-        assert answer.get("error", "").endswith(answer.pop("advice", ""))
+        assert answer.get("error", "").endswith(answer.get("advice", ""))
         return answer, OUTCOMES[code].exit if code else 0
 
     return tell

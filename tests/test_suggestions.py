@@ -5,8 +5,7 @@ import re
 import click
 import pytest
 
-from scenarioctl.cli.aliases import ALIASES, SYNONYMS
-from scenarioctl.cli.commands import leaves
+from scenarioctl.cli.commands import ALIASES, SYNONYMS, leaves
 from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.errors import closest, fold

@@ -290,7 +290,7 @@ def test_an_offer_for_nothing_or_of_which_nothing_is_known_is_not_ok(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert run(monkeypatch, offer(1), quoted=NOW).findings.refusals == [
-        says("2 DOT", "instead", "--yes")
+        says("2 DOT", "instead", "`yes`")
     ]
     filled = run(monkeypatch, order("fill_order", order_id=7), quoted=NOW)
     assert filled.findings.unknowns == [says("order 7", "price")]
@@ -379,7 +379,7 @@ def test_a_trade_in_any_pool_is_judged_by_its_limit(
         refused, confirmed = judge(least), judge(least, confirmed=True)
         assert (refused.verdict, confirmed.verdict) == ("refused", "ok")
         assert [
-            f"{said}; pass --yes (yes) if you mean it" for said in confirmed.warnings
+            f"{said}; pass `yes` if you mean it" for said in confirmed.warnings
         ] == refused.refusals
     # The price of a pool without fees or weights of its own follows trades alone.
     for least in (now, now * 10029 // 10000 if buys else now * 9971 // 10000):

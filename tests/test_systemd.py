@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarioctl.server.systemd import (
+from scenarioctl.server.process import (
     interpreter,
     program,
     service_unit,

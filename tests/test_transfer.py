@@ -286,7 +286,7 @@ def test_a_measured_last_hop_fee_is_used_without_a_warning() -> None:
             "assetHub",
             "hydraDx",
             31337,
-            ("WUD", "1000085", "fees", "trap", "--remote-fee-asset DOT"),
+            ("WUD", "1000085", "fees", "trap", "`remote_fee_asset` DOT"),
         ),
         ("kusama", "hydraDx", "KSM", ("KSM", "kusama", "bridge", "assetHub_kusama")),
         ("kusama", "assetHub", "KSM", ("KSM", "kusama", "bridge", "assetHub_kusama")),

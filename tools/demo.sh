@@ -31,6 +31,6 @@ run scenarioctl tx decode "$(scenarioctl scenario build "$swap" --field tx)" --c
 
 say "5. What is stored"
 run scenarioctl scenario list
-run scenarioctl chain stats hydraDx
+run scenarioctl template stats hydraDx
 
 say "Nothing was signed and nothing was sent: scenarioctl holds no keys."

@@ -15,7 +15,7 @@ from click_man.core import generate_man_page
 
 from scenarioctl import __version__
 from scenarioctl.cli.about import SHELLS, completion_script
-from scenarioctl.cli.aliases import ALIASES
+from scenarioctl.cli.commands import ALIASES
 from scenarioctl.cli.main import cli
 from scenarioctl.cli.options import GLOBAL_OPTIONS
 from scenarioctl.config import SETTINGS

@@ -11,8 +11,9 @@ from inspect import getdoc
 from itertools import chain
 from typing import Any, get_args, get_origin, get_type_hints
 
+from scenarioctl.cli.drawing import labels_of, list_in
 from scenarioctl.model.request_fields import field_rows
-from scenarioctl.operations import find_handler
+from scenarioctl.operations import answer_type, find_handler
 
 #: Deeper fields of an answer are found by `--json`.
 LEVELS = 3
@@ -24,14 +25,16 @@ def operation_table(operations: set[str]) -> str:
 
 
 def _rows_of(operation: str) -> str:
-    handler, request_type = find_handler(operation)
-    (answer,) = get_args(get_type_hints(handler)["return"])
+    _, request_type = find_handler(operation)
+    answer = answer_type(operation)
+    columns = f'"columns": "{", ".join(labels_of(answer))}", ' if list_in(answer) else ""
     paths = " ".join(dict.fromkeys(_paths(answer, LEVELS)))
     fields = ",\n".join(
         f"  {json.dumps(each, ensure_ascii=False)}" for each in field_rows(request_type)
     )
     about = json.dumps(_unwrapped(getdoc(request_type) or ""), ensure_ascii=False)
-    return f'"{operation}": {{"about": {about}, "paths": "{paths}", "fields": [\n{fields}\n]}}'
+    head = f'"{operation}": {{"about": {about}, "paths": "{paths}", {columns}'
+    return head + f'"fields": [\n{fields}\n]}}'
 
 
 def _unwrapped(text: str) -> str:

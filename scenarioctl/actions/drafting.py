@@ -349,8 +349,8 @@ async def draft_swap(
                     "which can't be asked offline"
                 ),
                 advice=(
-                    ": give the minimum with --min-received (min_received), or in the smallest "
-                    "unit with --min-amount-out (min_amount_out)"
+                    "Give the minimum with `min_received`, or in the smallest unit with "
+                    "`min_amount_out`."
                 ),
             )
         return await build(
@@ -383,16 +383,13 @@ async def draft_swap(
         raise
     except ChainUnreachable as error:
         given = (
-            "with --offline"
+            "`offline`"
             if bounds.minimum is not None
-            else (
-                "with --min-received (min_received), or --min-amount-out (min_amount_out), and "
-                "--offline"
-            )
+            else "`min_received`, or `min_amount_out`, and `offline`"
         )
         raise ChainUnreachable(
             f"a swap is quoted before it is built: {error.statement}",
-            advice=f"; {given} it is built without a node",
+            advice=f"With {given} it is built without a node.",
         ) from None
     priced = await build(terms)
     return replace(priced, asked=found.asked, notes=(*priced.notes, *say_alone(found.alone)))

@@ -356,6 +356,6 @@ def known_decimals(asset: "Asset", field: str, value: object) -> int:
             problem=(
                 f"is in whole tokens, but the decimals of asset {asset.label} are not known here"
             ),
-            advice=": send a raw amount like 15000000000raw with `tx transfer`",
+            advice="Send a raw amount like 15000000000raw with `tx transfer`.",
         )
     return asset.decimals

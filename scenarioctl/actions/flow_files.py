@@ -272,7 +272,7 @@ def read_flow(content: object, *, syntax: str = "toml", mistakes: Mistakes | Non
         raise InvalidRequest(
             field="flow",
             problem=f"is {name_of(content)}",
-            expected="an object with `name` and `steps`",
+            expected="an object with name and steps",
         )
     check_depth(content, field="flow")
     for key in content:

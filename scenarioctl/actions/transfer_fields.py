@@ -243,9 +243,7 @@ def check_transfer(step: Reading) -> None:
                 address,
                 field=field,
                 confirmed=step["yes"],
-                confirm="create the scenario with --yes (yes) if you mean it"
-                if is_form
-                else CONFIRM,
+                confirm="Create the scenario with `yes` if you mean it." if is_form else CONFIRM,
             )
         elif step["yes"] and has_placeholder(address):
             raise InvalidRequest(

@@ -170,7 +170,7 @@ _NEEDED = ("role", "symbol", "decimals")
 _ADDRESS = dict.fromkeys(("asset_hub", "system", "dex"), ("relay", "para_id"))
 #: What would work instead of an unknown name; all names would be too long for a sentence.
 _EXPECTED = "one like polkadot, assetHub or hydraDx"
-_LIST = "; 'scenarioctl chain list' shows them all"
+_LIST = "`chain list` shows them all."
 #: The keys that may change a built-in chain: none that would make it another chain.
 _OVERRIDES = ("endpoints", "explorer", "trusted", "assets")
 #: Runtimes accept teleports only from and to system parachains, whose ids are below.

@@ -1,37 +1,109 @@
-"""`scenarioctl chain`: what this machine knows of chains."""
+"""`scenarioctl chain` and `query`: what this machine knows of chains, and what they are asked."""
 
-from collections.abc import Mapping
+import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.commands import Group
+from scenarioctl.cli.commands import Command, Group
+from scenarioctl.cli.drawing import (
+    columns_of,
+    draw_answer,
+    draw_rows,
+    drawn_command,
+    plain_command,
+    print_drawn,
+)
 from scenarioctl.cli.execution import (
+    asked_for_data,
+    emit,
     open_application,
     perform,
     print_answer,
     print_table,
+    read_text,
     run,
+    tell,
 )
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import draw_facts, draw_table, head_age, list_some, short_time
-from scenarioctl.cli.query import contract
-from scenarioctl.cli.reports import plain_command
-from scenarioctl.errors import ChainUnreachable, InvalidRequest
-from scenarioctl.model.json_types import timestamp
-from scenarioctl.operations.chains import source_of
-from scenarioctl.operations.results import OUTCOMES
+from scenarioctl.cli.output import draw_json
+from scenarioctl.errors import InvalidRequest
+from scenarioctl.operations.chains import PalletList
 
 if TYPE_CHECKING:
     from scenarioctl.application import Application
-    from scenarioctl.chains.probing import Probe
     from scenarioctl.chains.registry import Chain
     from scenarioctl.runtime.table import RuntimeTable
 
 
+@click.command(
+    cls=Command,
+    operation="queries.query_chain",
+    arguments=("chain", "pallet_name", "method_name", "params"),
+    example="scenarioctl query polkadot System Account "
+    "14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3\n"
+    "  scenarioctl query assetHub Assets Metadata --limit 20\n"
+    "  scenarioctl query polkadot Balances ExistentialDeposit\n"
+    "  scenarioctl query polkadot Core version",
+)
+def query(**fields: Any) -> None:
+    """Read a chain: a storage item, a constant, or what a runtime API answers.
+
+    PALLET may be a runtime API; names are matched without case, _ and -. PARAMs are numbers,
+    addresses, 0x hex, text, or JSON for what has parts. A map is listed where keys are left out.
+    Text and numbers are printed as they are, all else as JSON with every integer as text.
+    """
+    result = perform(**fields)
+    text = result.answer["result"]
+    shown = _drawable(text) if sys.stdout.isatty() and not asked_for_data() else None
+    if shown is not None:
+        draw_json(shown)
+    else:
+        print_answer(result, plain="result")
+    if "human" in result.answer and sys.stdout.isatty() and not asked_for_data():
+        tell(result.answer["human"])
+
+
+def _drawable(text: str) -> Any:
+    """Return the list or object that *text* is; None for a text that is none, whatever it begins
+    with."""
+    try:
+        return json.loads(text) if text[:1] in ("{", "[") else None
+    except ValueError:
+        return None
+
+
+#: Contract metadata with the code blob in it stays below this.
+ABI_LIMIT = 16 * 1024 * 1024
+
+
+@click.command(
+    cls=Command,
+    operation="queries.contract_info",
+    arguments=("address",),
+    without=("abiJson",),
+    hidden=True,
+)
+@option(
+    "--abi",
+    "abi",
+    metavar="FILE",
+    required=True,
+    help="The contract's JSON metadata (or .contract bundle); - reads stdin.",
+)
+def contract(abi: str, **fields: Any) -> None:
+    """List the messages of an ink! contract: name, selector, whether it changes the contract,
+    arguments."""
+    from scenarioctl.formats.documents import parse_json
+
+    metadata = parse_json(read_text(abi, field="abi", limit=ABI_LIMIT), field="abi")
+    print_drawn(abiJson=metadata, **fields)
+
+
 @click.group(cls=Group)
 def chain() -> None:
-    """List, show, check and refresh chains."""
+    """List, show and refresh chains."""
 
 
 chain.add_command(contract)
@@ -41,91 +113,23 @@ chain.add_command(
         "scenarios.count_templates",
         prints="Amount",
         arguments=("chain",),
-        example="scenarioctl chain stats hydraDx",
+        hidden=True,
     )
 )
-
-
-@chain.command(
-    operation="chains.open_channels",
-    arguments=("relay", "paraid"),
-    example="scenarioctl chain channels polkadot 2034",
+chain.add_command(
+    drawn_command("channels", "chains.open_channels", arguments=("relay", "paraid"), hidden=True)
 )
-def channels(**fields: Any) -> None:
-    """List the parachains with open HRMP channels to or from PARAID."""
-    result = perform(**fields)
-    answer = result.answer
-    print_answer(
-        result,
-        draw=lambda: draw_table(
-            (f"channels of {answer['sourcechain']}",),
-            [(number,) for number in answer["open_hrmp_channels"]],
-        ),
+chain.add_command(
+    drawn_command("list", "chains.list_chains", example="scenarioctl chain list --role relay")
+)
+chain.add_command(
+    drawn_command(
+        "show",
+        "chains.show_chain",
+        arguments=("chain",),
+        example="scenarioctl chain show hydraDx",
     )
-
-
-@chain.command(
-    "list", operation="chains.list_chains", example="scenarioctl chain list --role relay"
 )
-def list_(**fields: Any) -> None:
-    """List the chains, including those in config.toml, and the local runtime table of each."""
-    listed = perform(**fields).answer
-    keys = ("name", "role", "symbol", "para_id", "spec_version", "source", "title")
-    print_table(
-        listed,
-        ("chain", "role", "native", "para id", "runtime", "table", "title"),
-        ([row[key] for key in keys] for row in listed["chains"]),
-    )
-
-
-@chain.command(
-    operation="chains.show_chain", arguments=("chain",), example="scenarioctl chain show hydraDx"
-)
-def show(chain: str) -> None:
-    """Show all that is known of a chain: identity, endpoints, runtime table, assets and routes.
-
-    No node is asked; `chain check` asks them.
-    """
-    result = perform(chain=chain)
-    print_answer(result, draw=lambda: _draw_chain(result.answer))
-
-
-#: As many assets of a route are named.
-_NAMED = 8
-
-
-def _draw_chain(answer: dict[str, Any]) -> None:
-    runtime = answer["runtime"]
-    facts = {
-        "chain": f"{answer['name']} ({answer['title']})",
-        "role": answer["role"] + (", a test network" if answer["testnet"] else ""),
-        **({"doubt": answer["doubt"]} if answer["doubt"] else {}),
-        "relay chain": answer["relay"] or "none",
-        "para id": "none" if answer["para_id"] is None else answer["para_id"],
-        "aliases": ", ".join(answer["aliases"]) or "none",
-        "native asset": f"{answer['symbol']}, {answer['decimals']} decimals",
-        "SS58 prefix": answer["ss58_prefix"],
-        "accounts": f"{answer['account_bytes']} bytes",
-        "genesis": answer["genesis"] or "unknown",
-        "endpoints": ", ".join(answer["endpoints"]) or "none",
-        "runtime table": "none" if runtime is None else _runtime_words(runtime),
-        "assets": answer["assets"],
-    }
-    for key, arrow in (("routes_out", "sends to"), ("routes_in", "receives from")):
-        facts |= {
-            f"{arrow} {row['chain']}": list_some(
-                [each["symbol"] or each["id"] for each in row["assets"]], _NAMED
-            )
-            for row in answer[key]
-        }
-        if not answer[key]:
-            facts[arrow] = "no other chain"
-    draw_facts(facts)
-
-
-def _runtime_words(runtime: dict[str, Any]) -> str:
-    when = f", fetched {short_time(runtime['fetched'])}" if runtime["fetched"] else ""
-    return f"{runtime['spec_name']} {runtime['spec_version']}, {runtime['source']}{when}"
 
 
 @chain.command(
@@ -142,76 +146,13 @@ def pallets(**fields: Any) -> None:
     ITEM is a call, a storage item, a constant or a method. Its types are spelled out, with what to
     type for each argument. Names are matched without case, _ and -.
     """
-
     result = perform(**fields)
     answer = result.answer
-    if answer["types"] or "." in fields["item"]:
-        print_answer(result, draw=lambda: draw_item(answer))
-    elif fields["item"]:
-        print_table(
-            answer,
-            ("kind", "name", "takes", "type", "value"),
-            (
-                (row["kind"], row["name"], _takes(row["parameters"]), row["type"], row["value"])
-                for row in answer["items"]
-            ),
-        )
+    if sys.stdout.isatty() or "." in fields["item"]:
+        print_answer(result, draw=lambda: draw_answer(answer, PalletList))
     else:
-        print_table(
-            answer,
-            ("pallet or runtime API", "index", "calls", "storage", "constants", "methods"),
-            (
-                *(
-                    (
-                        row["name"],
-                        row["index"],
-                        *(len(row[kind]) or None for kind in ("calls", "storage", "constants")),
-                        None,
-                    )
-                    for row in answer["pallets"]
-                ),
-                *((row["name"], *[None] * 4, len(row["methods"])) for row in answer["apis"]),
-            ),
-        )
-
-
-def _takes(parameters: list[dict[str, str]]) -> str | None:
-    return (
-        ", ".join(": ".join(filter(None, (row["name"], row["type"]))) for row in parameters) or None
-    )
-
-
-@chain.command(example="scenarioctl chain check polkadot assetHub")
-@argument("chains", metavar="[CHAIN]...", nargs=-1)
-def check(chains: tuple[str, ...]) -> None:
-    """Check every endpoint of the chains, how old its best block is, and whether the local runtime
-    table is current.
-
-    All chains where none is named. The exit code is 5 where a chain has no endpoint that answers.
-    """
-    from scenarioctl.chains.probing import probe
-
-    app = open_application()
-    asked = [app.registry.find(name) for name in chains] or app.registry.all()
-    asked = list({each.name: each for each in asked}.values())
-    if app.settings.offline:
-        raise ChainUnreachable(
-            "endpoints can't be asked offline", advice=app.settings.online_advice
-        )
-    probes = run(probe(asked, clock=app.clock))
-    rows = [
-        describe_state(app, each, [one for one in probes if one.chain == each.name])
-        for each in asked
-    ]
-    print_table(
-        {"chains": rows},
-        ("chain", "endpoint", "latency", "block", "age", "runtime", "table at hand", "state"),
-        (line for row in rows for line in _state_lines(row)),
-    )
-    lost = [row["name"] for row in rows if not any(each["healthy"] for each in row["endpoints"])]
-    if lost:
-        click.echo(f"No endpoint answers for: {', '.join(lost)}", err=True)
-        click.get_current_context().exit(OUTCOMES[ChainUnreachable.code].exit)
+        name = "items" if fields["item"] else "pallets"
+        emit(answer, lambda: draw_rows(columns_of(PalletList)[name], answer[name]))
 
 
 @chain.command(
@@ -339,105 +280,3 @@ def _bundled_words(row: dict[str, Any]) -> str:
         return "none"
     order = (bundled > row["spec_version"]) - (bundled < row["spec_version"])
     return f"{bundled}, {('older', 'the same', 'newer')[order + 1]}"
-
-
-def describe_state(app: "Application", each: "Chain", probes: "list[Probe]") -> dict[str, Any]:
-    """Return what the endpoints of a chain told, and whether the table at hand is the one they
-    run."""
-    from scenarioctl.chains.probing import block_seconds, judge_head
-    from scenarioctl.runtime.table_cache import load_cached
-
-    tables = [app.known_runtime(each)]
-    runs = {(one.spec_name, one.spec_version) for one in probes if one.healthy}
-    if each.genesis:
-        folder = app.runtime_directory(each)
-        tables += [load_cached(each.genesis, folder, spec_version=version) for _, version in runs]
-    at_hand = [known for known in tables if known is not None]
-    current = [known for known in at_hand if (known.spec_name, known.spec_version) in runs]
-    table = next(iter((*current, *at_hand)), None)
-    state = "none" if table is None else "current" if current else "stale" if runs else "unknown"
-    return {
-        "name": each.name,
-        "table": {
-            "state": state,
-            "source": source_of(table, each),
-            "spec_version": table.spec_version if table else None,
-        },
-        "endpoints": [
-            {
-                "endpoint": one.endpoint,
-                "healthy": one.healthy,
-                "reason": one.reason or None,
-                "latency_ms": None if one.latency is None else round(one.latency * 1000),
-                "block": one.block,
-                "block_time": None if one.made is None else timestamp(one.made),
-                "age": one.age,
-                "head": judge_head(one.age, block_seconds(table)),
-                "spec_name": one.spec_name or None,
-                "spec_version": one.spec_version,
-            }
-            for one in probes
-        ],
-    }
-
-
-def _state_lines(row: dict[str, Any]) -> list[tuple[object, ...]]:
-    table = row["table"]
-    at_hand = (
-        "none"
-        if table["state"] == "none"
-        else f"{table['source']} {table['spec_version']}, {table['state']}"
-    )
-    lines: list[tuple[object, ...]] = [
-        (
-            row["name"],
-            each["endpoint"],
-            None if each["latency_ms"] is None else f"{each['latency_ms']} ms",
-            each["block"],
-            head_age(each),
-            None if each["spec_version"] is None else f"{each['spec_name']} {each['spec_version']}",
-            at_hand,
-            each["reason"] or "healthy",
-        )
-        for each in row["endpoints"]
-    ]
-    return lines or [(row["name"], *[None] * 5, at_hand, "no endpoints")]
-
-
-_KINDS = {
-    "call": "a call",
-    "storage": "a storage item",
-    "constant": "a constant",
-    "method": "a method of a runtime API",
-}
-
-
-def draw_item(answer: Mapping[str, Any]) -> None:
-    """Draw the items of one name, of which there is mostly one, and the types that they are made
-    of."""
-    for row in answer["items"]:
-        facts = {f"{row['pallet']}.{row['name']}": _KINDS[row["kind"]]}
-        if row["type"] is not None:
-            facts["type"] = row["type"]
-        if row["value"] is not None:
-            facts["value"] = row["value"]
-        if row["kind"] == "storage":
-            facts["if absent"] = "null" if row["optional"] else "the runtime's default"
-        draw_facts(facts)
-        if row["parameters"]:
-            click.echo()
-            draw_table(
-                ("argument", "type", "what to type"),
-                ((each["name"], each["type"], each["expected"]) for each in row["parameters"]),
-            )
-        click.echo()
-    if answer["types"]:
-        names = [row["name"] for row in answer["types"]]
-        draw_table(
-            ("type", "definition"),
-            (
-                # Those of several versions of XCM have one name.
-                (row["name"] if names.count(row["name"]) == 1 else row["path"], row["definition"])
-                for row in answer["types"]
-            ),
-        )

@@ -1,15 +1,15 @@
-"""The classes of commands and groups: both take the global options, before and after the
-command."""
+"""The classes of commands and groups, which take the global options before and after the command;
+words of the HTTP interface for commands, and those by which people look for one."""
 
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from scenarioctl.cli.aliases import ALIASES, SYNONYMS
 from scenarioctl.cli.options import (
     GLOBAL_OPTIONS,
     SpelledOption,
@@ -18,12 +18,98 @@ from scenarioctl.cli.options import (
     read_operation,
     request_parameters,
     spell,
+    spell_fields,
 )
 from scenarioctl.errors import InvalidRequest, ScenarioctlError, closest, either, question, shorten
 from scenarioctl.removed import removed_command
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+
+#: Word of the interface, without the program's name -> the command that it means.
+ALIASES = {
+    "address list": "address show",
+    "broadcast": "tx send",
+    "contract info": "chain contract",
+    "create scenario": "create transfer",
+    "info": "scenario info",
+    "hrmp openchannels": "chain channels",
+    "job mempool": "job drafts",
+    "job watch": "job list --watch",
+    "multisig cancel": "multisig approve --cancel",
+    "multisig execute": "multisig approve --execute",
+    "quote": "create swap --quote",
+    "scenario full": "scenario build",
+    "scenario payments": "scenario show --payments",
+    "store check": "status --store-only",
+    "template stats": "chain stats",
+    "webhook list": "webhook",
+    "webhook post": "webhook",
+}
+
+#: What other programs, and people, call a command -> the line of ours, or
+#: its last word.
+SYNONYMS = {
+    **dict.fromkeys(
+        ("cost", "dry-run", "dryrun", "estimate", "fee", "fees", "simulate", "validate", "verify"),
+        ("tx check",),
+    ),
+    **dict.fromkeys(("encode", "nominate", "stake", "vote"), ("tx call",)),
+    "accounts": ("balance",),
+    "convert": ("address show",),
+    "events": ("tx status",),
+    "history": ("tx list",),
+    "pay": ("create transfer", "create payout"),
+    "payroll": ("create payout",),
+    "price": ("create swap",),
+    "proxy": ("address add", "tx call"),
+    "rebalance": ("create flow",),
+    "rpc": ("query",),
+    "ss58": ("address show",),
+    "bridge": ("transfer",),
+    "cat": ("show",),
+    "contract": ("contract",),
+    "get": ("show",),
+    "hrmp": ("channels",),
+    "ls": ("list",),
+    "new": ("transfer", "swap"),
+    "remove": ("delete",),
+    "rm": ("delete", "remove"),
+    "schedule": ("start",),
+    "sell": ("swap",),
+    "serve": ("daemon",),
+    "server": ("daemon",),
+    "sign": ("payload", "assemble"),
+    "submit": ("send",),
+    "swap": ("swap",),
+    "tail": ("logs",),
+    "teleport": ("transfer",),
+    "template": ("stats",),
+}
+
+#: What other programs, and people, call an option -> those of ours, of which a command may have
+#: one, or a command beside it.
+OPTION_SYNONYMS = {
+    "--account": ("--sender", "--signer"),
+    "--address": ("--to-address", "--sender"),
+    "--dest-address": ("--to-address",),
+    "--check": ("tx check",),
+    "--dry-run": ("--check", "tx check"),
+    "--fee": ("--fee-asset",),
+    "--host": ("--listen",),
+    "--interval": ("--every",),
+    "--message": ("--text",),
+    "--network": ("--chain", "--from"),
+    "--origin": ("--sender",),
+    "--port": ("--listen",),
+    "--receiver": ("--to-address",),
+    "--recipient": ("--to-address",),
+    "--schedule": ("--cron",),
+    "--simulate": ("--check", "tx check"),
+    "--token": ("--asset",),
+    "--value": ("--amount",),
+}
 
 
 def wants_json(arguments: Sequence[str], flags: Mapping[str, Any]) -> bool:
@@ -111,9 +197,13 @@ class _OfOperation(click.Command):
         #: Operations that one of its options runs instead.
         self.others = others
         self._params: list[click.Parameter] = []
-        if operation and not kwargs.get("help"):
+        if operation:
             row = read_operation(operation)
-            kwargs["help"] = describe(row["about"], spell(row["fields"], arguments))
+            kwargs["help"] = kwargs.get("help") or describe(
+                row["about"], spell(row["fields"], arguments)
+            )
+            if "columns" in row:
+                kwargs["help"] = f"{cleandoc(kwargs['help'])}\n\nColumns: {row['columns']}."
         super().__init__(*args, **kwargs)
         if example:
             self.epilog = f"\b\nExample:\n  {example}"
@@ -215,8 +305,11 @@ class Command(_OfOperation):
         interface's name."""
         try:
             yield
-        except ScenarioctlError as error:
-            for each in () if as_json else self.params:
+        except ScenarioctlError as failed:
+            if as_json:
+                raise
+            error = failed.spelled(spell_fields)
+            for each in self.params:
                 if isinstance(each, SpelledOption) and each.name == error.field:
                     option = each.shown[0]
                     if error.expected == option:
@@ -225,7 +318,7 @@ class Command(_OfOperation):
                     is_spelled = option == f"--{error.field.replace('_', '-')}"
                     if option not in str(error) and (is_missing or not is_spelled):
                         raise error.named(option) from None
-            raise
+            raise error from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _write_options(self, ctx, formatter)
@@ -265,18 +358,19 @@ class Group(_OfOperation, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if ctx.parent is None:
+            for count in (2, 1):
+                alias = ALIASES.get(" ".join(args[:count]))
+                if alias is not None and (count == 2 or args[0] not in self.list_commands(ctx)):
+                    args = [*alias.split(), *args[count:]]
+                    break
         if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
-            path = ctx.command_path.split()[1:]
-            words = " ".join((*path, args[0]))
-            count = 1 if words in ALIASES else 2
-            alias = ALIASES.get(" ".join((*path, *args[:count])))
-            if alias is None:
-                if instead := removed_command(words):
-                    raise click.UsageError(instead, ctx)
-                raise click.UsageError(
-                    f"there is no command {shorten(args[0])}, {self._suggest(ctx, args[0])}", ctx
-                )
-            args = [*alias.split()[len(path) :], *args[count:]]
+            words = " ".join((*ctx.command_path.split()[1:], args[0]))
+            raise click.UsageError(
+                removed_command(words)
+                or f"there is no command {shorten(args[0])}, {self._suggest(ctx, args[0])}",
+                ctx,
+            )
         return super().resolve_command(ctx, args)
 
     def shown(self, ctx: click.Context) -> list[str]:

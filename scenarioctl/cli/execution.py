@@ -10,9 +10,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from scenarioctl.cli.commands import wants_json
-from scenarioctl.cli.options import read_operation
+from scenarioctl.cli.options import read_operation, spell_fields
 from scenarioctl.cli.output import draw_table, dump_json, find_values, printable, say
 from scenarioctl.errors import InvalidRequest, NotFound, TooLarge
 from scenarioctl.files import read_file, reason_of
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
 TX_LIMIT = 16 * 1024 * 1024
 #: A share string of the largest diagram that can be stored.
 IMPORT_LIMIT = 32 * 1024 * 1024
-
-
-def read_tx(tx: str, *, field: str = "tx") -> str:
-    """Return a transaction's hex as the line gives it, or stdin for `-`."""
-    return read_text(tx, field=field, limit=TX_LIMIT).strip() if tx == "-" else tx
 
 
 def read_text(path: str, *, field: str, limit: int) -> str:
@@ -49,7 +45,8 @@ def read_text(path: str, *, field: str, limit: int) -> str:
 
 
 def read_bytes(path: str, *, field: str, limit: int) -> bytes:
-    """Return what is in the file *path*, or comes from stdin for `-`."""
+    """Return what is in the file *path* or @*path*, or comes from stdin for `-`."""
+    path = path.removeprefix("@")
     if not path:
         raise InvalidRequest(
             field=field, value="", problem="is empty", expected="the path of a file, or - for stdin"
@@ -81,17 +78,32 @@ def read_bytes(path: str, *, field: str, limit: int) -> bytes:
     return data
 
 
-def read_payload(path: str | None, *, field: str) -> object:
-    """Return the JSON of the payload in the file *path*, or on stdin for `-`; None for no path."""
-    if path is None:
-        return None
-    from scenarioctl.formats.documents import parse_json
-
-    return parse_json(read_text(path, field=field, limit=TX_LIMIT), field=field)
+#: Units of long values: `-` stands for stdin, @FILE for the text of a file, and @@ for text that
+#: begins with @.
+_LONG = frozenset(
+    ("0xHEX", "ARG", "ASSET", "HEX", "HOPS", "PARAM", "PAYLOAD", "TEXT"),
+)
 
 
-#: Unit of a field -> what reads its value from a file or stdin.
-_READERS: Mapping[str, Callable[..., object]] = {"HEX": read_tx, "PAYLOAD": read_payload}
+def read_long(given: Any, *, field: str, unit: str) -> Any:
+    """Return a long value of the line; of a payload its JSON, and of calls each line of a file."""
+    if isinstance(given, tuple):
+        found = [read_long(each, field=field, unit=unit) for each in given]
+        return tuple(line for each in found for line in (each.split() if unit == "HEX" else [each]))
+    if unit == "PAYLOAD" and given is not None:
+        from scenarioctl.formats.documents import parse_json
+
+        return parse_json(read_text(given, field=field, limit=TX_LIMIT), field=field)
+    if not isinstance(given, str) or not (given == "-" or given.startswith("@")):
+        return given
+    if given.startswith("@@"):
+        return given[1:]
+    try:
+        text = read_text(given, field=field, limit=TX_LIMIT)
+    except NotFound as error:
+        raise NotFound(f"{error}; write @@ for text that begins with @") from None
+    return text.strip() if unit in ("0xHEX", "HEX") else text.rstrip("\r\n")
+
 
 #: Operations that wait for nothing where they ask neither a node nor the store: they need no event
 #: loop, and asyncio is a quarter of the time of such a command.
@@ -186,9 +198,9 @@ def perform(*, waits: bool = False, operation: str = "", instead: str = "", **fi
     handler, kind = find_handler(operation)
     known = _known_ids()
     for each in read_operation(operation)["fields"]:
-        name, read = each["name"], _READERS.get(each["unit"])
-        if name in fields and read is not None:
-            fields[name] = read(fields[name], field=name)
+        name, unit = each["name"], each["unit"]
+        if name in fields and unit in _LONG:
+            fields[name] = read_long(fields[name], field=name, unit=unit)
         elif known and name in fields and each.get("is_stored"):
             # A second question of the command is about the same scenario, whatever `@last` is by
             # then.
@@ -235,6 +247,26 @@ def perform(*, waits: bool = False, operation: str = "", instead: str = "", **fi
     return result
 
 
+def perform_instead(operation: str, option: str, **fields: Any) -> Any:
+    """Run *operation* instead of the command's, as *option* wants, with those of *fields* that it
+    takes."""
+    return perform(instead=operation, **fields_for(operation, option, fields))
+
+
+def fields_for(operation: str, option: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of *fields* that *operation* takes; refuse *option* with another one that the
+    line has."""
+    taken = {each["name"] for each in read_operation(operation)["fields"]}
+    context = click.get_current_context()
+    for name in fields.keys() - taken:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InvalidRequest(
+                field=option,
+                problem=f"cannot be combined with --{name.replace('_', '-')}: omit one of them",
+            )
+    return {name: value for name, value in fields.items() if name in taken}
+
+
 async def _run_whole(handler: Any, request: Any) -> Any:
     from scenarioctl.operations import stored_names
 
@@ -258,7 +290,7 @@ def _known_ids() -> dict[str, str]:
 def tell(note: str) -> None:
     """Print a note on stderr, unless `--quiet` forbids it."""
     if not _flags().get("quiet"):
-        say(printable(note))
+        say(printable(spell_fields(note)))
 
 
 def warn_or_refuse(warnings: Iterable[str]) -> None:
@@ -281,7 +313,7 @@ def warn(warning: str) -> None:
         say(
             dump_json({"warning": warning})
             if wants_json((), flags)
-            else f"Warning: {printable(warning)}"
+            else f"Warning: {printable(spell_fields(warning))}"
         )
 
 
@@ -343,21 +375,8 @@ def print_answer(
 def print_table(
     answer: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """Print an answer as a table, or with `--json` as it is; say on stderr how to get the next
-    page."""
-    print_page(answer, lambda: draw_table(columns, rows))
-
-
-def print_page(answer: Mapping[str, Any], draw: Callable[[], object]) -> None:
-    """*draw* a page of a list, or print it with `--json` as it is; say on stderr how to get the
-    next one."""
-
-    def otherwise() -> None:
-        draw()
-        if answer.get("total") and answer["next"]:
-            tell(f"{answer['total']} in all; more with --after {answer['next']}")
-
-    emit(answer, otherwise)
+    """Print an answer as a table, or with `--json` as it is."""
+    emit(answer, lambda: draw_table(columns, rows))
 
 
 def emit(

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from scenarioctl.cli.aliases import OPTION_SYNONYMS
+from scenarioctl.cli.commands import OPTION_SYNONYMS
 from scenarioctl.cli.options import SpelledOption
 from scenarioctl.cli.output import discard_output, dump_json, printable, say
 from scenarioctl.errors import ScenarioctlError, closest, either, shorten
@@ -40,6 +40,7 @@ def fail(error: Exception, *, as_json: bool, operation: str = "") -> NoReturn:
     details: Mapping[str, object] = {}
     if isinstance(error, ScenarioctlError):
         code, sentence, details = error.code, str(error), error.details
+        details = {**details, "advice": error.advice} if error.advice else details
         # What a user should know of what was done before.
         for note in getattr(error, "__notes__", ()):
             say(f"Warning: {note}")
@@ -87,8 +88,11 @@ def usage_sentence(error: click.ClickException) -> str:
         possible = [name for name in error.possibilities or () if name not in _NEVER_SUGGESTED]
         hyphens = error.option_name.replace("_", "-")
         own = {name for each in error.ctx.command.params for name in each.opts} if error.ctx else ()
+        beside = error.ctx.command_path.split()[:2] if error.ctx else []
+        known = OPTION_SYNONYMS.get(hyphens, ())
         meant = (
-            [each for each in OPTION_SYNONYMS.get(hyphens, ()) if each in own]
+            [each for each in known if each in own]
+            or [f"{beside[0]} {each}" for each in known if each.split()[0] in beside]
             or [hyphens] * (hyphens in possible)
             or closest(error.option_name, possible, cutoff=0.7)
         )

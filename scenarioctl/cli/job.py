@@ -3,17 +3,20 @@ steps."""
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from scenarioctl.cli.commands import Group
+from scenarioctl.cli.commands import Command, Group
+from scenarioctl.cli.drawing import plain_command, print_drawn
 from scenarioctl.cli.execution import (
     asked_for_data,
     asked_for_field,
     asked_for_json,
+    emit,
+    fields_for,
     perform,
     print_answer,
     print_table,
@@ -21,28 +24,207 @@ from scenarioctl.cli.execution import (
     tell,
     warn,
 )
-from scenarioctl.cli.job_output import (
-    LOOK,
-    Following,
-    LogPrinter,
-    Printed,
-    print_drafts,
-    watch,
+from scenarioctl.cli.options import argument, option
+from scenarioctl.cli.output import brief_time, printable, read_local, say, short_time
+from scenarioctl.errors import (
+    DaemonUnreachable,
+    InvalidRequest,
+    NotReady,
+    ScenarioctlError,
+    StoreBusy,
 )
-from scenarioctl.cli.options import argument
-from scenarioctl.cli.output import (
-    brief_duration,
-    brief_time,
-    draw_facts,
-    draw_table,
-    dump_json,
-    read_local,
-    say,
-    short_time,
-)
-from scenarioctl.cli.reports import plain_command
-from scenarioctl.errors import InvalidRequest, ScenarioctlError, StaleCursor
-from scenarioctl.model.jobs import RUN_FAILED
+from scenarioctl.model.jobs import EXECUTED, PAUSED, RUN_FAILED, SLEEPING
+
+T = TypeVar("T")
+
+#: Seconds between two looks.
+LOOK = 0.5
+#: So many seconds a daemon or a store that was lost meanwhile is tried again: a daemon may be
+#: started anew.
+PATIENCE = 300.0
+
+
+class Following:
+    """Asks again, for a while, what was answered before."""
+
+    def __init__(self) -> None:
+        self._seen = False
+        self._lost: float | None = None
+
+    def ask(self, question: Callable[[], T]) -> T | Any:
+        """Return the answer; None, after a pause, if there is none now."""
+        try:
+            answer = question()
+        except (DaemonUnreachable, NotReady, StoreBusy) as error:
+            now = time.monotonic()
+            if not self._seen or (self._lost is not None and now - self._lost > PATIENCE):
+                raise
+            if self._lost is None:
+                self._lost = now
+                say(f"lost, trying again for {PATIENCE:g} seconds: {printable(str(error))}")
+            time.sleep(LOOK)
+            return None
+        if self._lost is not None:
+            self._lost = None
+            say("following again")
+        self._seen = True
+        return answer
+
+
+class LogPrinter:
+    """Prints lines as they are; with times in front, if they were asked for, and then a blank line
+    between two runs."""
+
+    def __init__(self) -> None:
+        #: The line printed before, and when it was written.
+        self._last = ("", "")
+
+    def __call__(self, answer: Mapping[str, Any]) -> None:
+        emit(answer, lambda: self._print(answer))
+
+    def _print(self, answer: Mapping[str, Any]) -> None:
+        times = answer.get("times")
+        for number, line in enumerate(answer["result"]):
+            if not times:
+                click.echo(printable(line))
+                continue
+            if self._is_between_runs(times[number]):
+                click.echo()
+            click.echo(f"{short_time(times[number])}  {printable(line)}")
+            self._last = (line, times[number])
+
+    def _is_between_runs(self, written: str) -> bool:
+        """Return whether a run ended with the last line, and one that was *written* now is of the
+        next."""
+        line, before = self._last
+        # What follows on the end of the steps is written with it.
+        return (
+            line == SLEEPING or line.startswith(PAUSED) or (line == EXECUTED and written != before)
+        )
+
+
+def _say_state(draft: Mapping[str, Any]) -> str:
+    """Return what became of a draft: of one that was sent, how far its transaction has come."""
+    if "sent" not in draft:
+        return str(draft.get("state", ""))
+    sent = draft["sent"]
+    if sent["block_number"] is not None:
+        state = "failed" if sent["success"] is False else sent["state"]
+        return f"{state} {sent['block_number']}"
+    return "may have been sent" if sent["state"] == "uncertain" else str(sent["state"])
+
+
+def print_drafts(answer: Mapping[str, Any], *, line_by_line: bool = False) -> None:
+    """Print drafts as a table, and warn about the outdated ones; on a terminal with local times.
+
+    *line_by_line*: as lines without a header, for more are to follow.
+    """
+    on_terminal = sys.stdout.isatty()
+    rows = [
+        (
+            short_time(each["Date"]) if on_terminal else each["Date"],
+            each["txType"],
+            each["chain"],
+            _say_amount(each) if on_terminal else each["amount"],
+            _say_state(each) if on_terminal else each.get("state", ""),
+            each["tx"],
+            each.get("seq", ""),
+        )
+        for each in answer["mempool"]
+    ]
+
+    def lines() -> None:
+        for row in rows:
+            click.echo(("  " if on_terminal else "\t").join(printable(cell) for cell in row))
+
+    if line_by_line:
+        emit(answer, lines)
+    else:
+        print_table(
+            answer, ("date", "type", "chain", "amount", "state", "transaction", "seq"), rows
+        )
+    if not asked_for_json():
+        for each in answer["mempool"]:
+            if "flag" in each:
+                warn(f"{each['Date']}: {each['flag']}")
+
+
+def _say_amount(entry: Mapping[str, Any]) -> str:
+    return " + ".join(filter(None, (entry.get("human", entry["amount"]), entry.get("beside"))))
+
+
+Row = Mapping[str, Any]
+
+#: Seconds between two looks...
+_PAUSE = 1.0
+#: ...or so many times as long as a look takes, so that it costs little however many jobs there are.
+_SHARE = 20.0
+#: Jobs that one request asks for.
+_PAGE = 1000
+
+
+def watch(ids: tuple[str, ...], state: str) -> None:
+    """Print a line for each job, and another one whenever it changes, until Ctrl-C: id, state, last
+    run, result, next run, drafts, failures in a row, reason; with `--json` the job as JSON."""
+    following = Following()
+
+    def look() -> tuple[list[Row] | None, float]:
+        """Return the jobs, and when to look again."""
+        began = time.monotonic()
+        rows = following.ask(lambda: _read_all(ids, state))
+        now = time.monotonic()
+        return rows, now + max(_PAUSE, _SHARE * (now - began))
+
+    try:
+        before: dict[str, Row] = {}
+        while True:
+            rows, again = look()
+            if rows is not None:
+                before = _print_changes(rows, before)
+                time.sleep(max(0.0, again - time.monotonic()))
+    except KeyboardInterrupt:
+        # The way to end it.
+        return
+
+
+def _read_all(ids: tuple[str, ...], state: str) -> list[Row]:
+    rows: dict[str, Row] = {}
+    after = ""
+    while True:
+        page = perform(ids=ids, state=state, limit=_PAGE, after=after).answer
+        # One that changed meanwhile may be on two pages.
+        rows |= {row["id"]: row for row in page["jobs"]}
+        after = page["next"] or ""
+        if not after:
+            return list(rows.values())
+
+
+def _print_changes(rows: Sequence[Row], before: Mapping[str, Row]) -> dict[str, Row]:
+    """Print the jobs that differ from those *before*, a line each, and return all by their ids."""
+    now = {row["id"]: row for row in rows}
+    for id in before.keys() - now.keys():
+        _print_line({"id": id, "state": "gone"})
+    for id, row in now.items():
+        if row != before.get(id):
+            _print_line(row)
+    return now
+
+
+def _print_line(row: Row) -> None:
+    emit(row, lambda: click.echo("\t".join(_cells(row))))
+
+
+def _cells(row: Row) -> list[str]:
+    if row["state"] == "gone":
+        return [row["id"], "gone"]
+    result = row["outcome"]
+    if row["executing"]:
+        result = f"in progress: {row['step']}" if row["step"] else "in progress"
+    cells = (
+        *(row["id"], row["state"], brief_time(row["finished"]), result, brief_time(row["next"])),
+        *(row["drafts"], row["failures"], row["reason"]),
+    )
+    return [printable("-" if cell in (None, "") else cell) for cell in cells]
 
 
 @click.group(cls=Group)
@@ -109,42 +291,8 @@ def status(**fields: Any) -> None:
 
     The exit code is 7 if the last run failed, unless --field asks for one value.
     """
-    standing = perform(**fields)
-
-    def draw() -> None:
-        facts = dict(standing.answer)
-        runs = facts.pop("last_runs", [])
-        # For pictures, which draw them by their nodes.
-        facts.pop("last_steps", None)
-        facts["until"] = short_time(facts.get("until"))
-        facts["notify"] = ", ".join(facts["notify"])
-        facts["planned"] = ", ".join(str(short_time(each)) for each in facts["planned"])
-        for name in ("changed", "next", "last", "finished"):
-            facts[name] = short_time(facts[name])
-        if since := facts.pop("changed"):
-            facts["state"] += f" since {since}"
-        draw_facts(
-            {
-                name: value
-                for name, value in facts.items()
-                if value not in (None, "", 0, False, "0s")
-            }
-        )
-        if runs:
-            draw_table(
-                ("last runs", "finished", "outcome"),
-                (
-                    (
-                        short_time(run["started"]),
-                        short_time(run["finished"]),
-                        f"{run['outcome']}: {run['failure']}" if run["failure"] else run["outcome"],
-                    )
-                    for run in runs
-                ),
-            )
-
-    print_answer(standing, draw=draw)
-    if standing.answer.get("outcome") == "failed" and not asked_for_field():
+    answer = print_drawn(**fields)
+    if answer.get("outcome") == "failed" and not asked_for_field():
         from scenarioctl.operations.results import LAST_RUN_FAILED
 
         click.get_current_context().exit(LAST_RUN_FAILED)
@@ -156,82 +304,17 @@ def status(**fields: Any) -> None:
     arguments=("ids",),
     example="scenarioctl job list --state paused",
 )
-def list_(**fields: Any) -> None:
-    """List the jobs, the most recently started, stopped, paused or resumed first.
-
-    Columns: id, state, schedule, next run, runs, failures in a row, result and time of the last
-    run, drafts that could be signed now, time of the last change of state.
-    """
-    page = perform(**fields).answer
-    rows = (
-        (
-            row["id"],
-            row["state"],
-            row["schedule"],
-            brief_time(row["next"]),
-            row["runs"],
-            row["failures"],
-            row.get("outcome") or None,
-            brief_time(row["finished"]),
-            row["drafts"],
-            brief_time(row["changed"]),
-        )
-        for row in page["jobs"]
-    )
-    columns = (
-        "id",
-        "state",
-        "schedule",
-        "next run",
-        "runs",
-        "failures",
-        "result",
-        "last run",
-        "drafts",
-        "since",
-    )
-    print_table(page, columns, rows)
-
-
-job.add_command(watch)
-
-
-def _list_runs(**fields: Any) -> None:
-    page = perform(instead="job_runs.list_runs", **fields).answer
-    rows = (
-        (
-            row["number"],
-            short_time(row["started"]),
-            brief_duration(row["seconds"]),
-            row["outcome"],
-            row["drafts"],
-            row["failure"],
-        )
-        for row in page["runs"]
-    )
-    print_table(page, ("run", "started", "took", "result", "drafts", "failure"), rows)
-
-
-def _list_steps(**fields: Any) -> None:
-    answer = perform(instead="job_runs.list_steps", **fields).answer
-    rows = (
-        (
-            row["number"],
-            row["step"] or row["node"],
-            row["outcome"] or "not reached",
-            brief_duration(row["seconds"]) if row["seconds"] is not None else None,
-            row["input"],
-            _shown_output(row),
-        )
-        for row in answer["steps"]
-    )
-    print_table(answer, ("step", "type", "result", "took", "input", "output"), rows)
-
-
-def _shown_output(row: Mapping[str, Any]) -> str:
-    """Return what is stored of a step's output, and of how much it is the beginning."""
-    cut = row["output_length"] > len(row["output"])
-    return f"{row['output']}… ({row['output_length']} characters)" if cut else row["output"]
+@click.option(
+    "--watch",
+    "watches",
+    is_flag=True,
+    help="Print a line for each job now, and whenever it changes, until Ctrl-C.",
+)
+def list_(watches: bool, **fields: Any) -> None:
+    if watches:
+        watch(fields["ids"], fields["state"])
+    else:
+        print_drawn(**fields)
 
 
 @job.command(
@@ -259,25 +342,17 @@ def _shown_output(row: Mapping[str, Any]) -> str:
 def logs(follow: bool, runs: bool, steps: bool, times: bool, **fields: Any) -> None:
     """Print the log of a job, oldest line first; on a terminal with the time of each line and a gap
     between runs."""
-    if runs or steps:
-        taken = ("id", "run") if steps else ("id", "after", "limit")
-        given = [
-            *(name for name in fields if name not in taken and fields[name]),
-            *(["runs"] * (runs and steps)),
-        ]
-        if given or follow or times:
-            other = given[0] if given else "follow" if follow else "times"
-            raise InvalidRequest(
-                field="steps" if steps else "runs",
-                problem=(
-                    f"cannot be combined with --{other}, which selects "
-                    f"{'runs' if other == 'runs' else 'lines of the log'}: omit one of them"
-                ),
-            )
-        (_list_steps if steps else _list_runs)(
-            **{name: fields[name] for name in taken if fields[name] or name == "id"}
-        )
-        return
+    for which, is_given in (("runs", runs), ("steps", steps)):
+        if is_given:
+            if follow or times or (runs and steps):
+                other = "follow" if follow else "times" if times else "steps"
+                raise InvalidRequest(
+                    field=which, problem=f"cannot be combined with --{other}: omit one of them"
+                )
+            taken = fields_for(f"job_runs.list_{which}", which, fields)
+            taken = {name: value for name, value in taken.items() if value != "" or name == "id"}
+            print_drawn(f"job_runs.list_{which}", **taken)
+            return
     fields["since"] = read_local(fields["since"])
     fields["times"] = times or asked_for_json() or sys.stdout.isatty()
     print_log = LogPrinter()
@@ -314,40 +389,17 @@ def _follow(name: str, show: Callable[[Any], object], **fields: Any) -> None:
     """Print what is called *name* in the answers as they come; with `--json` each batch as an
     answer of its own."""
     fields["after"] = fields["after"] or "0"
-    following, printed = Following(), Printed(name)
-    # Lines are known by their times.
-    with_times = fields.get("times", True)
-    if name == "result":
-        fields["times"] = True
+    following = Following()
     while True:
-        try:
-            answer = following.ask(partial(_answer, fields))
-        except StaleCursor:
-            if not printed.since:
-                raise
-            say(
-                "reading again from the beginning: the store has lost rows, in a failover "
-                "or a restore"
-            )
-            printed.repeats = True
-            fields = {**fields, "after": "0", "since": printed.since}
+        result = following.ask(partial(perform, **fields))
+        if result is None:
             continue
-        if answer is None:
-            continue
-        fresh, warnings = printed.take(answer)
-        if not with_times:
-            fresh.pop("times", None)
-        if fresh[name]:
-            show(fresh)
-        for warning in warnings:
-            warn(warning)
-        fields = {**fields, "after": answer["next"], "tail": "", "since": ""}
+        answer = result.answer
+        if answer[name]:
+            show(answer)
+        fields |= {"after": answer["next"], "tail": "", "since": ""}
         if not (answer[name] and fields["limit"]):
             time.sleep(LOOK)
-
-
-def _answer(fields: dict[str, Any]) -> Any:
-    return perform(**fields).answer
 
 
 def _tells(line: str, error: str) -> bool:
@@ -359,36 +411,25 @@ def _tells(line: str, error: str) -> bool:
 _CONTENT_LIMIT = 16 * 1024 * 1024
 
 
-@click.group(cls=Group)
-def webhook() -> None:
-    """Post and list the events of webhook steps."""
-
-
-@webhook.command(
-    operation="webhooks.post_event",
-    arguments=("uuid", "content"),
-    example="""echo '{"amount": 5}' | """
-    """scenarioctl webhook post 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d -""",
+@click.command(
+    cls=Command,
+    operation="webhooks.list_events",
+    others=("webhooks.post_event",),
+    arguments=("uuid",),
+    example="scenarioctl webhook 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d\n"
+    """  echo '{"amount": 5}' | """
+    """scenarioctl webhook 6f1c1c5e-3c4b-4b0e-9b7a-2d1f0a9e8c7d -""",
 )
-@argument("content", metavar="FILE|-")
-def post(uuid: str, content: str, idempotency_key: str) -> None:
-    """Post an event, JSON in a file or on stdin (-), to the waiting scenarios; print its number."""
+@argument("content", metavar="[FILE|-]", default="")
+@option("--idempotency-key", metavar="KEY", default="", help="Store an event with this key once.")
+def webhook(content: str, idempotency_key: str, **fields: Any) -> None:
+    """List the stored events of a webhook, oldest first; or post an event, JSON in a file or on
+    stdin (-), to the waiting scenarios, and print its number."""
+    if not content:
+        print_drawn(**fields)
+        return
     from scenarioctl.formats.documents import parse_json
 
     value = parse_json(read_text(content, field="content", limit=_CONTENT_LIMIT), field="content")
-    answer = perform(uuid=uuid, content=value, idempotency_key=idempotency_key)
-    print_answer(answer, plain="id")
-
-
-@webhook.command("list", operation="webhooks.list_events", arguments=("uuid",))
-def list_events(**fields: Any) -> None:
-    """List the stored events of a webhook, oldest first: number, date, content."""
-    answer = perform(**fields).answer
-    print_table(
-        answer,
-        ("event", "received", "content"),
-        (
-            (each["id"], short_time(each["received"]), dump_json(each["content"]))
-            for each in answer["events"]
-        ),
-    )
+    fields |= {"content": value, "idempotency_key": idempotency_key}
+    print_answer(perform(instead="webhooks.post_event", **fields), plain="id")

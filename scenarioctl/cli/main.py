@@ -32,28 +32,27 @@ COMMANDS = {
     ),
     "job": ("job", "job", "Run scenarios on a schedule; show their logs and drafts."),
     "tx": ("tx", "tx", "Build, decode, check, sign, send and track transactions."),
-    "asset": ("asset", "asset", "List and show the known assets."),
-    "balance": ("asset", "balance", "Read what an account holds, in every known asset."),
-    "address": ("asset", "address", "Show what an address tells, and keep the address book."),
-    "chain": ("chain", "chain", "List, show, check and refresh chains."),
-    "query": ("query", "query", "Read a chain: storage, constants, runtime APIs."),
-    "store": ("status", "store", "Create, check, back up, restore and copy the store."),
+    "asset": ("accounts", "asset", "List and show the known assets."),
+    "balance": ("accounts", "balance", "Read what an account holds, in every known asset."),
+    "address": ("accounts", "address", "Show what an address tells, and keep the address book."),
+    "chain": ("chain", "chain", "List, show and refresh chains."),
+    "query": ("chain", "query", "Read a chain: storage, constants, runtime APIs."),
+    "store": ("status", "store", "Create, back up, restore and copy the store."),
     "config": ("config", "config", "Show and change the settings."),
-    "daemon": ("daemon", "daemon", "Serve the HTTP API and run the jobs."),
-    "doctor": ("doctor", "doctor", "Check this installation, and tell what to do."),
+    "daemon": ("config", "daemon", "Serve the HTTP API and run the jobs."),
+    "doctor": ("status", "doctor", "Check this installation, and tell what to do."),
     "completion": ("about", "completion", "Complete commands in bash, zsh and fish."),
     "help": ("about", "help_", "Show the help of a command, or a guide."),
 }
 #: The same of commands that fewer people need.
 MORE = {
     "multisig": (
-        "multisig",
+        "accounts",
         "multisig",
         "List, approve, run and cancel the operations of multisigs.",
     ),
-    "quote": ("query", "quote", "Quote a swap: what it would buy now."),
     "status": ("status", "status", "Show what needs you, and how the chains and jobs are."),
-    "webhook": ("job", "webhook", "Post and list the events of webhook steps."),
+    "webhook": ("job", "webhook", "List the events of a webhook step, or post one."),
 }
 #: Words of the HTTP interface, which no help shows.
 HIDDEN = {"xcm": ("tx", "xcm", "Build transfers from raw amounts.")}

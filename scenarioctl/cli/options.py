@@ -2,6 +2,7 @@
 made from its fields."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -200,6 +201,21 @@ def spell(fields: Iterable["FieldRow"], arguments: Sequence[str]) -> Mapping[str
     }
 
 
+def spell_fields(text: str) -> str:
+    """Return a sentence in which the fields in backticks are options of the command that runs."""
+    context = click.get_current_context(silent=True)
+    spelled = {
+        name.lstrip("-").replace("-", "_"): off or getattr(each, "shown", each.opts)[0]
+        for each in (context.command.params if context else ())
+        if isinstance(each, click.Option)
+        for name, off in (
+            *((name, "") for name in (str(each.name), *each.opts)),
+            *((name, name) for name in each.secondary_opts),
+        )
+    }
+    return re.sub("`([a-z_]+)`", lambda found: spelled.get(found[1], found[0]), text)
+
+
 def describe(text: str, spelled: Mapping[str, str]) -> str:
     """Return the description of a field or a request for a command line: other fields are named as
     it spells them."""
@@ -239,7 +255,7 @@ def _argument(field: "FieldRow") -> click.Argument:
         [field["name"]],
         metavar=(unit if is_required else f"[{unit}]") + "..." * is_list,
         # `Pallet.name` has it.
-        required=is_required and unit != "METHOD",
+        required=is_required and unit != "METHOD" and not is_list,
         nargs=-1 if is_list else 1,
         shell_complete=COMPLETIONS.get(field.get("complete") or field["unit"]),
         **({} if is_required or is_list else {"default": field["default"]}),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -129,18 +129,6 @@ def brief_duration(seconds: float) -> str:
     return f"{whole}s"
 
 
-def head_age(row: Mapping[str, Any]) -> str | None:
-    """Return the age of a best block, from *row*'s `age` and `head`; None if it isn't known."""
-    if row["age"] is None:
-        return None
-    return f"{brief_duration(max(0.0, row['age']))}{', late' * (row['head'] == 'late')}"
-
-
-def describe_amount(amount: Mapping[str, Any]) -> str:
-    """Return an AmountAnswer in words: in whole tokens if the asset's decimals are known."""
-    return amount["human"] or f"{amount['value']} of the smallest unit of {amount['asset']}"
-
-
 def _takes_utf8(stream: Any) -> bool:
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
 
@@ -174,33 +162,35 @@ def discard_output(descriptor: int) -> None:
     os.close(nowhere)
 
 
-def draw_facts(facts: Mapping[str, object]) -> None:
+def draw_facts(facts: Mapping[str, object], stream: TextIO | None = None) -> None:
     """Print names and values in two columns.  A value is never broken into lines, so that it can be
     copied whole."""
-    click.echo(_spell_facts(facts), nl=False)
+    click.echo(_spell_facts(facts, stream), file=stream, nl=False)
 
 
-def _spell_facts(facts: Mapping[str, object]) -> str:
+def _spell_facts(facts: Mapping[str, object], stream: TextIO | None) -> str:
     width = max(map(len, facts), default=0)
     text = ""
     for name, value in facts.items():
         shown = ("yes" if value else "no") if isinstance(value, bool) else printable(value)
-        text += f"{bold(name)}{' ' * (width - len(name))}{_GAP}{shown}\n"
+        text += f"{bold(name, stream)}{' ' * (width - len(name))}{_GAP}{shown}\n"
     return text
 
 
-def bold(text: str) -> str:
+def bold(text: str, stream: TextIO | None = None) -> str:
     """Return *text* as bold on a terminal that wants colors (https://no-color.org)."""
-    return click.style(text, bold=True) if wants_styles() else text
+    wants = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return click.style(text, bold=True) if wants and is_terminal(stream) else text
 
 
-def wants_styles() -> bool:
-    return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+def is_terminal(stream: TextIO | None = None) -> bool:
+    """Return whether a person reads what is drawn on *stream*, stdout if it isn't named."""
+    return (stream or sys.stdout).isatty()
 
 
-def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def draw_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], stream: TextIO | None = None
+) -> None:
     """Draw a table on a terminal; tab-separated lines without a header everywhere else.  None is
     shown as `-`.
 
@@ -208,14 +198,14 @@ def draw_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     row by row.
     """
     lines = ([printable("-" if cell is None else cell) for cell in row] for row in rows)
-    if not sys.stdout.isatty():
+    if not is_terminal(stream):
         for line in lines:
-            click.echo("\t".join(line))
+            click.echo("\t".join(line), file=stream)
         return
     from shutil import get_terminal_size
 
     room = get_terminal_size().columns
-    click.echo(_lay_out(columns, list(lines), room), nl=False, color=True)
+    click.echo(_lay_out(columns, list(lines), room, stream), file=stream, nl=False, color=True)
 
 
 #: Between two columns.
@@ -224,7 +214,9 @@ _GAP = "  "
 _WORDS = re.compile(r"[^ /]+[ /]*|[ /]+")
 
 
-def _lay_out(columns: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> str:
+def _lay_out(
+    columns: Sequence[str], lines: Sequence[Sequence[str]], room: int, stream: TextIO | None
+) -> str:
     """Return a table as wide as *room*; where that would break words, the names and values of each
     row instead."""
     from rich.cells import cell_len
@@ -242,7 +234,7 @@ def _lay_out(columns: Sequence[str], lines: Sequence[Sequence[str]], room: int) 
             [(name, cell) for name, cell in zip(columns, line, strict=True) if cell != "-"]
             for line in lines
         )
-        return "\n".join(_spell_facts(dict(record)) for record in records)
+        return "\n".join(_spell_facts(dict(record), stream) for record in records)
     while sum(widths) > room:
         # Of those that can be narrower, the widest.
         _, widest = max((width, at) for at, width in enumerate(widths) if width > least[at])
@@ -255,7 +247,7 @@ def _lay_out(columns: Sequence[str], lines: Sequence[Sequence[str]], room: int) 
                 piece + " " * (width - cell_len(piece))
                 for piece, width in zip(pieces, widths, strict=True)
             ]
-            line = _GAP.join(map(bold, padded) if row is rows[0] else padded)
+            line = _GAP.join(bold(each, stream) if row is rows[0] else each for each in padded)
             text += line.rstrip() + "\n"
     return text
 
@@ -293,12 +285,5 @@ def _shown_hex(cell: str) -> str:
 
 
 def draw_json(value: Any) -> None:
-    """Draw nested data on a terminal."""
-    if not wants_styles():
-        click.echo(dump_json(value, indent=2))
-        return
-    from rich.console import Console
-    from rich.highlighter import JSONHighlighter
-
-    # Not Console.print_json: it would undo what dump_json escapes.
-    Console().print(JSONHighlighter()(dump_json(value, indent=2)), soft_wrap=True)
+    """Print nested data."""
+    click.echo(dump_json(value, indent=2))

@@ -420,7 +420,8 @@ def _error(body: Mapping[str, Any], endpoint: Endpoint, status: int) -> Scenario
     details = {name: value for name, value in body.items() if name not in known}
     advice = body.get("advice")
     advice = advice if isinstance(advice, str) and body["error"].endswith(advice) else ""
-    sentence, field = body["error"].removesuffix(advice), body.get("field")
+    sentence, field = body["error"].removesuffix(advice).rstrip(), body.get("field")
+    sentence = sentence.removesuffix(".") if advice else sentence
     if isinstance(field, str) and field and sentence.startswith((f"{field} ", f"{field}:")):
         problem = sentence.removeprefix(field).removeprefix(" ")
         return kind(field=field, problem=problem, advice=advice, details=details)

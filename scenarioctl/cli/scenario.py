@@ -1,7 +1,7 @@
 """`scenarioctl scenario`: the stored scenarios."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scenarioctl.cli.commands import Command, Group
+from scenarioctl.cli.create import preview
+from scenarioctl.cli.drawing import (
+    drawn_command,
+    plain_command,
+    print_drawn,
+    print_one,
+    show_meaning,
+)
 from scenarioctl.cli.execution import (
     IMPORT_LIMIT,
     asked_for_data,
@@ -18,24 +26,17 @@ from scenarioctl.cli.execution import (
     id_of,
     perform,
     print_answer,
-    print_table,
     read_text,
     tell,
     warn_or_refuse,
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import (
-    brief_time,
-    describe_amount,
     draw_facts,
-    draw_table,
     dump_json,
     printable,
     say,
-    short_time,
 )
-from scenarioctl.cli.pictures import preview
-from scenarioctl.cli.reports import plain_command, print_one, show_meaning
 from scenarioctl.errors import (
     BadJson,
     Conflict,
@@ -123,109 +124,36 @@ def scenario() -> None:
     """
 
 
-@scenario.command(
-    "list",
-    operation="scenarios.list_scenarios",
-    example="scenarioctl scenario list --chain hydraDx --search swap --limit 20",
-)
-def list_(**fields: Any) -> None:
-    """List the stored scenarios, the newest first: id, date, what it does.
-
-    Name and tags, the receiver, the last run, and when it was sent have columns if any of the rows
-    has one.
-    """
-    page = perform(**fields).answer
-    shown = page["scenarios"]
-    columns: dict[str, Callable[[Any], object]] = {
-        "id": lambda row: row["id"],
-        "created": lambda row: short_time(row["created"]),
-        "name": lambda row: _label(row.get("name")),
-        "tags": lambda row: _label(row.get("tags")),
-        "what": lambda row: row["title"],
-        "receiver": lambda row: _shown_address(row["receiver"]),
-        "last run": lambda row: _last_run(row["last_run"]),
-        "sent": lambda row: row["sent"] and brief_time(row["sent"]["date"]),
-    }
-    for name in ("name", "tags", "receiver", "last_run", "sent"):
-        if not any(row.get(name) for row in shown):
-            del columns[name.replace("_", " ")]
-    print_table(page, tuple(columns), ([cell(row) for cell in columns.values()] for row in shown))
-
-
-def _last_run(run: Mapping[str, Any] | None) -> str | None:
-    return f"{brief_time(run['finished'])} {run['outcome']}" if run else None
-
-
-def _say_sent(sent: Mapping[str, Any]) -> str:
-    which = f"Node {sent['node']}" if sent["node"] else "All of it"
-    before = ", before its last change" if sent["changed_since"] else ""
-    return (
-        f"{which}: sent on {short_time(sent['date'])}{before}: {sent['outcome']}. See tx "
-        f"status {sent['chain']} {sent['hash']}"
+scenario.add_command(
+    drawn_command(
+        "list",
+        "scenarios.list_scenarios",
+        example="scenarioctl scenario list --chain hydraDx --search swap --limit 20",
     )
-
-
-def _shown_address(address: str | None) -> str | None:
-    """Return an address without its middle on a terminal."""
-    if not address or not sys.stdout.isatty():
-        return address
-    from scenarioctl.actions.story import shorten_middle
-
-    return shorten_middle(address)
-
-
-def _label(value: str | Sequence[str] | None) -> str:
-    """Return a name, or tags, in one line."""
-    return (value if isinstance(value, str) else " ".join(value)) if value else ""
-
-
-@scenario.command(operation="scenarios.show_scenario", arguments=("id",))
-def show(**fields: Any) -> None:
-    """Show the steps of a scenario and their problems."""
-    view = perform(**fields)
-
-    def draw() -> None:
-        answer = view.answer
-        facts = {name: answer[name] for name in ("id", "name", "summary") if answer.get(name)}
-        facts["created"] = short_time(answer["created"])
-        if acting := answer.get("acting"):
-            signer = f"; {acting['signer']} signs" if acting["signer"] else ""
-            facts["made as"] = f"{acting['name']}, {acting['address']}: {acting['acting']}{signer}"
-        draw_facts(facts | ({"tags": _label(answer["tags"])} if answer.get("tags") else {}))
-        click.echo()
-        draw_table(
-            ("step", "kind", "what"), [(n["id"], n["type"], n["text"]) for n in answer["nodes"]]
-        )
-        for problem in answer["problems"]:
-            what = "Waiting for data" if problem.get("waiting") else "Problem"
-            click.echo(
-                f"\n{what} in {printable(problem['node'] or 'the diagram')}: {problem['problem']}"
-            )
-        for sent in answer["sent"]:
-            click.echo(f"\n{printable(_say_sent(sent))}")
-
-    print_answer(view, draw=draw)
+)
 
 
 @scenario.command(
-    operation="payouts.list_payments",
+    operation="scenarios.show_scenario",
+    others=("payouts.list_payments",),
     arguments=("id",),
-    example="scenarioctl scenario payments 3kf9Qz7aB --csv > paid.csv",
+    example="scenarioctl scenario show 3kf9Qz7aB\n"
+    "  scenarioctl scenario show 3kf9Qz7aB --payments --csv > paid.csv",
 )
-def payments(**fields: Any) -> None:
-    """List the payments of a payout: line, account, amount, what became of it, hash.
-
-    Their chains are asked as far as they can be. With --csv, there are also memo, chain and block.
-    """
-    answer = perform(**fields).answer
-    if answer["csv"] is not None:
-        emit(answer, partial(click.echo, answer["csv"], nl=False))
-        return
-    rows = [
-        (row["line"], row["account"], describe_amount(row["amount"]), row["status"], row["hash"])
-        for row in answer["payments"]
-    ]
-    emit(answer, partial(draw_table, ("line", "account", "amount", "status", "hash"), rows))
+@click.option(
+    "--payments",
+    is_flag=True,
+    help="List the payments of a payout instead, and what became of each: their chains are asked.",
+)
+@click.option("--csv", is_flag=True, help="With --payments: as CSV, with memo, chain and block.")
+def show(payments: bool, csv: bool, **fields: Any) -> None:
+    """Show the steps of a scenario, their problems, and what of it was sent."""
+    if csv and not payments:
+        raise InvalidRequest(field="csv", problem="is only for --payments")
+    if payments:
+        print_drawn("payouts.list_payments", csv=csv, **fields)
+    else:
+        print_drawn(**fields)
 
 
 info = plain_command(

@@ -1,159 +1,246 @@
-"""`scenarioctl status` and `store`: what needs you, and the store itself."""
+"""`scenarioctl status`, `doctor` and `store`: what needs you, this installation, and the store
+itself."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from scenarioctl.cli.commands import Command, Group
-from scenarioctl.cli.execution import (
-    emit,
-    open_application,
-    perform,
-    print_answer,
-    print_table,
-    read_settings,
-    run,
-    tell,
-)
+from scenarioctl.cli.drawing import print_drawn
+from scenarioctl.cli.execution import emit, open_application, print_table, read_settings, run, tell
 from scenarioctl.cli.options import argument, option
-from scenarioctl.cli.output import (
-    bold,
-    brief_time,
-    draw_facts,
-    draw_table,
-    head_age,
-    printable,
-    say,
-)
+from scenarioctl.cli.output import list_some, printable
+from scenarioctl.errors import ChainUnreachable, InvalidRequest, ScenarioctlError, StoreUnavailable
+from scenarioctl.files import reason_of
+from scenarioctl.operations.results import OUTCOMES
 
-#: Jobs in progress that a line of the terminal names.
-_NAMED = 3
-#: Newest runs that a line of the terminal shows.
-_SHOWN = 10
-_MARKS = {"executed": "+", "failed": "x"}
+if TYPE_CHECKING:
+    from scenarioctl.application import Application
+    from scenarioctl.config import Settings
+
+
+#: Seconds by which a chain's newest block may be ahead of this machine's clock, and may be old.
+_AHEAD, _OLD = 10, 120
+
+
+class HealthCheck(NamedTuple):
+    """What one check found."""
+
+    name: str
+    #: None if it is only a warning, or unknown.
+    ok: bool | None
+    text: str
+    #: What to do about it; empty if there is nothing to do.
+    advice: str = ""
+    #: Whether it is broken only because something can't be reached.
+    unreachable: bool = False
+
+
+@click.command(cls=Command, example="scenarioctl doctor\n  scenarioctl doctor --offline --json")
+@click.option(
+    "--notify",
+    "notifies",
+    is_flag=True,
+    help="Also send a test notification to all targets of the setting notify.",
+)
+def doctor(notifies: bool) -> None:
+    """Check this installation: settings, store, worker, facts, chains and clock.
+
+    ✗ is broken, ! is a warning or unknown. The exit code is 0 if nothing is broken, 5 if only a
+    chain or a store's server can't be reached, else 2. With --offline, no network is used.
+    """
+    checks = list(_checks(notifies))
+    broken = [each for each in checks if each.ok is False]
+    rows = [dict(zip(("name", "ok", "text", "advice"), each, strict=False)) for each in checks]
+    emit({"ok": not broken, "checks": rows}, lambda: _draw(checks))
+    if broken:
+        kind = ChainUnreachable if all(each.unreachable for each in broken) else InvalidRequest
+        click.get_current_context().exit(OUTCOMES[kind.code].exit)
+
+
+def _draw(checks: list[HealthCheck]) -> None:
+    place = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    marks = {True: "+✓"[place], False: "x✗"[place], None: "!"}
+    for each in checks:
+        stop = "" if each.text.endswith("?") else "."
+        advice = f"{stop} {each.advice[:1].upper()}{each.advice[1:]}" if each.advice else ""
+        click.echo(f"{marks[each.ok]} {each.name:6}  {printable(each.text + advice)}")
+
+
+def _checks(notifies: bool) -> Iterator[HealthCheck]:
+    try:
+        app, broken = _open_without_errors()
+    except (ScenarioctlError, OSError) as error:
+        # A flag or a variable: what is meant is not known.
+        yield HealthCheck("config", False, str(error), "correct it; nothing else was checked")
+        return
+    yield broken or check_config(app.settings)
+    yield from check_store(app)
+    yield check_facts(app)
+    yield from check_chains(app)
+    if notifies:
+        yield check_notifications(app)
+
+
+def _open_without_errors() -> "tuple[Application, HealthCheck | None]":
+    """Return the application, and what is wrong with config.toml; without it then."""
+    try:
+        read_settings()
+    except (ScenarioctlError, OSError) as error:
+        # Whether it forbids to ask a node isn't known.
+        read_settings(config=os.devnull, offline=True)
+        advice = "correct it; the other checks are made without it, and offline"
+        return open_application(), HealthCheck("config", False, str(error), advice)
+    app = open_application()
+    try:
+        # Read now: a wrong [chains.NAME] is one in config.toml.
+        _ = app.registry
+    except ScenarioctlError as error:
+        app.renew(replace(app.settings, chains={}))
+        advice = "correct it; the other checks are made without the chains of config.toml"
+        return app, HealthCheck("config", False, str(error), advice)
+    return app, None
+
+
+def check_config(settings: "Settings") -> HealthCheck:
+    from scenarioctl.config import secrets_in
+    from scenarioctl.files import is_open
+
+    if not settings.config.exists():
+        return HealthCheck("config", True, f"{settings.config} does not exist, the defaults apply")
+    names = [name for name, origin in settings.origins.items() if origin == "config.toml"]
+    written = {name: getattr(settings, name) for name in names}
+    secrets = secrets_in({**written, "chains": settings.chains})
+    if secrets and is_open(settings.config):
+        text = f"{settings.config} has a secret ({', '.join(secrets)}), and every user can read it"
+        return HealthCheck("config", False, text, f"chmod 600 {settings.config}")
+    return HealthCheck("config", True, f"{settings.config}, {len(names)} settings")
+
+
+def check_store(app: "Application") -> Iterator[HealthCheck]:
+    from scenarioctl.config import is_server, without_password
+
+    location = without_password(app.settings.store)
+    if not is_server(app.settings.store):
+        path = Path(app.settings.store)
+        reason = _try_to_write(path)
+        if reason:
+            text = f"{location} cannot be written: {reason}"
+            yield HealthCheck("store", False, text, "make its directory writable, or set store")
+            return
+        if not path.exists():
+            yield HealthCheck("store", True, f"{location}, created with the first scenario")
+            return
+    elif app.settings.offline:
+        yield HealthCheck("store", None, f"{location}, not checked: offline")
+        return
+    try:
+        found = run(app.store.inspect(app.clock))
+        has_worker = run(app.store.has_worker())
+    except (ScenarioctlError, OSError) as error:
+        is_away = isinstance(error, StoreUnavailable)
+        yield HealthCheck("store", False, f"{location}: {error}", unreachable=is_away)
+        return
+    text = f"{location}, {found.engine}, tables of version {found.version}"
+    yield HealthCheck("store", None if found.findings else True, text, "; ".join(found.findings))
+    worker = HealthCheck("worker", None, "none runs the jobs", "to run them: scenarioctl daemon")
+    yield HealthCheck("worker", True, "a worker runs the jobs") if has_worker else worker
+
+
+def _try_to_write(path: Path) -> str:
+    from tempfile import TemporaryFile
+
+    folder = next(each for each in path.absolute().parents if each.exists())
+    try:
+        # Before the store is opened: SQLite loses its locks when another descriptor is closed.
+        if path.exists():
+            path.open("r+b").close()
+        with TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(b"scenarioctl")
+    except OSError as error:
+        return reason_of(error)
+    return ""
+
+
+def check_facts(app: "Application") -> HealthCheck:
+    from scenarioctl.transactions import fact_ages
+
+    today = fact_ages.day_of(app.clock())
+    if (oldest := fact_ages.find_oldest(app.registry.all(), app.registry)) is None:
+        return HealthCheck("facts", None, "none here", "install scenarioctl again")
+    fact, what = oldest[0], f"{oldest[0].what} of {oldest[1].title}"
+    if fact.read > today:
+        text = f"it is {today} by this clock, and the {what} was read on {fact.read}"
+        return HealthCheck("facts", False, text, "set the clock, for example with NTP")
+    is_old = today - fact.read > fact_ages.LIMIT
+    text = f"the oldest, {what}, is {(today - fact.read).days} days old ({fact.read})"
+    return HealthCheck("facts", not is_old or None, text, "upgrade scenarioctl" * is_old)
+
+
+def check_chains(app: "Application") -> Iterator[HealthCheck]:
+    """Check which chains answer, and compare this machine's clock with their newest block."""
+    from scenarioctl.chains.probing import probe
+
+    chains = [each for each in app.registry.all() if each.endpoints]
+    if app.settings.offline:
+        yield HealthCheck("chains", None, "not checked: offline")
+        return
+    probes = run(probe(chains))
+    answering = {one.chain for one in probes if one.healthy}
+    silent = {one.chain: one.reason for one in probes if one.chain not in answering}
+    if not silent:
+        yield HealthCheck("chains", True, f"{len(chains)} answer")
+    else:
+        reasons = list_some([f"{chain} ({reason})" for chain, reason in silent.items()], 3)
+        text = f"{len(silent)} of {len(chains)} do not answer: {reasons}"
+        advice = "check the network, or set chains.CHAIN.endpoints; --offline builds without them"
+        yield HealthCheck("chains", False, text, advice, unreachable=True)
+    ages = [one.age for one in probes if one.healthy and one.age is not None]
+    if not ages:
+        yield HealthCheck("clock", None, "unknown: no chain to compare it with")
+    elif (age := min(ages)) < -_AHEAD:
+        text = f"it is at least {-age:.0f} s behind the newest block of a chain"
+        yield HealthCheck("clock", False, text, "set the clock, for example with NTP")
+    else:
+        text = f"the newest block of a chain is {max(age, 0):.0f} s old"
+        yield HealthCheck("clock", True if age <= _OLD else None, text)
+
+
+def check_notifications(app: "Application") -> HealthCheck:
+    """Send a test notification to each target of the settings."""
+    from scenarioctl.model.notifications import describe_target
+    from scenarioctl.operations.notifications import send_test
+
+    found = {describe_target(each): run(send_test(app, each)) for each in app.settings.notify}
+    lost = "; ".join(f"{target}: {reason}" for target, reason in found.items() if reason)
+    count = sum(map(bool, found.values()))
+    text = f"{count} of {len(found)} not delivered: {lost}" if lost else f"{len(found)} delivered"
+    return HealthCheck("notify", bool(found) and not lost, text, unreachable=bool(lost))
 
 
 @click.command(
-    cls=Command, operation="status.show_status", example="scenarioctl status --field needs.count"
+    cls=Command,
+    operation="status.show_status",
+    others=("stores.check_store",),
+    example="scenarioctl status --field needs.count",
 )
-def status() -> None:
-    """Show what needs you, and how the chains, the worker and the jobs are.
-
-    In the column of the last runs, the newest stands last: + for a run that succeeded, x for one
-    that failed.
-    """
-    standing = perform()
-    print_answer(standing, draw=lambda: draw_status(standing.answer))
-
-
-def draw_status(answer: Mapping[str, Any]) -> None:
-    """Print what `status` answers, as facts and tables."""
-    needs = answer["needs"]
-    facts = {
-        "version": answer["version"],
-        "worker": "running" if answer["worker"] else "not running",
-        "scenarios": answer["scenarios"],
-        "jobs": answer["jobs_total"],
-        "needs you": needs["count"],
-    }
-    draw_facts(facts)
-    _part(
-        "chains",
-        ("chain", "state", "best block", "its time", "age"),
-        [
-            (
-                each["name"],
-                _state(each),
-                each["block"],
-                brief_time(each["block_time"]),
-                head_age(each),
-            )
-            for each in answer["chains"]
-        ],
-    )
-    draw_workers(answer["workers"])
-    _part(
-        "to sign",
-        ("scenario", "what", "chain", "amount", "expires", "draft"),
-        [
-            (
-                each["id"],
-                each["name"] or each["title"],
-                each["chain"],
-                each.get("human", each["amount"]),
-                brief_time(each["expires"]),
-                each["draft"],
-            )
-            for each in needs["sign"]
-        ],
-    )
-    for name in ("paused", "failing"):
-        _part(
-            name,
-            ("scenario", "what", "since", "failures", "reason"),
-            [
-                (
-                    each["id"],
-                    each["name"] or each["title"],
-                    brief_time(each["since"]),
-                    each["failures"],
-                    each["reason"],
-                )
-                for each in needs[name]
-            ],
-        )
-    _part(
-        "jobs",
-        ("scenario", "what", "state", "schedule", "next run", "drafts", "last runs"),
-        [
-            (
-                each["id"],
-                each["name"] or each["title"],
-                each["state"],
-                each["schedule"],
-                brief_time(each["next"]),
-                each["drafts"],
-                "".join(_MARKS[run["outcome"]] for run in reversed(each["runs"][:_SHOWN])) or None,
-            )
-            for each in answer["jobs"]
-        ],
-    )
-
-
-def draw_workers(workers: Sequence[Mapping[str, Any]]) -> None:
-    """Print a row for each worker."""
-    _part(
-        "workers",
-        ("host", "process", "version", "clock", "last seen", "runs", "jobs"),
-        [
-            (
-                each["host"],
-                each["process"],
-                each["version"],
-                None if each["clock_offset"] is None else f"{each['clock_offset']:+.3f} s",
-                brief_time(each["last_seen"]) + " (silent)" * each["silent"],
-                each["running"],
-                " ".join(each["jobs"][:_NAMED]) + " …" * (each["running"] > _NAMED),
-            )
-            for each in workers
-        ],
-    )
-
-
-def _part(title: str, columns: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
-    if rows:
-        click.echo(f"\n{bold(title)}")
-        draw_table(columns, rows)
-
-
-def _state(chain: Mapping[str, Any]) -> str:
-    return f"{chain['state']}: {chain['reason']}" if chain["reason"] else str(chain["state"])
+@click.option(
+    "--store-only",
+    is_flag=True,
+    help="Show the store instead: its version, its workers, and what to do about them.",
+)
+def status(store_only: bool) -> None:
+    print_drawn("stores.check_store" * store_only)
 
 
 @click.group(cls=Group)
 def store() -> None:
-    """Create, check, back up, restore and copy the store."""
+    """Create, back up, restore and copy the store."""
 
 
 @store.command(example="scenarioctl store init")
@@ -260,25 +347,3 @@ def copy(source: str, target: str, stop_jobs: bool) -> None:
     rows = [{"table": table, "rows": count} for table, count in copied.items()]
     answer = {**names, "stopped": stopped, "tables": rows}
     print_table(answer, ("table", "rows"), (list(row.values()) for row in rows))
-
-
-@store.command(operation="stores.check_store", example="scenarioctl store check")
-def check() -> None:
-    """Print the store's version, its workers, and what an operator should do about them."""
-    result = perform()
-    print_answer(result, draw=lambda: _draw_store(result.answer))
-
-
-def _draw_store(answer: Mapping[str, Any]) -> None:
-    skew = answer["clock_skew"]
-    facts = {
-        "store": answer["store"],
-        "engine": answer["engine"],
-        "version of the tables": answer["version"],
-        "clock skew": "" if skew is None else f"{skew:.3f} s",
-        "stalled runs": answer["stalled_runs"],
-    }
-    draw_facts({name: value for name, value in facts.items() if value != ""})
-    draw_workers(answer["workers"])
-    for finding in answer["findings"]:
-        say(f"{printable(finding)}.")

@@ -7,30 +7,29 @@ from typing import Any
 import click
 
 from scenarioctl.cli.commands import Group
+from scenarioctl.cli.drawing import (
+    draw_answer,
+    draw_check,
+    plain_command,
+    print_drawn,
+    show_meaning,
+)
 from scenarioctl.cli.execution import (
-    TX_LIMIT,
     asked_for_data,
     is_verbose,
     perform,
     print_answer,
-    print_page,
-    print_table,
-    read_text,
     tell,
 )
 from scenarioctl.cli.options import argument, option
 from scenarioctl.cli.output import (
-    brief_time,
-    describe_amount,
-    draw_facts,
     draw_json,
     printable,
     read_local,
-    short_time,
 )
-from scenarioctl.cli.reports import draw_check, plain_command, print_one, show_meaning
-from scenarioctl.errors import InvalidRequest, NotFound
+from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.amounts import parse_typed, several_meanings, to_text
+from scenarioctl.operations import answer_type
 
 #: A whole number from which on nobody can tell by its size that it is in whole tokens.
 _LARGE = 1_000_000
@@ -118,7 +117,7 @@ def payload(tx: str, qr_file: str | None, **fields: Any) -> None:
     connected chain if you leave them out.
     """
     if qr_file is not None:
-        from scenarioctl.cli.pictures import check_file
+        from scenarioctl.cli.create import check_file
 
         check_file(qr_file)
     result = perform(**_source(tx, fields))
@@ -130,7 +129,7 @@ def payload(tx: str, qr_file: str | None, **fields: Any) -> None:
         frames = vault_frames(bytes.fromhex(result.answer["vault_payload"][2:]))
     show_meaning(result.answer, printed=not asked_for_data())
     if qr_file is not None:
-        from scenarioctl.cli.pictures import write_files
+        from scenarioctl.cli.create import write_files
 
         for path in write_files(qr_file, frames):
             tell(f"Wrote {path}")
@@ -140,7 +139,8 @@ def payload(tx: str, qr_file: str | None, **fields: Any) -> None:
 def _source(tx: str, fields: dict[str, Any]) -> dict[str, Any]:
     """Return *fields* with what *tx* names: hex needs its chain, so that a word without one can
     only be a scenario."""
-    if tx in ("", "-") or fields["chain"] or fields["scenario"] or tx[:2] in ("0x", "0X"):
+    is_text = tx[:1] in ("", "-", "@") and tx != "@last"
+    if is_text or fields["chain"] or fields["scenario"] or tx[:2] in ("0x", "0X"):
         return {**fields, "tx": tx}
     return {**fields, "tx": "", "scenario": tx}
 
@@ -238,32 +238,14 @@ def status(**fields: Any) -> None:
 def list_(**fields: Any) -> None:
     """List the transactions that were sent from here, the newest first.
 
-    Columns: time, chain, state, what it does, hash. No chain is asked: the state is
-    that of the last `tx status`. The store keeps the newest 10,000.
+    No chain is asked: the state is that of the last `tx status`. The store keeps the newest 10,000.
 
     With --csv, there is a row for each asset that left the account, without the fee, or came to it.
     A page after the first has no line with the names of the columns.
     """
     for name in ("since", "until"):
         fields[name] = read_local(fields[name])
-    page = perform(**fields).answer
-    if page["csv"] is not None:
-        print_page(page, lambda: click.echo(page["csv"], nl=False))
-        return
-    print_table(
-        page,
-        ("time", "chain", "state", "transaction", "hash"),
-        (
-            (
-                brief_time(row["sent"]),
-                row["chain"],
-                row["became"],
-                row["says"] or row["name"] or None,
-                row["hash"],
-            )
-            for row in page["transactions"]
-        ),
-    )
+    print_drawn(**fields)
 
 
 @tx.command(
@@ -279,7 +261,7 @@ def send(**fields: Any) -> None:
     same call, signer, nonce, era, tip, fee asset and metadata hash. `tx status` says later what
     became of it. With --wait, the exit code is 6 if it, or a call inside it, failed.
     """
-    from scenarioctl.cli.reports import shown_progress
+    from scenarioctl.cli.drawing import shown_progress
 
     with shown_progress() if fields["wait"] else nullcontext():
         result = perform(**fields)
@@ -291,132 +273,53 @@ def send(**fields: Any) -> None:
     def draw() -> None:
         verdict = "It succeeded" if answer["success"] else "It failed"
         click.echo(f"{verdict} in block {answer['block_number']} of {printable(fields['chain'])}.")
-        draw_facts({"hash": answer["hash"], "block": answer["block"], **_costs(answer)})
+        draw_answer(answer, answer_type("broadcasts.broadcast"))
         if is_verbose():
             draw_json(answer["events"])
-        names = {name for each in answer["events"] for event in each.values() for name in event}
-        if names & {"Sent", "UpwardMessageSent", "XcmpMessageSent"}:
-            tell(
-                f"To see later what arrived, run: scenarioctl tx status {fields['chain']} "
-                f"{answer['hash']}"
-            )
+        tell(f"What arrives elsewhere: scenarioctl tx status {fields['chain']} {answer['hash']}")
 
     print_answer(result, draw=draw)
-
-
-def _costs(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return what left the signer, what of that were fees, and how to see more."""
-    paid = answer.get("fee_paid_in")
-    fee = describe_amount(paid) if paid else answer.get("fee_human", "")
-    left = ", ".join(describe_amount(each) for each in answer.get("left") or ())
-    events = "" if is_verbose() or not answer["events"] else f"{len(answer['events'])}, shown by -v"
-    others: dict[str, str] = {}
-    for each in answer.get("costs") or ():
-        former = others.get(each["what"])
-        others[each["what"]] = (
-            f"{former}, {describe_amount(each)}" if former else describe_amount(each)
-        )
-    found = {
-        "left the signer": left and f"{left}, fees included",
-        **others,
-        "transaction fee": fee,
-        "events": events,
-    }
-    return {name: value for name, value in found.items() if value}
 
 
 def draw_status(answer: Mapping[str, Any]) -> None:
     """Print what became of a transaction: a sentence, the facts that are known, and its events."""
     click.echo(printable(answer["summary"]))
-    facts = {
-        "sent": short_time(answer["sent"]),
-        "signer": answer["signer"],
-        "nonce": answer["nonce"],
-        "block": answer["block"],
-        "block_number": answer["block_number"],
-        "error": answer["error"],
-        **_costs(answer),
-        "valid_until_block": answer["valid_until_block"],
-        "job": answer["job"],
-        "draft": answer["draft"],
-        "explorer": answer["explorer"],
-    }
-    draw_facts({name: value for name, value in facts.items() if value not in (None, "")})
-    for each in answer["spent"]:
-        click.echo(f"left {printable(each['account'])}: {describe_amount(each)}")
-    for got in answer["received"] or ():
-        click.echo(f"received: {describe_amount(got)} for {printable(got['account'])}")
-    for made in answer["created"]:
-        at = f", made at {printable(made['at'])}" if made["at"] else ""
-        click.echo(
-            f"created: {printable(made['address'])}, of which {printable(made['proxy'])} "
-            f"is a proxy of the type {printable(made['type'])}{at}"
-        )
-    for each in answer["arrivals"]:
-        click.echo(f"{printable(each['chain'])}: {printable(_say_arrival(each))}")
-        for got in each["received"]:
-            click.echo(f"  {describe_amount(got)} for {printable(got['account'])}")
+    draw_answer(answer, answer_type("transaction_status.transaction_status"))
     for note in answer["notes"]:
         click.echo(printable(note))
     if is_verbose() and answer["events"]:
         draw_json(answer["events"])
 
 
-def _say_arrival(arrival: Mapping[str, Any]) -> str:
-    block = "" if arrival["block_number"] is None else f" in block {arrival['block_number']}"
-    reason = f": {arrival['reason']}" if arrival["reason"] else ""
-    return f"{arrival['state']}{block}{reason}"
+tx.add_command(
+    plain_command(
+        "call",
+        "builds.build_call",
+        prints="tx",
+        arguments=("chain", "pallet", "method", "args"),
+        example="scenarioctl --offline tx call polkadot System remark hello\n"
+        "  scenarioctl --offline tx call hydraDx omnipool sell 5 0 20000000000 900000000000000\n"
+        "  scenarioctl --offline tx call polkadot Utility as_derivative 3 @call.hex",
+        help="""Build the unsigned transaction of any call of a chain.
 
-
-@tx.command(
-    operation="builds.build_call",
-    arguments=("chain", "pallet", "method", "args"),
-    example="scenarioctl --offline tx call polkadot System remark hello\n"
-    "  scenarioctl --offline tx call hydraDx omnipool sell 5 0 20000000000 900000000000000\n"
-    "  scenarioctl --offline tx call polkadot Utility as_derivative 3 @call.hex",
+        ARGs are the call's arguments in their order: whole numbers (in the smallest unit),
+        addresses, 0x hex, text, the name of a variant, null or '' for an option without a value,
+        JSON for what has parts, and 0x hex for a call inside the call. @FILE stands for the text of
+        a file, - for stdin, @@ for text that begins with @. Put -- before negative numbers. Names
+        are matched without case, _ and -.""",
+    )
 )
-def call(args: tuple[str, ...], **fields: Any) -> None:
-    """Build the unsigned transaction of any call of a chain.
+tx.add_command(
+    plain_command(
+        "batch",
+        "builds.batch_calls",
+        prints="tx",
+        arguments=("chain", "calls"),
+        example="scenarioctl --offline tx batch polkadot 0x00001468656c6c6f 0x00000c627965\n"
+        "  scenarioctl --offline tx batch assetHub @calls.txt --kind force-batch",
+        help="""Join several calls in one unsigned transaction.
 
-    ARGs are the call's arguments in their order: whole numbers (in the smallest unit), addresses,
-    0x hex, text, the name of a variant, null or '' for an option without a value, JSON for what has
-    parts, and 0x hex for a call inside the call. @FILE stands for the text of a file, @- for stdin,
-    @@ for text that begins with @. Put -- before negative numbers. Names are matched without case,
-    _ and -.
-    """
-    print_one(perform(args=tuple(_read_argument(arg) for arg in args), **fields), "tx")
-
-
-@tx.command(
-    operation="builds.batch_calls",
-    arguments=("chain", "calls"),
-    example="scenarioctl --offline tx batch polkadot 0x00001468656c6c6f 0x00000c627965\n"
-    "  scenarioctl --offline tx batch assetHub @calls.txt --kind force-batch",
+        Each is call data or an unsigned extrinsic in hex; @FILE is a file with one of them to a
+        line, - is stdin.""",
+    )
 )
-@click.argument("calls", metavar="[HEX|@FILE|-]...", nargs=-1)
-def batch(calls: tuple[str, ...], **fields: Any) -> None:
-    """Join several calls in one unsigned transaction.
-
-    HEX is call data or an unsigned extrinsic. @FILE is a file with one of them to a line, - is
-    stdin.
-    """
-    found = [line for each in calls for line in _read_lines(each)]
-    print_one(perform(calls=tuple(found), **fields), "tx")
-
-
-def _read_argument(text: str) -> str:
-    if not text.startswith("@"):
-        return text
-    if text.startswith("@@"):
-        return text[1:]
-    try:
-        return read_text(text[1:], field="argument", limit=TX_LIMIT).rstrip("\r\n")
-    except NotFound as error:
-        raise NotFound(f"{error}; write @@ for text that begins with @") from None
-
-
-def _read_lines(text: str) -> list[str]:
-    if text != "-" and not text.startswith("@"):
-        return [text]
-    lines = read_text(text.removeprefix("@"), field="calls", limit=TX_LIMIT).splitlines()
-    return [line.strip() for line in lines if line.strip()]

@@ -145,7 +145,7 @@ def read_acting(value: object, *, field: str) -> Acting:
         raise InvalidRequest(
             field=field,
             problem=f"is not an account that others act for: {shorten(value)}",
-            expected="what a scenario that was created with --as (as) has",
+            expected="what a scenario that was created with `as` has",
         )
     return Acting(name=name, layers=read, signer=signer)
 

@@ -1,9 +1,25 @@
 """Types that the answers of several operations share.
 
-An answer is a TypedDict, from which `server/schemas.py` makes its JSON schema.
+An answer is a TypedDict, from which `server/decoding.py` makes its JSON schema, and
+`cli/drawing.py` its card or table: of the fields with a `Column`, in their order.
 """
 
-from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
+
+
+class Column(NamedTuple):
+    """How a field of an answer is shown to people; one without it is in the JSON alone."""
+
+    #: Empty: the name of the field, in words.
+    label: str = ""
+    #: `count`: only how many there are; `seconds`: a duration; `part`: a part of the card;
+    #: `unknown`: what null is called.
+    form: str = ""
+    #: Only on the card of one, and not in a table of several.
+    detail: bool = False
+
+
+SHOWN = Column()
 
 # Text of a certain form: `str` to the type checker; in the schema, text with these attributes.
 if TYPE_CHECKING:
@@ -49,7 +65,7 @@ class AmountAnswer(TypedDict):
     value: "Digits"
     asset: str
     #: `1.5 DOT`; null if the asset's decimals are unknown.
-    human: str | None
+    human: Annotated[str | None, Column("amount")]
 
 
 class BatchPayment(TypedDict):
@@ -73,18 +89,18 @@ class Meaning(TypedDict):
 
 class BoundAnswer(TypedDict, total=False):
     #: The amount is a bound: a fee of which the chain refunds what isn't used.
-    at_most: Literal[True]
+    at_most: Annotated[Literal[True], SHOWN]
 
 
 class StepAnswer(AmountAnswer, BoundAnswer):
-    chain: str
-    what: str
+    chain: Annotated[str, SHOWN]
+    what: Annotated[str, SHOWN]
 
 
 class HoldingAnswer(AmountAnswer):
-    chain: str
-    account: str
-    role: str | None
+    chain: Annotated[str, SHOWN]
+    account: Annotated[str, SHOWN]
+    role: Annotated[str | None, SHOWN]
     system: bool
 
 
@@ -123,10 +139,10 @@ class CheckAnswer(Told):
     verdict: Verdict
     reasons: list[str]
     warnings: list[str]
-    steps: list[StepAnswer]
+    steps: Annotated[list[StepAnswer], SHOWN]
     arrival: ArrivalAnswer
     leaves: list[HoldingAnswer]
-    credits: list[HoldingAnswer]
+    credits: Annotated[list[HoldingAnswer], Column("who gets what")]
     stops: list[StopAnswer]
 
 

@@ -100,9 +100,7 @@ Receiver = Annotated[
     ),
 ]
 #: Who acts for another account: the name of a multisig or of a proxied account in the address book.
-ActingName = Annotated[
-    str, Value("NAME", complete="ADDRESS", public="as", option="--as", rare=True)
-]
+ActingName = Annotated[str, Value("NAME", complete="ADDRESS", public="as", option="--as")]
 _CALLED = ("scenario", "id", "job")
 ScenarioName = Annotated[str, Value("ID", is_stored=True, called=_CALLED)]
 #: Where a command takes its name as the transaction itself.
@@ -188,7 +186,7 @@ def field_rows(request_type: type) -> Sequence[FieldRow]:
             row["default"] = defaults[name]
         if bool in _types_in(hint):
             row["flag"] = True
-        if isinstance(defaults[name], tuple):
+        if isinstance(defaults[name], tuple) or get_origin(next(_types_in(hint))) is tuple:
             row["list"] = True
         row |= {
             key: given

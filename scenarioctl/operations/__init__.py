@@ -8,7 +8,7 @@ an answer, a handler named in its module's `__all__`; then a command (`cli/`) an
 """
 
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 
 def find_handler(operation: str) -> tuple[Any, Any]:
@@ -16,3 +16,9 @@ def find_handler(operation: str) -> tuple[Any, Any]:
     module, _, name = operation.partition(".")
     handler = getattr(import_module(f"{__name__}.{module}"), name)
     return handler, get_type_hints(handler)["request"]
+
+
+def answer_type(operation: str) -> Any:
+    """Return the type of the answers of an operation."""
+    (answer,) = get_args(get_type_hints(find_handler(operation)[0])["return"])
+    return answer

@@ -52,7 +52,7 @@ async def find_acting(app: Application, given: object, *, field: str) -> Acting:
         value=given,
         problem="is not in the address book as a multisig or an account with proxies",
         known=known or None,
-        advice="" if known else "; address add NAME --multisig 2 A,B,C adds one",
+        advice="" if known else "`address add` adds one.",
     )
 
 

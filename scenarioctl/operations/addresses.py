@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, meant
 from scenarioctl.model.acting import NamedAddress, read_name
-from scenarioctl.model.json_types import Hex, Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, Column, Hex, Timestamp, timestamp
 from scenarioctl.model.request_fields import Address, ChainName, Value, normalized
 from scenarioctl.operations.results import Done, Result
 
@@ -39,21 +39,21 @@ AddressKind: TypeAlias = Literal[
 
 
 class Spelling(TypedDict):
-    address: str
+    address: Annotated[str, SHOWN]
     #: The SS58 prefix; null for 0x hex.
-    prefix: int | None
+    prefix: Annotated[int | None, SHOWN]
     #: The known chains that write it so.
-    chains: list[str]
+    chains: Annotated[list[str], SHOWN]
 
 
 class AddressDetails(TypedDict):
     #: The public key or account id of 32 bytes, or the account of 20.
-    account: "Hex"
+    account: Annotated[Hex, SHOWN]
     #: The SS58 prefix that was given; null for 0x hex.
     prefix: int | None
     kind: AddressKind
     #: The kind in a sentence.
-    description: str
+    description: Annotated[str, Column("kind")]
     #: Of a pallet its id, of a parachain its number, of an Ethereum account the address; null
     #: otherwise.
     id: str | None
@@ -61,8 +61,8 @@ class AddressDetails(TypedDict):
     keyless: bool
     #: Signatures for which these bytes can be the public key, or its hash (`ecdsa`); empty if
     #: keyless.
-    possible_keys: list[Literal["sr25519", "ed25519", "ecdsa"]]
-    addresses: list[Spelling]
+    possible_keys: Annotated[list[Literal["sr25519", "ed25519", "ecdsa"]], SHOWN]
+    addresses: Annotated[list[Spelling], SHOWN]
 
 
 async def show_address(app: Application, request: ShowAddress) -> Result[AddressDetails]:
@@ -192,15 +192,15 @@ class AddAddress:
 
 
 class AddressRow(TypedDict):
-    name: str
+    name: Annotated[str, SHOWN]
     #: As it was given.
-    address: str
+    address: Annotated[str, SHOWN]
     #: The public key or account id of 32 bytes, or the account of 20: the same for all its
     #: spellings.
     account: Hex
-    watched: bool
+    watched: Annotated[bool, SHOWN]
     #: Who acts for it, in words; empty if its own key signs.
-    acting: str
+    acting: Annotated[str, SHOWN]
     #: The same as data, what goes around its calls: `threshold` and `signatories`, or `proxy_of`
     #: and `type`, innermost first.
     layers: list[dict[str, Any]]
@@ -362,7 +362,7 @@ class ListAddresses:
 
 
 class AddressList(TypedDict):
-    addresses: list[AddressRow]
+    addresses: Annotated[list[AddressRow], SHOWN]
 
 
 async def list_addresses(

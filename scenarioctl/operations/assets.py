@@ -1,11 +1,11 @@
 """The assets that scenarioctl knows, chain by chain.  No node is asked."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, suggest
-from scenarioctl.model.json_types import Digits
+from scenarioctl.model.json_types import SHOWN, Column, Digits
 from scenarioctl.model.request_fields import ChainName
 from scenarioctl.operations.results import Result
 
@@ -42,48 +42,48 @@ AssetKind: TypeAlias = Literal["native", "assets", "foreign", "tokens", "erc20"]
 
 
 class AssetRow(TypedDict):
-    chain: str
+    chain: Annotated[str, SHOWN]
     #: As requests take it; on an Asset Hub, the native asset's is its symbol.
-    id: str
+    id: Annotated[str, SHOWN]
     #: Empty if unknown.
-    symbol: str
+    symbol: Annotated[str, SHOWN]
     name: str
     #: Null if unknown: then only raw amounts can be used.
-    decimals: int | None
+    decimals: Annotated[int | None, SHOWN]
     kind: AssetKind
     #: In XCM, as its chain sees it, like `1/Here`; null if unknown.
-    location: str | None
+    location: Annotated[str | None, SHOWN]
     #: The chain that backs it; null if that is not a known chain.
-    reserve: str | None
+    reserve: Annotated[str | None, SHOWN]
     #: The smallest balance that an account can hold, in the smallest unit; null if unknown.
-    existential_deposit: "Digits | None"
+    existential_deposit: Annotated[Digits | None, SHOWN]
     #: Whether the chain takes fees in it; null if unknown.
-    pays_fees: bool | None
+    pays_fees: Annotated[bool | None, SHOWN]
     #: Whether its symbol means this asset on its chain.
-    canonical: bool
+    canonical: Annotated[bool, SHOWN]
     #: Why its symbol means another asset or none, like `not the native DOT`; null if canonical.
-    mark: str | None
+    mark: Annotated[str | None, SHOWN]
 
 
 class AssetName(TypedDict):
-    chain: str
-    id: str
+    chain: Annotated[str, SHOWN]
+    id: Annotated[str, SHOWN]
     symbol: str
 
 
 class AssetDetails(AssetRow):
     #: The same asset as other chains hold it.
-    elsewhere: list[AssetName]
+    elsewhere: Annotated[list[AssetName], SHOWN]
     #: Chains to which it can be sent.
-    sends_to: list[str]
+    sends_to: Annotated[list[str], Column("can be sent to")]
 
 
 class AssetList(TypedDict):
-    assets: list[AssetRow]
+    assets: Annotated[list[AssetRow], SHOWN]
 
 
 class ShownAssets(TypedDict):
-    assets: list[AssetDetails]
+    assets: Annotated[list[AssetDetails], SHOWN]
 
 
 async def list_assets(app: Application, request: ListAssets) -> Result[AssetList]:

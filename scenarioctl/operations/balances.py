@@ -12,7 +12,7 @@ from scenarioctl.errors import (
     InvalidRequest,
     ScenarioctlError,
 )
-from scenarioctl.model.json_types import Digits, Hex
+from scenarioctl.model.json_types import SHOWN, Column, Digits, Hex
 from scenarioctl.model.request_fields import Address, Value
 from scenarioctl.operations.results import Result
 
@@ -45,25 +45,25 @@ class Balance(TypedDict):
 
 
 class BalanceRow(TypedDict):
-    chain: str
+    chain: Annotated[str, SHOWN]
     #: The asset's id on this chain.
     asset: str
     #: Its symbol, with a mark if it is not the canonical asset of that symbol.
-    name: str
+    name: Annotated[str, Column("asset")]
     #: Null if unknown.
     decimals: int | None
     #: This and the next four: null if unknown, never zero.
-    free: Balance | None
-    reserved: Balance | None
+    free: Annotated[Balance | None, Column(form="unknown")]
+    reserved: Annotated[Balance | None, Column(form="unknown")]
     #: What locks and freezes keep, as the chain stores it; on most chains reserved tokens count
     #: towards it.
-    frozen: Balance | None
+    frozen: Annotated[Balance | None, Column(form="unknown")]
     #: What the account can send if it may be closed by that.
-    transferable: Balance | None
+    transferable: Annotated[Balance | None, Column(form="unknown")]
     #: What the account can send and stay alive.
     transferable_keep_alive: Balance | None
     #: Why something is unknown or can't be sent; null otherwise.
-    reason: str | None
+    reason: Annotated[str | None, Column("note")]
 
 
 class ReadChain(TypedDict):
@@ -82,7 +82,7 @@ class AccountBalances(TypedDict):
     #: The public key, or the account of 20 bytes.
     account: "Hex"
     chains: list[ReadChain]
-    balances: list[BalanceRow]
+    balances: Annotated[list[BalanceRow], SHOWN]
 
 
 async def read_balances(app: Application, request: ReadBalances) -> Result[AccountBalances]:

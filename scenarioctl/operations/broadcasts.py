@@ -15,7 +15,7 @@ from scenarioctl.errors import (
 )
 from scenarioctl.model.amounts import read_choice, read_number
 from scenarioctl.model.jobs import SentFor, SentState, SentTransaction
-from scenarioctl.model.json_types import AmountAnswer, Digits, Hex
+from scenarioctl.model.json_types import SHOWN, AmountAnswer, Column, Digits, Hex
 from scenarioctl.model.request_fields import (
     ChainName,
     DraftNumber,
@@ -54,7 +54,7 @@ WAITS = ("in-block", "finalized")
 PATIENCE = 180
 _LONGEST = 24 * 60 * 60
 #: What an unreachable chain says of building, which is not meant here.
-_BUILDING = "; --offline builds with the runtime table at hand"
+_BUILDING = " `offline` builds with the stored runtime table."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class Broadcast:
 class IncludedTransaction(TypedDict, total=False):
     """What a transaction did in its block."""
 
-    block: "Hex"
+    block: Annotated[Hex, SHOWN]
     block_number: int
     extrinsic_index: int
     #: False if it did nothing there; null if a part of it failed or is unknown.
@@ -101,10 +101,10 @@ class IncludedTransaction(TypedDict, total=False):
     #: unknown.
     fee: "Digits | None"
     #: `fee` in whole tokens of the native asset, with the symbol; empty if it isn't known.
-    fee_human: str
+    fee_human: Annotated[str, Column("transaction fee")]
     fee_paid_in: AmountAnswer
     #: What the signer has less by it, fees included; left out if that isn't known.
-    left: list[AmountAnswer]
+    left: Annotated[list[AmountAnswer], Column("left the signer")]
     events: list[Any]
     #: How many endpoints say so: 2 if a second one says that the block is final.
     asked: Literal[1, 2]
@@ -116,7 +116,7 @@ class BroadcastTransaction(IncludedTransaction):
 
     status: Required[Literal["broadcasted"]]
     #: blake2b-256 of the transaction's bytes.
-    hash: "Required[Hex]"
+    hash: Required[Annotated[Hex, SHOWN]]
 
 
 async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTransaction]:
@@ -165,7 +165,7 @@ async def broadcast(app: Application, request: Broadcast) -> Result[BroadcastTra
         # would.
         if doubt is not None:
             raise doubt from None
-        raise _kind_of(error)(f"{str(error).removesuffix(_BUILDING)}; nothing was sent") from None
+        raise _kind_of(error)(f"{error.statement}; nothing was sent") from None
     from scenarioctl.transactions.extrinsic import extrinsic_hash
     from scenarioctl.transactions.submission.submit import Submission
 

@@ -97,7 +97,7 @@ class BatchCalls(BuiltFields):
 
     chain: ChainName
     #: Each as 0x hex of call data or of an unsigned extrinsic.
-    calls: tuple[str, ...]
+    calls: Annotated[tuple[str, ...], Value("HEX")]
     #: `batch-all` (default: all or nothing), `batch` (ends at the first call that fails) or
     #: `force-batch` (goes on after it).
     kind: Annotated[str, Value("KIND", tuple(BATCHES))] = "batch-all"

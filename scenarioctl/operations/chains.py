@@ -8,7 +8,7 @@ from scenarioctl.application import Application
 from scenarioctl.chains.registry import ROLES
 from scenarioctl.errors import InvalidRequest, shorten, suggest
 from scenarioctl.model.amounts import read_choice, read_number
-from scenarioctl.model.json_types import Hex, Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, Column, Hex, Timestamp, timestamp
 from scenarioctl.model.request_fields import ChainName, Value
 from scenarioctl.operations.results import Result
 from scenarioctl.transactions.runtime_items import ItemRow, TypeRow
@@ -39,29 +39,29 @@ TableSource: TypeAlias = Literal["bundled", "cached", "unconfirmed"]
 
 
 class ChainRow(TypedDict):
-    name: str
-    title: str
+    name: Annotated[str, Column("chain")]
+    title: Annotated[str, SHOWN]
     #: `relay`, `asset_hub`, `system`, `dex`, `contracts` or `parachain`.
-    role: str
-    relay: str | None
-    para_id: int | None
-    symbol: str
-    decimals: int
-    ss58_prefix: int
-    genesis: "Hex | None"
-    aliases: list[str]
+    role: Annotated[str, SHOWN]
+    relay: Annotated[str | None, Column(detail=True)]
+    para_id: Annotated[int | None, SHOWN]
+    symbol: Annotated[str, Column("native")]
+    decimals: Annotated[int, Column(detail=True)]
+    ss58_prefix: Annotated[int, Column(detail=True)]
+    genesis: Annotated[Hex | None, Column(detail=True)]
+    aliases: Annotated[list[str], Column(detail=True)]
     testnet: bool
     #: Why the chain may be closing; null if nothing says so.
-    doubt: str | None
+    doubt: Annotated[str | None, Column(detail=True)]
     #: The page that shows a transaction, with `{hash}` in place of its hash; null without one.
     explorer: str | None
     #: Of the available runtime table; null without one.
-    spec_version: int | None
-    source: TableSource | None
+    spec_version: Annotated[int | None, Column("runtime")]
+    source: Annotated[TableSource | None, Column("table")]
 
 
 class ChainList(TypedDict):
-    chains: list[ChainRow]
+    chains: Annotated[list[ChainRow], SHOWN]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,40 +73,40 @@ class ShowChain:
 
 
 class RuntimeRow(TypedDict):
-    spec_name: str
-    spec_version: int
+    spec_name: Annotated[str, SHOWN]
+    spec_version: Annotated[int, SHOWN]
     transaction_version: int
     #: Of the metadata that the table was made from.
     metadata_version: int
-    source: TableSource
+    source: Annotated[TableSource, SHOWN]
     #: When it was fetched from a node; null if it is bundled.
-    fetched: "Timestamp | None"
+    fetched: Annotated[Timestamp | None, SHOWN]
 
 
 class RouteAsset(TypedDict):
     #: As the chain that sends it names it.
     id: str
-    symbol: str
+    symbol: Annotated[str, SHOWN]
 
 
 class RouteRow(TypedDict):
     #: The chain at the other end.
-    chain: str
-    assets: list[RouteAsset]
+    chain: Annotated[str, SHOWN]
+    assets: Annotated[list[RouteAsset], SHOWN]
 
 
 class ChainDetails(ChainRow):
     #: Length of an account in bytes.
     account_bytes: int
     #: Scheme and host of each endpoint, without the path, which may contain a key.
-    endpoints: list[str]
+    endpoints: Annotated[list[str], SHOWN]
     #: The runtime table that --offline uses; null if there is none.
-    runtime: RuntimeRow | None
+    runtime: Annotated[RuntimeRow | None, Column("runtime table")]
     #: Number of known assets.
-    assets: int
+    assets: Annotated[int, Column("known assets")]
     #: Where assets can be sent from this chain, and from where to it.
-    routes_out: list[RouteRow]
-    routes_in: list[RouteRow]
+    routes_out: Annotated[list[RouteRow], Column("sends to")]
+    routes_in: Annotated[list[RouteRow], Column("receives from")]
 
 
 async def list_chains(app: Application, request: ListChains) -> Result[ChainList]:
@@ -233,29 +233,29 @@ class ListPallets:
 
 
 class PalletRow(TypedDict):
-    name: str
-    index: int
-    calls: list[str]
-    storage: list[str]
-    constants: list[str]
+    name: Annotated[str, SHOWN]
+    index: Annotated[int, SHOWN]
+    calls: Annotated[list[str], Column(form="count")]
+    storage: Annotated[list[str], Column(form="count")]
+    constants: Annotated[list[str], Column(form="count")]
 
 
 class ApiRow(TypedDict):
-    name: str
-    methods: list[str]
+    name: Annotated[str, SHOWN]
+    methods: Annotated[list[str], SHOWN]
 
 
 class PalletList(TypedDict):
     chain: str
     spec_name: str
     spec_version: int
-    pallets: list[PalletRow]
-    apis: list[ApiRow]
+    pallets: Annotated[list[PalletRow], SHOWN]
+    apis: Annotated[list[ApiRow], Column("runtime APIs")]
     #: The items of the pallet or runtime API, or the one that was named; empty for a list of all
     #: pallets.
-    items: list[ItemRow]
+    items: Annotated[list[ItemRow], SHOWN]
     #: The types that a named item is made of; empty otherwise.
-    types: list[TypeRow]
+    types: Annotated[list[TypeRow], SHOWN]
 
 
 async def list_pallets(app: Application, request: ListPallets) -> Result[PalletList]:
@@ -319,7 +319,7 @@ class OpenChannels:
 
 class Channels(TypedDict):
     #: Ascending.
-    open_hrmp_channels: list[int]
+    open_hrmp_channels: Annotated[list[int], Column("channel")]
     #: The parachain that was asked about.
     sourcechain: int
 

@@ -152,9 +152,7 @@ def confirm_doubts(transaction: "UnsignedTransaction", *, yes: bool | None) -> t
         # A client of the interface can't know of `yes`.
         return tuple(dict.fromkeys((*transaction.warnings, *transaction.doubts)))
     if transaction.doubts and not yes:
-        raise InvalidRequest(
-            "; ".join(transaction.doubts), advice="; pass --yes (yes) if you mean it"
-        )
+        raise InvalidRequest("; ".join(transaction.doubts), advice="Pass `yes` if you mean it.")
     return tuple(each for each in transaction.warnings if each not in transaction.doubts)
 
 

@@ -9,7 +9,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import NotFound, StaleCursor, shorten
 from scenarioctl.model.amounts import read_number
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun, Schedule, StepResult
-from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, Column, ScenarioId, Timestamp, timestamp
 from scenarioctl.model.request_fields import Cursor, OwnJobName, Value
 from scenarioctl.operations.results import PageFields, Result, read_page_size
 from scenarioctl.stores.rows import FORK
@@ -25,10 +25,10 @@ RunOutcome: TypeAlias = Literal["executed", "failed"]
 
 
 class JobRow(TypedDict):
-    id: "ScenarioId"
-    state: Literal["running", "stopped", "paused"]
+    id: Annotated[ScenarioId, SHOWN]
+    state: Annotated[Literal["running", "stopped", "paused"], SHOWN]
     #: In words; this and the fields up to `changed` are null for a job that was never started.
-    schedule: str | None
+    schedule: Annotated[str | None, SHOWN]
     every: str | None
     cron: str | None
     timezone: str | None
@@ -39,62 +39,62 @@ class JobRow(TypedDict):
     timeout: str | None
     #: Whether all steps are drafted as one transaction.
     batch: bool | None
-    changed: "Timestamp | None"
-    next: "Timestamp | None"
+    changed: Annotated[Timestamp | None, Column("since")]
+    next: Annotated[Timestamp | None, Column("next run")]
     #: Of the last run, those of `job run` included; null if it never ran.
     last: "Timestamp | None"
-    finished: "Timestamp | None"
-    outcome: RunOutcome | None
+    finished: Annotated[Timestamp | None, Column("last run")]
+    outcome: Annotated[RunOutcome | None, Column("result")]
     #: Whether a run is in progress.
     executing: bool
     #: What the run in progress waits for: `webhook 6f1c…` or `delay 60 s`; empty if it doesn't
     #: wait.
-    step: str
+    step: Annotated[str, Column("waits for")]
     #: The number of the step that waits, as in the editor; 0 if none does.
     step_number: int
     #: When that wait ends at the latest; null if none does.
-    until: "Timestamp | None"
+    until: Annotated[Timestamp | None, Column(detail=True)]
     #: How many runs `job logs --runs` lists: those of `job run` included, and at most about the
     #: newest 1000.
-    runs: int
+    runs: Annotated[int, SHOWN]
     #: Failed runs of its schedule in a row.
-    failures: int
+    failures: Annotated[int, SHOWN]
     #: Drafts that could be signed now: neither expired nor outdated.
-    drafts: int
-    reason: str
+    drafts: Annotated[int, SHOWN]
+    reason: Annotated[str, SHOWN]
 
 
 class RunRow(TypedDict):
     #: `run` of `job logs` and `job drafts`. It grows with every run of the store, whichever job it
     #: is of.
-    number: int
+    number: Annotated[int, Column("run")]
     planned: "Timestamp"
-    started: "Timestamp"
+    started: Annotated[Timestamp, SHOWN]
     finished: "Timestamp"
     #: How long it took.
-    seconds: float
-    outcome: RunOutcome
-    drafts: int
+    seconds: Annotated[float, Column("took", form="seconds")]
+    outcome: Annotated[RunOutcome, Column("result")]
+    drafts: Annotated[int, SHOWN]
     #: Why it failed; empty if it succeeded.
-    failure: str
+    failure: Annotated[str, SHOWN]
 
 
 class StepRow(TypedDict):
     #: As in the editor, counted from 1; null if the scenario doesn't have the step any more.
-    number: int | None
+    number: Annotated[int | None, Column("step")]
     #: Id of its node.
     node: str
     #: Like `http`; empty if it is not known.
-    step: str
+    step: Annotated[str, Column("type")]
     #: What became of it; null if the run didn't come to it.
-    outcome: Literal["done", "drafted", "failed", "skipped"] | None
+    outcome: Annotated[Literal["done", "drafted", "failed", "skipped"] | None, Column("result")]
     #: How long it took, with what it waited for; null if that isn't stored.
-    seconds: float | None
+    seconds: Annotated[float | None, Column("took", form="seconds")]
     #: What it did, with its data filled in; for a step without an outcome, what it does.
-    input: str
+    input: Annotated[str, SHOWN]
     #: What came of it: its data as JSON without the headers of an answer, or a line of the log. At
     #: most its first 1000 characters.
-    output: str
+    output: Annotated[str, SHOWN]
     #: Characters of the whole output.
     output_length: int
 
@@ -102,7 +102,7 @@ class StepRow(TypedDict):
 class StepList(TypedDict):
     run: RunRow
     #: In the order in which they run; those that the scenario doesn't have any more come last.
-    steps: list[StepRow]
+    steps: Annotated[list[StepRow], SHOWN]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +116,9 @@ class ListSteps:
 
 class LastRun(TypedDict):
     started: "Timestamp"
-    finished: "Timestamp"
+    finished: Annotated[Timestamp, SHOWN]
     seconds: float
-    outcome: RunOutcome
+    outcome: Annotated[RunOutcome, SHOWN]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ class ListRuns(PageFields):
 
 
 class RunList(TypedDict):
-    runs: list[RunRow]
+    runs: Annotated[list[RunRow], SHOWN]
     #: `after` of the next page; null on the last one.
     next: str | None
 
@@ -265,7 +265,8 @@ def _not_stored(id: str, number: int | None) -> NotFound:
     return NotFound(
         field="run",
         value=number,
-        problem=f"of scenario {shorten(id)} is not stored. List its runs with `job logs --runs`.",
+        problem=f"of scenario {shorten(id)} is not stored",
+        advice="`job logs` with `runs` lists them.",
     )
 
 
@@ -320,7 +321,7 @@ def read_run(value: str | int, *, field: str) -> int:
         value,
         field=field,
         kind="the number of a run",
-        expected="one of `job logs --runs`",
+        expected="that of a finished run",
         most=_NUMBER_MAX - 1,
     )
 

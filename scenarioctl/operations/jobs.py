@@ -22,7 +22,7 @@ from scenarioctl.model.jobs import (
     stopping,
     while_waiting,
 )
-from scenarioctl.model.json_types import Digits, Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, Digits, Timestamp, timestamp
 from scenarioctl.model.request_fields import (
     Count,
     Duration,
@@ -380,11 +380,11 @@ class JobStatus:
 
 class JobDetails(JobRow):
     #: The next three planned times, without jitter; none if it isn't running.
-    planned: list["Timestamp"]
+    planned: Annotated[list["Timestamp"], SHOWN]
     #: Where its notifications are sent, without what may be secret in a URL.
-    notify: list[str]
+    notify: Annotated[list[str], SHOWN]
     #: The newest first.
-    last_runs: list[RunRow]
+    last_runs: Annotated[list[RunRow], SHOWN]
     #: Outcome of each step that the last run came to, by the id of its node.
     last_steps: dict[str, Literal["done", "drafted", "failed", "skipped"]]
 
@@ -425,7 +425,7 @@ class ListJobs(PageFields):
 
 
 class JobList(TypedDict):
-    jobs: list[JobRow]
+    jobs: Annotated[list[JobRow], SHOWN]
     total: int
     #: `after` of the next page; null on the last one.
     next: str | None

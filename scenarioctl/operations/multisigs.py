@@ -19,7 +19,7 @@ from scenarioctl.errors import (
 from scenarioctl.model.acting import Acting, MultisigLayer
 from scenarioctl.model.amounts import from_hex
 from scenarioctl.model.jobs import SentState, SentTransaction
-from scenarioctl.model.json_types import AmountAnswer, Hex
+from scenarioctl.model.json_types import SHOWN, AmountAnswer, Column, Hex
 from scenarioctl.model.request_fields import ChainName, Hash, TransactionHex, Value
 from scenarioctl.operations.built_transactions import (
     BuiltCall,
@@ -68,25 +68,25 @@ class ListOperations:
 
 
 class OperationRow(TypedDict):
-    chain: str
-    call_hash: "Hex"
+    chain: Annotated[str, SHOWN]
+    call_hash: Annotated[Hex, Column("hash")]
     #: What the call does, in one sentence; empty if nobody knows the call.
-    says: str
+    says: Annotated[str, Column("what it does")]
     #: Why nobody knows the call, in words; empty if it is known.
-    unknown: str
+    unknown: Annotated[str, SHOWN]
     #: The call data; null if nobody knows them. They have been hashed: it is this call that is
     #: approved.
     call: "Hex | None"
-    threshold: int
-    approved: list[str]
-    missing: list[str]
+    approved: Annotated[list[str], Column(form="count")]
+    threshold: Annotated[int, Column("of")]
+    missing: Annotated[list[str], SHOWN]
     #: Who opened it, and gets the deposit back.
     depositor: str
-    deposit: AmountAnswer
+    deposit: Annotated[AmountAnswer, SHOWN]
     #: The block and the extrinsic that opened it, as the chain names them.
     opened: dict[str, int]
     #: How many blocks ago that was; null if the chain counts other blocks there.
-    age: int | None
+    age: Annotated[int | None, Column("blocks ago")]
     #: How many endpoints of the chain told the same.
     asked: Literal[1, 2]
 
@@ -98,7 +98,7 @@ class UnreadChain(TypedDict):
 
 class OperationList(TypedDict):
     multisig: str
-    operations: list[OperationRow]
+    operations: Annotated[list[OperationRow], SHOWN]
     #: Chains that could not be read: what is open there is unknown.
     unread: list[UnreadChain]
 

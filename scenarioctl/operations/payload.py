@@ -208,7 +208,7 @@ def _parse_genesis(chain: "Chain", request: SignerFields, *, offline: bool) -> b
             limit=80,
             problem=(
                 f"is not that of {chain.title}, which is connected: leave it out, or pass "
-                "--offline and the values of the other chain"
+                "`offline` and the values of the other chain"
             ),
         )
     return given or known
@@ -265,7 +265,7 @@ def _options_as_given(
         raise ChainUnreachable(
             field="nonce",
             problem=f"is missing: it isn't read from {chain.title} offline",
-            advice="; pass --nonce",
+            advice="Pass `nonce`.",
         )
     if era == IMMORTAL:
         return SigningOptions(

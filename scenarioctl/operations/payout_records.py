@@ -58,7 +58,7 @@ class Attempt:
             if self.made.certain
             else (
                 ". It may also be made of another scenario with the same call: send the same bytes "
-                "again with the scenario (tx send --scenario), which sends nothing and tells which"
+                "again with `scenario`, which sends nothing and tells which"
             )
         )
         return (

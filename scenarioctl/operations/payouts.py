@@ -23,7 +23,7 @@ from scenarioctl.model.amounts import read_number
 from scenarioctl.model.checks import Amount
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.jobs import SentFor, SentTransaction
-from scenarioctl.model.json_types import AmountAnswer, Hex, ScenarioId, Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, AmountAnswer, Hex, ScenarioId, Timestamp, timestamp
 from scenarioctl.model.request_fields import (
     Address,
     AssetName,
@@ -205,7 +205,7 @@ async def _read(app: Application, request: CreatePayout) -> tuple[LineReader, li
 
     lines = await app.aside(read)
     if reader.mistakes:
-        advice = "; pass --yes (yes) to accept accounts that are paid twice" * reader.has_duplicates
+        advice = "Pass `yes` to accept accounts that are paid twice." * reader.has_duplicates
         raise mistakes_error(reader.mistakes, advice=advice)
     reader.check_totals(lines)
     return reader, lines
@@ -255,28 +255,28 @@ class Payment(TypedDict):
     """A line of a payout; of one with a job, for each transaction that was sent."""
 
     #: In the file; the place among those of its step for one that was typed.
-    line: int
+    line: Annotated[int, SHOWN]
     node: str
     chain: str
-    account: str
-    amount: AmountAnswer
+    account: Annotated[str, SHOWN]
+    amount: Annotated[AmountAnswer, SHOWN]
     memo: str
     #: Of the transaction that pays it; null if none was sent.
-    hash: "Hex | None"
+    hash: Annotated[Hex | None, SHOWN]
     sent: "Timestamp | None"
     block_number: int | None
     #: `in-block` and `finalized`: the block shows that the account got it. `unknown`: the
     #: transaction succeeded, but its block doesn't show that. `pending`: a multisig collects
     #: approvals. `uncertain`: it may have been sent. `not known to be sent`: it was drafted, and a
     #: wallet may have sent it elsewhere.
-    status: PaymentStatus
+    status: Annotated[PaymentStatus, SHOWN]
     #: How many endpoints the block rests on; null before it is in one.
     asked: Literal[1, 2] | None
 
 
 class PaymentList(TypedDict):
     #: Empty with `csv`.
-    payments: list[Payment]
+    payments: Annotated[list[Payment], SHOWN]
     #: The table, first a line with the names of the columns; null without `csv`.
     csv: str | None
     total: int

@@ -243,7 +243,7 @@ def _draw(
         more = "…" if len(lost) > _NAMED else ""
         warnings.append(
             f"The fonts of a PNG have no {' '.join(lost[:_NAMED])}{more} and show boxes "
-            "instead. Use --format svg to keep them."
+            "instead. Use the `format` svg to keep them."
         )
     return img, tuple(warnings)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.model.amounts import read_number
-from scenarioctl.model.json_types import Hex
+from scenarioctl.model.json_types import SHOWN, Column, Hex
 from scenarioctl.model.request_fields import (
     Block,
     CallParameters,
@@ -130,19 +130,19 @@ class ContractInfo:
 
 
 class ContractFunction(TypedDict):
-    function_name: str
+    function_name: Annotated[str, Column("function")]
     #: Four bytes.
-    selector: "Hex"
-    mutates: bool
+    selector: Annotated[Hex, SHOWN]
+    mutates: Annotated[bool, SHOWN]
     #: `name: Type` of each argument.
-    args: list[str]
+    args: Annotated[list[str], SHOWN]
 
 
 class ContractDescription(TypedDict):
     sucess: Literal[True]
-    description: list[ContractFunction]
+    description: Annotated[list[ContractFunction], Column("functions")]
     #: Whether a contract lives at the address; null if no chain was asked.
-    onchain: bool | None
+    onchain: Annotated[bool | None, Column("a contract lives at the address")]
 
 
 async def contract_info(app: Application, request: ContractInfo) -> Result[ContractDescription]:
@@ -160,7 +160,7 @@ async def contract_info(app: Application, request: ContractInfo) -> Result[Contr
     )
     if onchain is False and not request.chain:
         warnings = (
-            f"No contract lives at this address on {named}; pass --chain to look on another chain.",
+            f"No contract lives at this address on {named}; pass `chain` to look on another chain.",
         )
     description: list[ContractFunction] = [
         {

@@ -75,7 +75,7 @@ def refuse_warnings(warnings: Iterable[str]) -> None:
     if found:
         raise Warned(
             f"refused because of a warning: {'; '.join(each.rstrip('.') for each in found)}",
-            advice="; --strict was asked for",
+            advice="`strict` was asked for.",
             details={"warnings": found},
         )
 

@@ -94,7 +94,7 @@ async def scenario_flow(app: Application, request: ScenarioFlow) -> Result[Writt
         if not request.or_diagram:
             raise InvalidRequest(
                 f"scenario {request.id!r} cannot be written as a flow file: {error}. "
-                "Export it with --as json."
+                "Export it as JSON."
             ) from None
         return Result(
             answer={

@@ -10,7 +10,9 @@ from scenarioctl.formats.documents import write_json
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.diagram import Diagram, read_diagram
 from scenarioctl.model.json_types import (
+    SHOWN,
     BatchPayment,
+    Column,
     Hex,
     Meaning,
     ScenarioId,
@@ -208,7 +210,7 @@ class ListScenarios(PageFields):
     #: Only scenarios that have this tag.
     tag: str = ""
     #: Only scenarios whose name, summary or id has this text in it.
-    search: Annotated[str, Value("TEXT")] = ""
+    search: Annotated[str, Value("WORDS")] = ""
     #: Sort by `created` (default), `id` or `summary`.
     sort: Annotated[str, Value("KEY", offers=("created", "id", "summary"))] = "created"
     #: Last first, or first first. Default: the newest first if sorted by `created`, else from A to
@@ -217,29 +219,29 @@ class ListScenarios(PageFields):
 
 
 class _MaybeLabeled(TypedDict, total=False):
-    name: str
-    tags: list[str]
+    name: Annotated[str, SHOWN]
+    tags: Annotated[list[str], SHOWN]
 
 
 class ScenarioRow(_MaybeLabeled):
-    id: "ScenarioId"
+    id: Annotated[ScenarioId, SHOWN]
+    created: Annotated[Timestamp, SHOWN]
     #: In words: `1.5 DOT · Polkadot → Asset Hub`.
-    title: str
+    title: Annotated[str, Column("what")]
     #: Who receives it, as the scenario has it; null if nobody does, or if several do.
-    receiver: str | None
+    receiver: Annotated[str | None, SHOWN]
     #: Null if it never ran.
-    last_run: LastRun | None
+    last_run: Annotated[LastRun | None, SHOWN]
     #: Its transaction that was sent last; null if none was.
-    sent: SentScenario | None
+    sent: Annotated[SentScenario | None, SHOWN]
     summary: str
     chains: list[str]
-    created: "Timestamp"
     #: Bytes of the stored blob.
     size: int
 
 
 class ScenarioList(TypedDict):
-    scenarios: list[ScenarioRow]
+    scenarios: Annotated[list[ScenarioRow], SHOWN]
     total: int
     #: `after` of the next page; null on the last one.
     next: str | None
@@ -292,12 +294,12 @@ class ShowScenario:
 
 
 class StepText(TypedDict):
-    id: str
+    id: Annotated[str, Column("step")]
     #: The type of its node in the web editor.
-    type: str
+    type: Annotated[str, SHOWN]
     #: The step type, as in flow files; empty if it is unknown.
     step: str
-    text: str
+    text: Annotated[str, Column("what")]
 
 
 class EdgeEnds(TypedDict):
@@ -306,8 +308,8 @@ class EdgeEnds(TypedDict):
 
 
 class StepProblem(TypedDict):
-    node: str
-    problem: str
+    node: Annotated[str, Column("problem in")]
+    problem: Annotated[str, SHOWN]
     #: Nothing to fix: a run brings the data.
     waiting: NotRequired[Literal[True]]
 
@@ -315,35 +317,35 @@ class StepProblem(TypedDict):
 class ActingDetails(TypedDict):
     """The account as which a scenario's transactions are made."""
 
-    name: str
-    address: str
+    name: Annotated[str, SHOWN]
+    address: Annotated[str, SHOWN]
     #: Who acts for it, in words, and as the address book has it.
-    acting: str
+    acting: Annotated[str, SHOWN]
     layers: list[dict[str, Any]]
     #: Who signs what its job drafts, as it was given; empty if anyone entitled can.
-    signer: str
+    signer: Annotated[str, SHOWN]
 
 
 class _MaybeActing(TypedDict):
     #: The multisig or the account with proxies that makes its transactions; absent if the signer's
     #: own account does.
-    acting: NotRequired[ActingDetails]
+    acting: NotRequired[Annotated[ActingDetails, Column("made as")]]
 
 
 class ScenarioDetails(_MaybeLabeled, _MaybeActing):
-    id: "ScenarioId"
+    id: Annotated[ScenarioId, SHOWN]
     #: In words: `1.5 DOT · Polkadot → Asset Hub`.
     title: str
-    summary: str
-    created: "Timestamp"
+    summary: Annotated[str, SHOWN]
+    created: Annotated[Timestamp, SHOWN]
     #: What a change of this version names, so that it is refused if somebody else has changed the
     #: scenario meanwhile.
     revision: str
-    nodes: list[StepText]
+    nodes: Annotated[list[StepText], Column("steps")]
     edges: list[EdgeEnds]
-    problems: list[StepProblem]
+    problems: Annotated[list[StepProblem], SHOWN]
     #: The transaction of each step that was sent last, the newest first.
-    sent: list[SentScenario]
+    sent: Annotated[list[SentScenario], SHOWN]
 
 
 async def show_scenario(app: Application, request: ShowScenario) -> Result[ScenarioDetails]:

@@ -5,12 +5,12 @@ twice."""
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import Conflict, ScenarioctlError
 from scenarioctl.model.jobs import UNDONE, SentFor, SentState, SentTransaction
-from scenarioctl.model.json_types import Hex, Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, Column, Hex, Timestamp, timestamp
 from scenarioctl.operations.sent_matches import ALL
 from scenarioctl.operations.sent_states import outcome_of, settle, standing_of
 from scenarioctl.operations.transaction_status import examine
@@ -229,13 +229,13 @@ def _say_former(former: SentTransaction, chain: "Chain", advice: str = "") -> st
 class SentScenario(SentMark):
     """A transaction of a scenario that was sent, as it was last seen."""
 
-    chain: str
+    chain: Annotated[str, Column(detail=True)]
     #: When it was sent.
-    date: "Timestamp"
+    date: Annotated[Timestamp, SHOWN]
     #: Node of the step whose transaction it was; empty for all of the scenario in one.
-    node: str
+    node: Annotated[str, Column("step")]
     #: What became of it, in words: `in block 20, finalized`.
-    outcome: str
+    outcome: Annotated[str, Column(detail=True)]
     #: Whether the scenario was changed since.
     changed_since: bool
 

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from scenarioctl.model.amounts import to_text
 from scenarioctl.model.checks import Amount
 from scenarioctl.model.jobs import SentFor, SentState, SentTransaction
-from scenarioctl.model.json_types import AmountAnswer, HoldingAnswer
+from scenarioctl.model.json_types import SHOWN, AmountAnswer, HoldingAnswer
 from scenarioctl.transactions.submission.outcomes import LATER, Outcome
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class TransactionCost(AmountAnswer):
     """A part of what a transaction cost its signer."""
 
     #: `execution`: what the chains on the way kept of the amount.
-    what: Literal["transaction fee", "delivery", "execution"]
+    what: Annotated[Literal["transaction fee", "delivery", "execution"], SHOWN]
 
 
 def fee_of(effects: Mapping[str, Any], chain: "Chain") -> AmountAnswer | None:

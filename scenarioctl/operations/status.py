@@ -4,14 +4,14 @@ shows."""
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.chains.probing import judge_head, read_block_time
 from scenarioctl.errors import NotFound, ScenarioctlError
 from scenarioctl.model.jobs import SECOND, Job, JobState, KeptRun
-from scenarioctl.model.json_types import Digits, ScenarioId, Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, Column, Digits, ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.chains import shown_endpoint
 from scenarioctl.operations.job_runs import (
     JobRow,
@@ -47,80 +47,80 @@ _PATIENCE = 8.0
 
 
 class ChainState(TypedDict):
-    name: str
+    name: Annotated[str, Column("chain")]
     title: str
     #: `unknown` until it has been asked.
-    state: Literal["connected", "unreachable", "offline", "unknown"]
+    state: Annotated[Literal["connected", "unreachable", "offline", "unknown"], SHOWN]
     #: Number of the best block.
-    block: int | None
+    block: Annotated[int | None, Column("best block")]
     #: The block's own time; null if the chain doesn't say.
-    block_time: "Timestamp | None"
+    block_time: Annotated[Timestamp | None, Column("its time")]
     #: Seconds since that time, by this machine's clock; null if it isn't known.
-    age: float | None
+    age: Annotated[float | None, Column(form="seconds")]
     #: How long a block of the chain takes, in seconds; null until it has been asked.
     block_seconds: float | None
     #: Whether the best block is as new as it should be: `late` if it is older than five blocks, and
     #: than a minute.
-    head: Literal["fresh", "late", "unknown"]
+    head: Annotated[Literal["fresh", "late", "unknown"], SHOWN]
     #: Scheme and host of the endpoint that answers; empty if none does.
     endpoint: str
     #: Why it is unreachable; else empty.
-    reason: str
+    reason: Annotated[str, SHOWN]
 
 
 class _Titled(TypedDict):
-    id: "ScenarioId"
+    id: Annotated[ScenarioId, Column("scenario")]
     #: As its author calls it; empty if it has no name.
-    name: str
+    name: Annotated[str, SHOWN]
     #: `1.5 DOT · Polkadot → Asset Hub`.
-    title: str
+    title: Annotated[str, Column("what")]
 
 
 class _MaybeHuman(TypedDict, total=False):
     #: The amount in whole tokens; left out if it is not known.
-    human: str
+    human: Annotated[str, Column("amount")]
 
 
 class DraftToSign(_Titled, _MaybeHuman):
     #: Its number in the mempool.
-    draft: int
+    draft: Annotated[int, SHOWN]
     #: How many drafts of the job wait: one waits until it, or a newer one of the same step, is
     #: sent.
     drafts: int
-    chain: str
+    chain: Annotated[str, SHOWN]
     txType: str
     #: In the smallest unit; `0` if no asset moves.
     amount: "Digits"
     date: "Timestamp"
-    expires: "Timestamp"
+    expires: Annotated[Timestamp, SHOWN]
     #: Whether it expires within 10 minutes.
     expiring: bool
 
 
 class JobInNeed(_Titled):
     #: Why it is paused, or why its last run failed.
-    reason: str
+    reason: Annotated[str, SHOWN]
     #: Failed runs in a row.
-    failures: int
+    failures: Annotated[int, SHOWN]
     #: When it was paused, or when its last run ended.
-    since: "Timestamp | None"
+    since: Annotated[Timestamp | None, SHOWN]
 
 
 class Needs(TypedDict):
     """What needs a person. Each list has up to 20 rows."""
 
     #: Jobs in these lists, all pages counted: one that is failing and has a draft counts twice.
-    count: int
+    count: Annotated[int, Column("needs you")]
     #: The newest draft of each job that waits for a signature: those first that expire first.
-    sign: list[DraftToSign]
+    sign: Annotated[list[DraftToSign], Column("to sign")]
     #: How many jobs have such a draft.
     sign_total: int
     #: How many of these drafts expire within 10 minutes.
     expiring: int
-    paused: list[JobInNeed]
+    paused: Annotated[list[JobInNeed], SHOWN]
     paused_total: int
     #: Running jobs whose last run failed.
-    failing: list[JobInNeed]
+    failing: Annotated[list[JobInNeed], SHOWN]
     failing_total: int
 
 
@@ -132,10 +132,10 @@ class RunBar(TypedDict):
 
 
 class JobStanding(_Titled):
-    state: Literal["running", "stopped", "paused"]
+    state: Annotated[Literal["running", "stopped", "paused"], SHOWN]
     #: In words.
-    schedule: str | None
-    next: "Timestamp | None"
+    schedule: Annotated[str | None, SHOWN]
+    next: Annotated[Timestamp | None, Column("next run")]
     #: Whether a run is in progress.
     executing: bool
     #: The step that is executing.
@@ -143,7 +143,7 @@ class JobStanding(_Titled):
     #: Failed runs in a row.
     failures: int
     #: Drafts that could be signed now.
-    drafts: int
+    drafts: Annotated[int, SHOWN]
     reason: str
     #: Up to 30, the newest first.
     runs: list[RunBar]
@@ -152,24 +152,24 @@ class JobStanding(_Titled):
 class StoreStatus(TypedDict):
     """What the store tells."""
 
-    version: str
+    version: Annotated[str, SHOWN]
     offline: bool
     #: Whether any worker runs the jobs.
-    worker: bool
+    worker: Annotated[bool, SHOWN]
     #: The workers of all machines, also those that were silent for less than an hour.
-    workers: list[WorkerRow]
-    scenarios: int
+    workers: Annotated[list[WorkerRow], SHOWN]
+    scenarios: Annotated[int, SHOWN]
     #: The 10 newest scenarios.
     recent: list[ScenarioRow]
-    needs: Needs
+    needs: Annotated[Needs, Column(form="part")]
     #: Up to 20: the running ones first, then those that are paused, then the stopped ones.
-    jobs: list[JobStanding]
-    jobs_total: int
+    jobs: Annotated[list[JobStanding], Column("jobs")]
+    jobs_total: Annotated[int, Column("jobs")]
 
 
 class Status(StoreStatus):
     #: Those that stored scenarios use, or that were asked since the daemon started.
-    chains: list[ChainState]
+    chains: Annotated[list[ChainState], SHOWN]
 
 
 @dataclass(frozen=True, kw_only=True)

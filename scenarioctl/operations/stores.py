@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.config import without_password
 from scenarioctl.model.jobs import CLOCK_SKEW, SECOND
-from scenarioctl.model.json_types import ScenarioId, Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, Column, ScenarioId, Timestamp, timestamp
 from scenarioctl.operations.results import Result
 
 __all__ = ["check_store"]
@@ -18,21 +18,21 @@ _NAMED = 20
 
 class WorkerRow(TypedDict):
     #: The name of its machine.
-    host: str
+    host: Annotated[str, SHOWN]
     #: The number of its process there; null if it is unknown.
-    process: int | None
+    process: Annotated[int | None, SHOWN]
     #: Empty if it is too old to tell.
-    version: str
+    version: Annotated[str, SHOWN]
     #: Seconds by which its clock is ahead of the store's, at least; null if it is unknown.
-    clock_offset: float | None
+    clock_offset: Annotated[float | None, SHOWN]
     #: When it last renewed its lease.
-    last_seen: "Timestamp"
+    last_seen: Annotated[Timestamp, SHOWN]
     #: Its lease has run out: it was killed, hangs, or can't reach the store.
-    silent: bool
+    silent: Annotated[bool, SHOWN]
     #: Runs in progress, without those that wait.
-    running: int
+    running: Annotated[int, Column("runs")]
     #: The jobs of up to 20 of them.
-    jobs: "list[ScenarioId]"
+    jobs: Annotated[list[ScenarioId], SHOWN]
 
 
 async def describe_workers(app: Application) -> list[WorkerRow]:
@@ -75,18 +75,18 @@ class CheckStore:
 
 class StoreCheck(TypedDict):
     #: The path or the URL, without a password.
-    store: str
+    store: Annotated[str, SHOWN]
     #: Like `PostgreSQL 15.14` or `SQLite 3.46.1`.
-    engine: str
+    engine: Annotated[str, SHOWN]
     #: The version of the tables.
-    version: int
+    version: Annotated[int, Column("version of the tables")]
     #: Seconds by which the server's clock is ahead of this machine's; null without a server.
-    clock_skew: float | None
+    clock_skew: Annotated[float | None, SHOWN]
     #: Runs whose worker has gone.
-    stalled_runs: int
-    workers: list[WorkerRow]
+    stalled_runs: Annotated[int, SHOWN]
+    workers: Annotated[list[WorkerRow], SHOWN]
     #: What is wrong, and what to do about it, in a sentence each.
-    findings: list[str]
+    findings: Annotated[list[str], SHOWN]
 
 
 async def check_store(app: Application, request: CheckStore) -> Result[StoreCheck]:  # noqa: ARG001

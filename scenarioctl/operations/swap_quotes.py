@@ -1,12 +1,12 @@
 """What a swap would bring, from the exchange chain as it is now."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scenarioctl.actions.swap import STEP, SwapStep
 from scenarioctl.application import Application
 from scenarioctl.model.amounts import values_of
-from scenarioctl.model.json_types import Digits, Hex, Told
+from scenarioctl.model.json_types import SHOWN, Column, Digits, Hex, Told
 from scenarioctl.model.request_fields import Address
 from scenarioctl.operations.results import Result
 
@@ -27,22 +27,22 @@ class QuoteSwap(SwapStep):
 
 class SwapQuote(Told):
     #: With its symbol, in whole tokens.
-    sold: str
-    received: str
+    sold: Annotated[str, SHOWN]
+    received: Annotated[str, SHOWN]
     #: What is received at least, with the slippage of the request.
-    at_least: str
+    at_least: Annotated[str, SHOWN]
     amount_in: "Digits"
     amount_out: "Digits"
     min_amount_out: "Digits"
     #: Whole tokens received for one sold; null if the decimals of an asset are unknown.
-    price: str | None
-    impact_percent: str | None
+    price: Annotated[str | None, SHOWN]
+    impact_percent: Annotated[str | None, Column("impact %")]
     #: Per cent, if the Omnipool alone makes the swap.
-    asset_fee: str | None
-    protocol_fee: str | None
+    asset_fee: Annotated[str | None, Column("asset fee %")]
+    protocol_fee: Annotated[str | None, Column("protocol fee %")]
     #: Hops, as the runtime takes them.
     route: list[Any]
-    block: int
+    block: Annotated[int, SHOWN]
     block_hash: "Hex"
     spec_version: int
 

@@ -9,7 +9,15 @@ from scenarioctl.application import Application
 from scenarioctl.formats.documents import write_csv
 from scenarioctl.model.amounts import read_choice
 from scenarioctl.model.jobs import SentState, SentTransaction
-from scenarioctl.model.json_types import AmountAnswer, Hex, HoldingAnswer, Timestamp, timestamp
+from scenarioctl.model.json_types import (
+    SHOWN,
+    AmountAnswer,
+    Column,
+    Hex,
+    HoldingAnswer,
+    Timestamp,
+    timestamp,
+)
 from scenarioctl.model.request_fields import Address, ChainName, ScenarioName, Value
 from scenarioctl.operations.results import PageFields, Result, read_page_size
 from scenarioctl.operations.runs import read_since
@@ -60,17 +68,17 @@ class ListTransactions(PageFields):
 class SentRow(TypedDict):
     """A transaction that was sent. What isn't known is null or empty."""
 
-    chain: str
-    hash: "Hex"
+    sent: Annotated[Timestamp, Column("time")]
+    chain: Annotated[str, SHOWN]
     state: Literal["uncertain", "sent", "in-block", "finalized", "expired"]
     #: What became of it, as it was last seen, in one word as `tx status` has it, and in words.
-    became: Became
+    became: Annotated[Became, Column("state")]
     outcome: str
-    sent: "Timestamp"
     #: Who signed it, as the chain writes addresses.
     account: str
     #: What it does, in a sentence.
-    says: str
+    says: Annotated[str, Column("transaction")]
+    hash: Annotated[Hex, SHOWN]
     #: The scenario that it was made of, and its name; a deleted one's as it was when this was sent.
     scenario: str
     name: str
@@ -99,7 +107,7 @@ class SentRow(TypedDict):
 
 class SentList(TypedDict):
     #: Empty with `csv`.
-    transactions: list[SentRow]
+    transactions: Annotated[list[SentRow], SHOWN]
     #: The lines of this page, the first page's after a line with the names of the columns; null
     #: without `csv`.
     csv: str | None

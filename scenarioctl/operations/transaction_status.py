@@ -4,14 +4,16 @@ for the rest."""
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from scenarioctl.application import Application
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest, ScenarioctlError
 from scenarioctl.model.amounts import from_hex, to_whole
 from scenarioctl.model.jobs import SentState, SentTransaction
 from scenarioctl.model.json_types import (
+    SHOWN,
     AmountAnswer,
+    Column,
     Digits,
     Hex,
     HoldingAnswer,
@@ -56,15 +58,15 @@ class ArrivalStatus(TypedDict):
     """A message of the transaction to another chain."""
 
     #: Its name, or its location if it isn't in the registry.
-    chain: str
-    state: Literal["waiting", "arrived", "failed", "unknown"]
+    chain: Annotated[str, SHOWN]
+    state: Annotated[Literal["waiting", "arrived", "failed", "unknown"], SHOWN]
     #: The block there that executed the message.
-    block_number: int | None
+    block_number: Annotated[int | None, Column("block")]
     #: Why it failed, or why it isn't known; empty otherwise.
-    reason: str
+    reason: Annotated[str, SHOWN]
     #: What it gave there to the accounts that it pays; empty before it is executed, and if that
     #: isn't known.
-    received: list[HoldingAnswer]
+    received: Annotated[list[HoldingAnswer], SHOWN]
     #: How many endpoints of the chain say that it arrived, or failed; null before.
     asked: Literal[1, 2] | None
 
@@ -73,15 +75,15 @@ class CreatedAccount(TypedDict):
     """An account without a key, a pure proxy, that the transaction made."""
 
     #: As the chain writes addresses.
-    address: str
+    address: Annotated[str, SHOWN]
     #: Who is its proxy, and of which type.
-    proxy: str
-    type: str
+    proxy: Annotated[str, SHOWN]
+    type: Annotated[str, SHOWN]
     #: Which of several it is that the same proxy made in one transaction.
     index: int
     #: The block and the transaction in it, as the chain's proxies count blocks: `24000000-2`. Empty
     #: if that isn't known.
-    at: str
+    at: Annotated[str, SHOWN]
 
 
 class TransactionState(TypedDict):
@@ -102,57 +104,57 @@ class TransactionState(TypedDict):
     #: is in a block.
     asked: Literal[1, 2] | None
     #: When it was sent; null if it wasn't sent from here.
-    sent: "Timestamp | None"
+    sent: Annotated[Timestamp | None, SHOWN]
     #: What it does, in a sentence; empty if it wasn't sent from here.
     says: str
     #: The scenario that it was made of; empty if it was made of none, or that isn't known.
     scenario: str
     #: Who signed it, as the chain writes addresses; empty if that isn't known.
-    signer: str
-    nonce: int | None
-    block: "Hex | None"
-    block_number: int | None
+    signer: Annotated[str, SHOWN]
+    nonce: Annotated[int | None, SHOWN]
+    block: Annotated[Hex | None, SHOWN]
+    block_number: Annotated[int | None, SHOWN]
     #: When its block was made; null if that isn't known.
     block_time: "Timestamp | None"
     extrinsic_index: int | None
     #: Its page at an explorer; null before it is in a block, and if the chain has none.
-    explorer: str | None
+    explorer: Annotated[str | None, SHOWN]
     #: False if it did nothing in its block; null if a part of it failed or is unknown.
     success: bool | None
     #: In the chain's native asset.
     fee: "Digits | None"
     #: `fee` in whole tokens, with the symbol; empty if it isn't known.
-    fee_human: str
+    fee_human: Annotated[str, Column("transaction fee")]
     #: The fee if it was paid in another asset.
     fee_paid_in: AmountAnswer | None
     #: What the signer has less by it, fees included; null if that isn't known.
-    left: list[AmountAnswer] | None
+    left: Annotated[list[AmountAnswer] | None, Column("left the signer")]
     #: The same without the fee and what delivery cost; empty if that isn't known.
     moved: list[AmountAnswer]
     #: What the others that make its calls have less: multisigs, proxied accounts.
-    spent: list[HoldingAnswer]
+    spent: Annotated[list[HoldingAnswer], Column("left others")]
     #: What these, the signer and the accounts that its calls name have more by it, on its chain;
     #: null if that isn't known.
-    received: list[HoldingAnswer] | None
+    received: Annotated[list[HoldingAnswer] | None, SHOWN]
     #: What is known of what it cost, in its parts: `execution` once all messages arrived.
-    costs: list[TransactionCost]
+    costs: Annotated[list[TransactionCost], SHOWN]
     #: The sum of `costs`, by asset.
     cost: list[AmountAnswer]
     #: The pure proxies that it made: `address add NAME --proxy-of ADDRESS` names one.
-    created: list[CreatedAccount]
+    created: Annotated[list[CreatedAccount], SHOWN]
     events: list[Any]
     #: Why it failed, or a part of it; empty unless it did.
-    error: str
+    error: Annotated[str, SHOWN]
     #: What went wrong inside a transaction that succeeded, like a call of a batch.
     notes: list[str]
     #: The last block that may include it; null if it's valid forever, or wasn't sent from here.
-    valid_until_block: int | None
+    valid_until_block: Annotated[int | None, SHOWN]
     #: The last final block that was searched for it; null if it wasn't sent from here.
     searched_block: int | None
     #: The job and the draft that it was made of.
-    job: str
-    draft: int | None
-    arrivals: list[ArrivalStatus]
+    job: Annotated[str, SHOWN]
+    draft: Annotated[int | None, SHOWN]
+    arrivals: Annotated[list[ArrivalStatus], SHOWN]
     #: Whether nothing of this can change any more.
     settled: bool
 

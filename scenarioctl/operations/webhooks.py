@@ -10,7 +10,7 @@ from scenarioctl.application import Application
 from scenarioctl.errors import InvalidRequest, NotFound, RateLimited, TooLarge
 from scenarioctl.formats.documents import write_json
 from scenarioctl.model.jobs import SECOND, WebhookEvent
-from scenarioctl.model.json_types import Timestamp, timestamp
+from scenarioctl.model.json_types import SHOWN, Column, Timestamp, timestamp
 from scenarioctl.model.request_fields import Value
 from scenarioctl.operations.results import Result, answer_in_portions
 from scenarioctl.operations.runs import read_portions, retention_of
@@ -85,14 +85,14 @@ class ListEvents:
 
 
 class ReceivedEvent(TypedDict):
-    id: int
-    received: "Timestamp"
+    id: Annotated[int, Column("event")]
+    received: Annotated[Timestamp, SHOWN]
     #: The JSON that was posted.
-    content: Any
+    content: Annotated[Any, SHOWN]
 
 
 class EventList(TypedDict):
-    events: list[ReceivedEvent]
+    events: Annotated[list[ReceivedEvent], SHOWN]
 
 
 async def list_events(app: Application, request: ListEvents) -> Result[EventList]:

@@ -432,7 +432,7 @@ def read_metadata_file(data: bytes, *, chain: str, spec_name: str, expected: str
         raise InvalidRequest(
             field="runtime",
             problem=(
-                f"is missing: the file is of {table}. If {chain} runs that, pass --runtime "
+                f"is missing: the file is of {table}. If {chain} runs that, pass `runtime` "
                 f"{str(table)!r}"
             ),
         )

@@ -26,10 +26,15 @@ from scenarioctl.config import Settings, without_password
 from scenarioctl.errors import ScenarioctlError
 from scenarioctl.outgoing.guard import Guard
 from scenarioctl.server.access import Access, check_binding
-from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import ListeningSocket, open_listeners, take_activated
-from scenarioctl.server.logs import set_level, start_logging
-from scenarioctl.server.systemd import SystemdNotifier
+from scenarioctl.server.bodies import Limits
+from scenarioctl.server.process import (
+    ListeningSocket,
+    SystemdNotifier,
+    open_listeners,
+    set_level,
+    start_logging,
+    take_activated,
+)
 
 #: What a daemon doesn't need, or not with every store.
 _NOT_SERVED = (

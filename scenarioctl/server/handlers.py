@@ -18,18 +18,21 @@ from scenarioctl.operations import find_handler
 from scenarioctl.operations.results import Result
 from scenarioctl.operations.stored_names import perform
 from scenarioctl.server.access import Access
-from scenarioctl.server.bodies import LARGE, check_type, reading
-from scenarioctl.server.decoding import Decoder, read_pairs
-from scenarioctl.server.endpoints import Endpoint
-from scenarioctl.server.limits import Limits, Turn
-from scenarioctl.server.metrics import Metrics
-from scenarioctl.server.responses import (
+from scenarioctl.server.bodies import (
     JSON,
+    LARGE,
+    Limits,
+    Turn,
+    check_type,
     encode,
     encode_portions,
+    reading,
     write_header,
     write_sentences,
 )
+from scenarioctl.server.decoding import Decoder, read_pairs
+from scenarioctl.server.endpoints import Endpoint
+from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.streams import Follower, sending
 
 if TYPE_CHECKING:

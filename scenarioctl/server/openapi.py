@@ -7,11 +7,10 @@ from typing import Any
 
 from scenarioctl import __version__
 from scenarioctl.model.request_fields import field_aliases, field_notes
-from scenarioctl.operations import find_handler
+from scenarioctl.operations import answer_type, find_handler
 from scenarioctl.operations.results import OUTCOMES
-from scenarioctl.server.endpoints import PAGES, Endpoint, Page, answer_type
-from scenarioctl.server.examples import EXAMPLES
-from scenarioctl.server.schemas import Schema, answer_schemas, kinds_of, request_schema
+from scenarioctl.server.decoding import Schema, answer_schemas, kinds_of, request_schema
+from scenarioctl.server.endpoints import EXAMPLES, PAGES, Endpoint, Page
 from scenarioctl.server.streams import TOPICS
 
 _JSON = "application/json"
@@ -85,7 +84,7 @@ def describe(
 ) -> dict[str, Any]:
     """Return the OpenAPI document of a server that has the rows of *served*."""
     rows = [row for row in (*endpoints, *PAGES) if row.server in served]
-    types = [row.answer if isinstance(row, Page) else answer_type(row) for row in rows]
+    types = [row.answer if isinstance(row, Page) else answer_type(row.operation) for row in rows]
     answers, schemas = answer_schemas(types, "components/schemas")
     paths: dict[str, dict[str, Any]] = {}
     for row, answer in zip(rows, answers, strict=True):
@@ -359,7 +358,7 @@ def _error_schema() -> dict[str, Any]:
             "expected": {"type": "string", "description": "What would have worked."},
             "advice": {
                 "type": "string",
-                "description": "The end of `error`, if it names options or other commands.",
+                "description": "The end of `error`: other fields, or commands, that help.",
             },
         },
         "required": ["error", "code"],

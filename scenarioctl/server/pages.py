@@ -25,12 +25,10 @@ from scenarioctl.errors import InvalidRequest, NotReady, ScenarioctlError, short
 from scenarioctl.formats.documents import parse_json
 from scenarioctl.render.identicon import draw_identicon
 from scenarioctl.render.svg import BORDER, make_codes
-from scenarioctl.server.bodies import check_type, reading
+from scenarioctl.server.bodies import JSON, Turn, check_type, encode, reading
 from scenarioctl.server.endpoints import PAGES, Endpoint
 from scenarioctl.server.handlers import Route, ServerContext
-from scenarioctl.server.limits import Turn
 from scenarioctl.server.metrics import CONTENT_TYPE
-from scenarioctl.server.responses import JSON, encode
 from scenarioctl.server.streams import TOPICS, EventStream
 from scenarioctl.transactions.signing.payload import vault_frames
 

@@ -27,10 +27,10 @@ from scenarioctl.errors import (
 )
 from scenarioctl.removed import removed_path
 from scenarioctl.server.access import address_of
+from scenarioctl.server.bodies import error_response
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.handlers import Handler, ServerContext
 from scenarioctl.server.metrics import NOWHERE
-from scenarioctl.server.responses import error_response
 
 log = logging.getLogger("scenarioctl.http")
 

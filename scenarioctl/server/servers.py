@@ -14,15 +14,13 @@ from scenarioctl import __version__
 from scenarioctl.application import Application
 from scenarioctl.errors import BadRequest
 from scenarioctl.server.access import Access, peer_of
-from scenarioctl.server.bodies import expect_nothing
+from scenarioctl.server.bodies import Limits, error_response, expect_nothing
 from scenarioctl.server.endpoints import ENDPOINTS, Endpoint
 from scenarioctl.server.handlers import OperationHandler, Route, ServerContext
-from scenarioctl.server.limits import Limits
-from scenarioctl.server.listening import BACKLOG, ListeningSocket
 from scenarioctl.server.metrics import Metrics
 from scenarioctl.server.pages import page_file_routes, page_routes
 from scenarioctl.server.pipeline import COMMON_HEADERS, RequestPipeline
-from scenarioctl.server.responses import error_response
+from scenarioctl.server.process import BACKLOG, ListeningSocket
 from scenarioctl.server.streams import Follower
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ from scenarioctl.operations.transaction_status import (
     read_hash,
 )
 from scenarioctl.server.access import Access
+from scenarioctl.server.bodies import encode
 from scenarioctl.server.decoding import Decoder, read_pairs
 from scenarioctl.server.endpoints import Endpoint
 from scenarioctl.server.metrics import Metrics
-from scenarioctl.server.responses import encode
 
 log = logging.getLogger("scenarioctl.http")
 

@@ -41,7 +41,7 @@ class StoredScenario:
     id: str
     blob: bytes
     summary: str
-    #: Each chain that appears in any node, as `chain stats` counts it; read back sorted, each
+    #: Each chain that appears in any node, as `template stats` counts it; read back sorted, each
     #: once.
     chains: tuple[str, ...]
     #: Nanoseconds since 1970, UTC.
@@ -116,7 +116,7 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """What `store check` says of a store."""
+    """What `status --store-only` says of a store."""
 
     #: Its name and version, like `PostgreSQL 15.14`.
     engine: str

@@ -68,7 +68,7 @@ async def copy_store(
             if (await first.list_jobs(limit=1, state=JobState.RUNNING)).total:
                 raise Conflict(
                     f"store {without_password(source)} cannot be copied while jobs are running: "
-                    "stop them, or pass --stop-jobs"
+                    "stop them, or pass `stop_jobs`"
                 )
             for table, columns in TABLES.items():
                 key, rest = (part.split() for part in columns.split("|"))

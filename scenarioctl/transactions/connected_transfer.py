@@ -281,9 +281,7 @@ async def find_maximum(
                 "stay there"
             )
         advice = (
-            "; with --allow-death (allow_death), the account need not stay alive"
-            if figures.transferable
-            else ""
+            "With `allow_death`, the account need not stay alive." if figures.transferable else ""
         )
         raise InvalidRequest(
             field="amount", problem=f"max is nothing: {stopped or held}", advice=advice
@@ -352,7 +350,7 @@ async def _costs(builder: TransferBuilder, sender: bytes, *, pays_fee: bool) -> 
                     costs += fee.amount if asset.id == transfer.asset.id else 0
     except Inconclusive as problem:
         raise ChainUnreachable(
-            f"amount max can't be computed: {problem}", advice="; pass an amount"
+            f"amount max can't be computed: {problem}", advice="Pass an amount."
         ) from None
     return costs
 

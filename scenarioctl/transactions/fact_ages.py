@@ -116,7 +116,7 @@ def judge_old_facts(
             field="old_facts",
             problem=(
                 f"is off, and offline this needs {said}: connect, upgrade scenarioctl, or pass "
-                "--old-facts"
+                "`old_facts`"
             ),
         )
     return (f"This was built offline with {said}. Connect, or upgrade scenarioctl.",)

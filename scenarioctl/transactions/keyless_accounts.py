@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
 
 #: How a request confirms such a receiver.
-CONFIRM = "confirm it with --yes (yes) if you mean it"
+CONFIRM = "Confirm it with `yes` if you mean it."
 #: A pallet -> what it puts before and behind an Ethereum address to make an account that the
 #: address's key controls, and where there is such a pallet.
 _MAPPINGS: Mapping[str, tuple[bytes, bytes, str]] = {
@@ -176,6 +176,6 @@ def check_receiver(
             value=given,
             limit=80,
             problem=f"is {keyless}",
-            advice=f"; {confirm}",
+            advice=confirm,
             details={"confirm": "yes"},
         )

@@ -3,9 +3,10 @@ and their types."""
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from scenarioctl.errors import InvalidRequest, fold, suggest
+from scenarioctl.model.json_types import SHOWN, Column
 from scenarioctl.transactions.values import ValueReader, ValueWriter
 
 if TYPE_CHECKING:
@@ -20,36 +21,36 @@ _WHOLE_RUNTIME = ("RuntimeCall", "RuntimeEvent", "RuntimeError")
 
 
 class ParameterRow(TypedDict):
-    name: str
-    type: str
+    name: Annotated[str, SHOWN]
+    type: Annotated[str, SHOWN]
     #: What to write, like `an address` or `one of: Id, Index`.
-    expected: str
+    expected: Annotated[str, Column(detail=True)]
 
 
 ItemKind: TypeAlias = Literal["call", "storage", "constant", "method"]
 
 
 class ItemRow(TypedDict):
-    kind: ItemKind
+    kind: Annotated[ItemKind, SHOWN]
     #: The pallet or runtime API.
-    pallet: str
-    name: str
+    pallet: Annotated[str, SHOWN]
+    name: Annotated[str, SHOWN]
     #: Arguments of a call or method, or keys of a storage map.
-    parameters: list[ParameterRow]
+    parameters: Annotated[list[ParameterRow], Column("takes")]
     #: Of the value of a storage item or constant, or of a method's answer; null for a call.
-    type: str | None
+    type: Annotated[str | None, SHOWN]
     #: Of a constant, as `query` prints it; null for everything else.
-    value: str | None
+    value: Annotated[str | None, SHOWN]
     #: Whether an absent value of a storage item is null, and not the runtime's default; null for
     #: everything else.
     optional: bool | None
 
 
 class TypeRow(TypedDict):
-    name: str
+    name: Annotated[str, SHOWN]
     #: With all modules: two types can have one name.
     path: str
-    definition: str
+    definition: Annotated[str, SHOWN]
 
 
 def write_constant(table: "RuntimeTable", chain: "Chain", pallet: str, name: str) -> str:

@@ -257,7 +257,7 @@ async def _read_entries(
     if not cut:
         return answered
     more = (
-        f"--limit allows up to {LARGEST_LIMIT}"
+        f"`limit` allows up to {LARGEST_LIMIT}"
         if limit < LARGEST_LIMIT
         else "pass the first part of the key to narrow it down"
     )

@@ -173,7 +173,7 @@ class Pricing:
         transfer = self.transfer
         ends = f"{transfer.source.title} to {transfer.destination.title}"
         # A check, and the largest amount, are refused offline.
-        advice = "; --offline sets half of the amount aside for it" if self.sender is None else ""
+        advice = "`offline` sets half of the amount aside for it." if self.sender is None else ""
         with asking(f"what the last hop of {ends} costs", advice=advice):
             fee = TIMES * await self.execution_fee(plan)
         if transfer.amount <= fee:
@@ -248,9 +248,8 @@ class Pricing:
             raise InvalidRequest(
                 alone,
                 advice=(
-                    f"; in a check for its sender, or with --remote-fee-asset {held.symbol} "
-                    f"(remote_fee_asset), a little {held.symbol} of the sender's goes along "
-                    "and pays the fee"
+                    f"In a check for its sender, or with `remote_fee_asset` {held.symbol}, a "
+                    f"little {held.symbol} of the sender's goes along and pays the fee."
                 ),
             )
         why = f", which takes none in {what}"

@@ -127,8 +127,8 @@ async function refusalOf(answer) {
     // The answer is from a proxy.
   }
   const sentence = body.error ?? `The daemon returned HTTP ${answer.status}`;
-  // What it says of options of a command is for a command line.
-  const end = body.advice && sentence.endsWith(body.advice) ? -body.advice.length : undefined;
+  // What it says of other fields is for a command line or a program.
+  const end = body.advice && sentence.endsWith(body.advice) ? -body.advice.length - 1 : undefined;
   return new Refusal(sentence.slice(0, end), body.code ?? "", answer.status, body);
 }
 

@@ -269,7 +269,7 @@ def test_a_swap_that_worsens_its_own_price_is_refused_unless_told(
     error = json.loads(refused.out)["error"]
     assert error.startswith("amount 900000 USDT is so large that it moves the price by ")
     assert error.endswith(
-        " %, more than 5 %: sell less in one trade, or allow it with --max-impact (max_impact)"
+        " %, more than 5 %: sell less in one trade. Or allow it with `max_impact`."
     )
     assert allowed.code == 0, allowed
 

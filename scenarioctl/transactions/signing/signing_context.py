@@ -148,7 +148,7 @@ async def _decode_nonce(client: "Client", key: StorageKey, answer: Any) -> int:
         raise InvalidRequest(
             field="nonce",
             problem=f"is missing, and the accounts of {client.chain.title} have an unknown format",
-            advice=": pass it with --nonce",
+            advice="Pass it with `nonce`.",
         ) from None
 
 

@@ -194,7 +194,9 @@ async def check_keyless_receivers(trial: "Trial") -> None:
                 if trial.confirmed:
                     findings.losses.append(said)
                 else:
-                    findings.refusals.append(f"{said}; to send it all the same, confirm it (--yes)")
+                    findings.refusals.append(
+                        f"{said}; to send it all the same, confirm it with `yes`"
+                    )
     for instruction in trial.instructions:
         destination = instruction.chain
         if destination is None or instruction.name != "DepositAsset":

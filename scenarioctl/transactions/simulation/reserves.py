@@ -358,7 +358,7 @@ async def _check_backing(clients: Clients, transfer: Transfer, hub: "Chain", loc
     except (Inconclusive, ChainUnreachable, ChainRefused) as problem:
         raise ChainUnreachable(
             f"the reserve of {name} on {hub.title} could not be asked for ({problem})",
-            advice="" if is_bridged(transfer) else "; --offline trusts the list of routes",
+            advice="" if is_bridged(transfer) else "`offline` trusts the list of routes.",
         ) from None
     told = [(write_location(entry["reserve"]), bool(entry["teleportable"])) for entry in entries]
     expected = foreign_reserve(hub, absolute(location, hub.para_id))

@@ -202,7 +202,7 @@ def _refuse(trial: "Trial", said: str) -> None:
     if trial.confirmed:
         trial.findings.warnings.append(said)
     else:
-        trial.findings.refusals.append(f"{said}; pass --yes (yes) if you mean it")
+        trial.findings.refusals.append(f"{said}; pass `yes` if you mean it")
 
 
 async def _quote(trial: "Trial", trade: Trade) -> "Quote | None":

@@ -95,9 +95,7 @@ def describe_claim(
     who = "The sender" if account == sender else format_account(account, chain.ss58_prefix)
     if place == "0/Here":
         call = f"{pallet}.claim_assets"
-        command = (
-            f"scenarioctl tx claim {chain.name} --trapped-in {'BLOCK' if block is None else block}"
-        )
+        command = f"`tx claim {chain.name}` with `trapped_in` {'BLOCK' if block is None else block}"
         return f"{who} may be able to claim it there with {command} ({call})."
     home = chain_at(registry, chain, place) if place else None
     where = home.title if home is not None else place or "another chain"

@@ -315,7 +315,7 @@ class OmnipoolState:
                     f"{self.label(asset)} is not in the Omnipool of {self._chain}, and its "
                     "router has no route from "
                     f"{pair[0]} to {pair[1]}",
-                    advice=": give one with --route",
+                    advice="Give one with `route`.",
                 )
         return (RouteHop(pool="Omnipool", asset_in=pair[0], asset_out=pair[1]),)
 

@@ -39,7 +39,7 @@ STAND_IN = b"scenarioctl quote".ljust(32, b"\0")
 #: Native raw units that the stand-in gets for the deposits that new balances cost.
 _STAND_IN_NATIVE = 10**16
 #: What to do if a quote needs a dry run that fails.
-GIVE_MINIMUM = "set the minimum with --min-received and --exact-minimum"
+GIVE_MINIMUM = "Set the minimum with `min_received` and `exact_minimum`."
 
 
 class RouterDryRun:
@@ -81,7 +81,7 @@ class RouterDryRun:
         except (ChainRefused, InvalidRequest) as error:
             raise ChainRefused(
                 f"{self._client.chain.title} cannot dry-run {format_route(hops)}: {error}",
-                advice=f"; {GIVE_MINIMUM}",
+                advice=GIVE_MINIMUM,
             ) from None
         received = _read_dry_run(self._table, answer)
         if isinstance(received, str):
@@ -240,7 +240,7 @@ async def _quote_other_pools(
                 f"{omnipool.label(hops[0].asset_in)} is a contract's token, so the route "
                 f"{format_route(hops)} can be quoted only "
                 "for an account that holds it (sender)",
-                advice=f": {GIVE_MINIMUM}",
+                advice=GIVE_MINIMUM,
             )
     else:
         sender = None
@@ -285,7 +285,7 @@ async def _compare_with_dry_run(
             f"{asset.amount(quote.amount_out)} "
             f"was expected, a difference of {percent(difference)} %, more than "
             f"{percent(room)} %: try again",
-            advice=f", or {GIVE_MINIMUM}",
+            advice=f"Or {GIVE_MINIMUM[0].lower()}{GIVE_MINIMUM[1:]}",
         )
     return quote
 

@@ -395,7 +395,7 @@ class Quote:
                     f"price by {percent(self.impact)} %, more than {to_text(limit)} %: sell "
                     "less in one trade"
                 ),
-                advice=", or allow it with --max-impact (max_impact)",
+                advice="Or allow it with `max_impact`.",
             )
 
     def describe(self) -> str:

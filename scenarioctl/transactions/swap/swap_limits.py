@@ -144,7 +144,7 @@ def _quoted_terms(quote: "Quote", bounds: SwapLimits) -> PricedSwap:
                 f"{quote.asset_out.amount(floor)} is more than the swap would buy now, "
                 f"{quote.asset_out.amount(quote.amount_out)}: the swap would fail on chain"
             ),
-            advice="; lower the minimum, or use it as it is with --exact-minimum (exact_minimum)",
+            advice="Lower the minimum, or use it as it is with `exact_minimum`.",
         )
     computed = minimum_received(quote.amount_out, bounds.slippage)
     least = quote.asset_out.amount(max(floor, computed))

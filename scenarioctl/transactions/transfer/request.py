@@ -4,7 +4,6 @@ Messages pass from one Asset Hub to the other through the Bridge Hubs of both ne
 chain is joined.
 """
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -14,7 +13,7 @@ from scenarioctl.chains.asset_rows import identities_of
 from scenarioctl.chains.locations import across
 from scenarioctl.chains.trust import accepts_reserve, is_beyond_bridge
 from scenarioctl.errors import InvalidRequest
-from scenarioctl.model.amounts import U128_MAX, to_whole
+from scenarioctl.model.amounts import U128_MAX
 
 if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset
@@ -126,12 +125,12 @@ def below_least(transfer: Transfer, least: int, why: str) -> BelowLeast:
             f"{asset.amount(transfer.amount)} is too small: {why}. Send at least "
             f"{asset.amount(least)}{raw}"
         ),
-        advice="; with --accept-loss (accept_loss) it is built nevertheless",
+        advice="With `accept_loss` it is built nevertheless.",
     )
 
 
-#: What a refusal advises where a check may open the route; the command follows.
-BY_CHECK = "; a check for its sender, by a dry run of every hop, may prove it"
+#: What a refusal advises where a check may open the route.
+BY_CHECK = "With `tx check`, a check for its sender by a dry run of every hop may prove it."
 
 
 class OnlyChecked(InvalidRequest):
@@ -146,32 +145,8 @@ def refusal(transfer: Transfer, reason: str, *, advice: str = "") -> InvalidRequ
         f"{transfer.destination.title}: {reason}"
     )
     if advice == BY_CHECK:
-        return OnlyChecked(sentence, advice=f"{BY_CHECK}: {_command(transfer)}")
+        return OnlyChecked(sentence, advice=advice)
     return InvalidRequest(sentence, advice=advice)
-
-
-def _command(transfer: Transfer) -> str:
-    """Return the command that checks *transfer*, and builds it if the check passes."""
-    source, destination, decimals = transfer.source, transfer.destination, transfer.asset.decimals
-    sender = (
-        "ADDRESS"
-        if transfer.sender is None
-        else source.account_format.format(transfer.sender, source.ss58_prefix)
-    )
-    options = {
-        "from": source.name,
-        "to": destination.name,
-        "asset": transfer.asset.id,
-        "amount": f"{transfer.amount}raw"
-        if decimals is None
-        else to_whole(transfer.amount, decimals),
-        "to-address": destination.account_format.format(
-            transfer.beneficiary, destination.ss58_prefix
-        ),
-        "sender": sender,
-    }
-    given = [part for name, value in options.items() for part in (f"--{name}", value)]
-    return shlex.join(["scenarioctl", "tx", "check", *given])
 
 
 class OnlyConnected(InvalidRequest):

@@ -101,7 +101,7 @@ def find_route(transfer: Transfer, assets: "Assets", *, fee_settled: bool) -> Ro
             f"only a connection to {transfer.source.title} tells what it takes for delivery to "
             f"{transfer.destination.title}"
         )
-        raise only_connected(transfer, reason, advice="; use tx transfer without --offline")
+        raise only_connected(transfer, reason, advice="Use `tx transfer` without `offline`.")
     if fee_settled:
         return route
     if is_bridged(transfer) and pays_with_itself(transfer):
@@ -178,8 +178,8 @@ def advise_remote_fee(transfer: Transfer, assets: "Assets") -> str:
     except InvalidRequest:
         return ""
     return (
-        f"; with --remote-fee-asset {native.symbol} (remote_fee_asset) a little "
-        f"{native.symbol} goes along and pays the fee there"
+        f"With `remote_fee_asset` {native.symbol} a little {native.symbol} goes along and pays the "
+        "fee there."
     )
 
 
@@ -292,7 +292,7 @@ def _advise_check(transfer: Transfer, asked: tuple[Route, ...]) -> str:
         return ""
     if transfer.remote_fee_asset is not None:
         # Of what goes along, the way has to be known.
-        return "; a check can open it only without --remote-fee-asset (remote_fee_asset)"
+        return "A check can open it only without `remote_fee_asset`."
     return BY_CHECK
 
 
@@ -333,11 +333,11 @@ def _say_untold(transfer: Transfer, chain: "Chain") -> str:
     if chain.role not in JUDGED_ROLES:
         return ""
     if not chain.genesis:
-        return f"; set genesis in [chains.{chain.name}], so that a check can ask its runtime"
+        return f"Set genesis in [chains.{chain.name}], so that a check can ask its runtime."
     if not transfer.asset.location:
         return (
-            f"; set location in [[chains.{transfer.source.name}.assets]], so that a check can "
-            "ask its runtime"
+            f"Set location in [[chains.{transfer.source.name}.assets]], so that a check can ask "
+            "its runtime."
         )
     return ""
 
@@ -394,7 +394,7 @@ def _explain(transfer: Transfer, registry: "Registry") -> str:
         if facts is not None and facts.partial and not chain.genesis:
             return (
                 f"not all that {chain.title} accepts from other chains is "
-                f"known{_say_untold(transfer, chain)}"
+                f"known. {_say_untold(transfer, chain)}".rstrip(". ")
             )
     sending, receiving = trust_of(source), trust_of(destination)
     holds_only_its_own = (
