@@ -114,7 +114,7 @@ def test_a_receiver_without_a_key_is_refused_in_hex(judge: Judge, account: bytes
 
     name = format_account(account, 0)
     assert refused["verdict"] == "refused"
-    assert refused["reasons"] == [says(name, "Polkadot", "--yes")]
+    assert refused["reasons"] == [says(name, "Polkadot", "`yes`")]
     assert confirmed["verdict"] == "ok"
     assert confirmed["warnings"] == [says(name, "Polkadot")]
 

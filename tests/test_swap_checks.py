@@ -281,7 +281,7 @@ def test_an_offer_is_held_against_a_quote(
     unknown = run(monkeypatch, call, stored=stored)
 
     assert (fair.findings.verdict, fair.findings.warnings) == ("ok", [])
-    assert dear.findings.refusals == [says("50 %", "--yes")]
+    assert dear.findings.refusals == [says("50 %", "`yes`")]
     assert (confirmed.findings.verdict, len(confirmed.findings.warnings)) == ("ok", 1)
     assert unknown.findings.unknowns == [says("price")]
 
