@@ -117,8 +117,8 @@ def holdings(answer: dict[str, Any], field: str) -> list[tuple[str, str, str, st
         (
             location(ALICE_KEY),
             (
-                "The sender may be able to claim it there with scenarioctl tx claim assetHub "
-                "--trapped-in BLOCK (PolkadotXcm.claim_assets)."
+                "The sender may be able to claim it there with `tx claim assetHub` with "
+                "`trapped_in` BLOCK (PolkadotXcm.claim_assets)."
             ),
         ),
         (

@@ -286,4 +286,12 @@ def _shown_hex(cell: str) -> str:
 
 def draw_json(value: Any) -> None:
     """Print nested data."""
-    click.echo(dump_json(value, indent=2))
+    text = dump_json(value, indent=2)
+    if bold(text) == text:
+        click.echo(text)
+        return
+    from rich.console import Console
+    from rich.highlighter import JSONHighlighter
+
+    # Not Console.print_json: it would undo what dump_json escapes.
+    Console().print(JSONHighlighter()(text), soft_wrap=True)
