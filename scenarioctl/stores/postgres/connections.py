@@ -1,7 +1,7 @@
 """The connections to PostgreSQL of a process, and what errors of the server mean to a user.
 
 No sentence quotes a connection string, which may hold a password.  That no connection can be
-opened, and that one can again, is told once in the log of a daemon.  `server/logs.py` leaves out
+opened, and that one can again, is told once in the log of a daemon.  `server/process.py` leaves out
 what only repeats that the store is away.
 """
 
