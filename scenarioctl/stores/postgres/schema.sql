@@ -167,7 +167,7 @@ CREATE TABLE job_counts (
 
 CREATE FUNCTION count_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO job_counts AS c (state, slot, amount)
+    INSERT INTO scenarioctl.job_counts AS c (state, slot, amount)
         SELECT state, pg_backend_pid() % 16, number FROM (VALUES (NEW.state, 1), (OLD.state, -1)) AS each (state, number)
         WHERE state IS NOT NULL ORDER BY state
         ON CONFLICT (state, slot) DO UPDATE SET amount = c.amount + excluded.amount;
