@@ -10,6 +10,7 @@ from scenarioctl.chains.addresses import parse_account
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check, Holding
+from scenarioctl.transactions.simulation.runtime_api import amount_of
 from tests.live.cases import Case, Cast
 from tests.live.world import RIGHTS, Outcome, Place, State, World
 
@@ -125,6 +126,7 @@ def _judge_ok(trial: Trial) -> Judgement:
     if trial.outcome.real != "arrives":
         wrong.append(f"{trial.outcome.real}: {trial.outcome.why}")
     mentioned = {_account(holding) for holding in (*trial.check.credits, *trial.check.leaves)}
+    mentioned |= {account for _, account, _ in facts.moved if trial.world.is_named(account, words)}
     for place, change in facts.moved.items():
         wrong += _lost_here(place, change, trial, trial.named | mentioned)
     wrong += [f"not said: {right}" for right in facts.rights if not _says_right(words)]
@@ -163,11 +165,23 @@ def _lost_here(
         wrong.append(f"{chain}: {account.hex()[:8]} gets {free} of {asset}, and isn't mentioned")
     if account != sender and free < 0 and place not in stated and account not in named:
         wrong.append(f"{chain}: {account.hex()[:8]} loses {-free} of {asset}, and isn't mentioned")
-    deposits = sum(step.amount.value for step in trial.check.steps if step.what == "deposit")
-    locks = reserved > (deposits if account == sender else 0) or frozen > 0
-    if locks and not any(word in trial.words for word in _SAID):
-        wrong.append(f"{chain}: {reserved} of {asset} reserved and {frozen} frozen without a word")
+    if frozen > 0 and not any(word in trial.words for word in _SAID):
+        wrong.append(f"{chain}: {frozen} of {asset} frozen without a word")
+    if reserved and not _tells_of(trial, place, reserved):
+        wrong.append(f"{chain}: {reserved:+} of {asset} reserved without its amount")
     return wrong
+
+
+def _tells_of(trial: Trial, place: Place, reserved: int) -> bool:
+    """Tell whether the check says that so much more is reserved of the account at *place*: a step
+    of the sender's does, or a sentence."""
+    name, account, label = place
+    native = trial.world.app.assets.native(trial.world.chain(name))
+    said = amount_of(native, abs(reserved))
+    steps = [step.amount for step in trial.check.steps if step.what in ("deposit", "released")]
+    if said.asset != label or (account == trial.cast.sender and said in steps):
+        return True
+    return str(said) in trial.words
 
 
 def _judge_refused(trial: Trial) -> Judgement:
@@ -310,13 +324,17 @@ def _rights(before: State, after: State) -> list[str]:
     for key in sorted({*before.records, *after.records}):
         chain, name, _ = key
         old, new = before.records.get(key), after.records.get(key)
-        if name in RIGHTS and old != new and new is not None and not _is_no_right(name, old, new):
+        if name in RIGHTS and old != new and new is not None and not _is_no_right(key, old, new):
             found.append(f"{chain} {name}")
     return found
 
 
-def _is_no_right(name: str, old: str | None, new: str) -> bool:
-    """Tell whether only the supply of an asset changed, or less is approved than before."""
+def _is_no_right(place: tuple[str, str, str], old: str | None, new: str) -> bool:
+    """Tell whether only the supply of an asset changed, or less is approved than before, or what
+    is staked is the account's own."""
+    _, name, key = place
+    if (name == "Staking.Bonded" and new[2:] in key) or (name == "Staking.Payee" and new < "0x03"):
+        return True
     if old is None:
         return False
     if name.endswith(".Approvals"):

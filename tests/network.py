@@ -9,10 +9,14 @@ from typing import Any
 
 import tomli_w
 
+from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.runtime.table import RuntimeTable, load_bundled
+from scenarioctl.transactions.blocks import read_event
+from scenarioctl.transactions.inner_calls import read_call
+from scenarioctl.transactions.simulation.ledger import read_balance_changes
 from tests.blocks import block_hash, header_of
 from tests.node import Node
 
@@ -57,36 +61,18 @@ def call_tried(table: RuntimeTable, arguments: bytes) -> Call:
     call, _ = table.decode_call_at(arguments, start)
     if not made_by_root(arguments):
         return call
-    pallet, inner = next(iter(call.args["calls"][-1]["Utility"]["dispatch_as"]["call"].items()))
-    method, values = next(iter(inner.items()))
-    return Call(pallet=pallet, method=method, args=values)
+    steps = call.args["calls"]
+    return read_call(steps[-1 - _ends(steps)]["Utility"]["dispatch_as"]["call"])
 
 
-def _fee_steps(table: RuntimeTable, arguments: bytes) -> int:
-    """Return in how many calls root takes the fee."""
-    origin_type = table.api_method("DryRunApi", "dry_run_call").inputs[0]
-    _, start = table.decode_at(origin_type.type_id, arguments, 0)
-    call, _ = table.decode_call_at(arguments, start)
-    return len(call.args["calls"]) - 1
+def _dispatched(result: Any = None) -> Any:
+    return {"Utility": {"DispatchedAs": {"result": result or {"Ok": None}}}}
 
 
-def _charged(value: Any, *, steps: int) -> Any:
-    """Return the effects of a call, made by root once the fee is taken in *steps*: between what
-    root's batch tells."""
-    if not isinstance(value, Mapping) or "Ok" not in value:
-        return value
-    effects = value["Ok"]
-    result = effects["execution_result"]
-    taken = {"Utility": {"DispatchedAs": {"result": {"Ok": None}}}}
-    done = {"Ok": None} if "Ok" in result else {"Err": result["Err"]["error"]}
-    events = [*[ITEM_COMPLETED] * (steps - 1), taken, ITEM_COMPLETED, *effects["emitted_events"]]
-    events += [
-        {"Utility": {"DispatchedAs": {"result": done}}},
-        ITEM_COMPLETED,
-        {"Utility": "BatchCompleted"},
-    ]
-    succeeded = {"Ok": {"actual_weight": None, "pays_fee": "Yes"}}
-    return {"Ok": {**effects, "execution_result": succeeded, "emitted_events": events}}
+def _ends(steps: list[Any]) -> int:
+    """Return how many of root's *steps* come after the call, to have accounts show what is left."""
+    freed = sum("force_unreserve" in step.get("Balances", {}) for step in steps)
+    return 1 + 2 * freed if freed else 0
 
 
 class FakeChain:
@@ -101,6 +87,10 @@ class FakeChain:
         self.table = table_of(name)
         self.api: dict[str, Any] = {}
         self.storage: dict[str, str] = {}
+        #: What a call holds and locks of an account without an event.
+        self.silent: dict[bytes, tuple[int, int]] = {}
+        #: Whether accounts can't show what they have left.
+        self.mute = False
         #: The names and argument bytes of the runtime calls that came.
         self.asked: list[tuple[str, bytes]] = []
         genesis = Registry().find(name).genesis
@@ -134,11 +124,65 @@ class FakeChain:
         if callable(value):
             value = value(arguments)
         if name == "DryRunApi_dry_run_call" and made_by_root(arguments):
-            value = _charged(value, steps=_fee_steps(self.table, arguments))
+            value = self._charged(value, arguments)
         if not isinstance(value, bytes):
             api, _underscore, method = name.partition("_")
             value = self.table.encode(self.table.api_method(api, method).output_type, value)
         return "0x" + value.hex()
+
+    def _charged(self, value: Any, arguments: bytes) -> Any:
+        """Return the effects of a call, made by root between what takes the fee and what shows
+        what is left: between what root's batch tells."""
+        if not isinstance(value, Mapping) or "Ok" not in value:
+            return value
+        origin_type = self.table.api_method("DryRunApi", "dry_run_call").inputs[0]
+        _, start = self.table.decode_at(origin_type.type_id, arguments, 0)
+        steps = self.table.decode_call_at(arguments, start)[0].args["calls"]
+        effects, ends = value["Ok"], _ends(steps)
+        before, result = len(steps) - 1 - ends, effects["execution_result"]
+        done = {"Ok": None} if "Ok" in result else {"Err": result["Err"]["error"]}
+        events = [*[ITEM_COMPLETED] * (before - 1), *[_dispatched(), ITEM_COMPLETED] * (before > 0)]
+        events += [*effects["emitted_events"], _dispatched(done), ITEM_COMPLETED]
+        events += [ITEM_COMPLETED] * (ends > 0)
+        for step in steps[before + 2 :: 2]:
+            who = step["Utility"]["dispatch_as"]["as_origin"]["system"]["Signed"]
+            spendable, reserved = self._left(who, steps[0], effects["emitted_events"])
+            given = {"from": who, "to": bytes(len(who)), "amount": spendable}
+            freed = {"who": who, "amount": reserved}
+            shown = [] if self.mute else [{"Balances": {"Transfer": given}}]
+            events += [*shown, _dispatched(), ITEM_COMPLETED]
+            events += [{"Balances": {"Unreserved": freed}}, ITEM_COMPLETED]
+        events.append({"Utility": "BatchCompleted"})
+        succeeded = {"Ok": {"actual_weight": None, "pays_fee": "Yes"}}
+        return {"Ok": {**effects, "execution_result": succeeded, "emitted_events": events}}
+
+    def _left(self, who: bytes, first: Any, events: Any) -> tuple[int, int]:
+        """Return what *who* can spend after a call with these *events*, and has in reserve; the
+        *first* step of root takes the fee."""
+        registry = Registry()
+        chain, assets = registry.find(self.name), Assets(registry)
+        changes = [
+            each
+            for each in read_balance_changes([*map(read_event, events)], chain, assets)
+            if (each.account, each.asset) == (who, assets.native(chain))
+        ]
+        key = storage_key(self.table, "System", "Account", [who])
+        row = self.storage.get(key.hex)
+        data = (
+            self.table.decode(key.entry.value_type, bytes.fromhex(row[2:]))["data"] if row else {}
+        )
+        origin = first.get("Utility", {}).get("dispatch_as", {})
+        fee = origin.get("call", {}).get("Balances", {}).get("burn", {}).get("value", 0)
+        payer = origin.get("as_origin", {}).get("system", {}).get("Signed")
+        held, locked = self.silent.get(who, (0, 0))
+        value = 0
+        for each in changes:
+            value, held = each.value, held + each.held
+            locked += each.locked - max(each.held, 0) if each.locked > 0 else each.locked
+        free = data.get("free", 0) + value - held - fee * (payer == who)
+        reserved = data.get("reserved", 0) + held
+        frozen = max(data.get("frozen", 0) - reserved, 0)
+        return max(free - frozen - locked, 0), reserved
 
 
 class FakeNetwork:

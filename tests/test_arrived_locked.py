@@ -196,11 +196,7 @@ def test_what_another_pallet_keeps_without_a_word_of_the_balance_is_told(judge: 
     held = judge(BOND, bonded, balances("Locked", who=ALICE_KEY, amount=DOT))
     others = judge(BOND, {"Staking": {"Bonded": {"stash": CAROL_KEY, "amount": DOT}}})
 
-    note = Call(pallet="Preimage", method="note_preimage", args={"bytes": b"hi"})
-    noted = judge(note, {"Preimage": {"Noted": {"hash": bytes(32)}}})
-
     assert silent["warnings"] == [says("Staking.Bonded", "1 DOT", "Polkadot")]
-    assert noted["warnings"] == [says("deposit", "Polkadot")]
     assert held["warnings"] == [says("1 DOT", "locked", "Polkadot")]
     assert others["warnings"] == []
 

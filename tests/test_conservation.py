@@ -118,6 +118,35 @@ def test_what_a_program_pays_for_its_execution_is_told(network: FakeNetwork, jud
     assert ("polkadot", "execution", "99 DOT") in steps(answer)
 
 
+@pytest.mark.parametrize(
+    ("incoming", "verdict"), [("Withdraw", "ok"), ("ReceiveTeleported", "unknown")]
+)
+def test_what_a_program_withdraws_from_an_account_counts_once(
+    judge: Judge, network: FakeNetwork, incoming: str, verdict: str
+) -> None:
+    descend = {"DescendOrigin": {"X1": [{"AccountId32": {"network": None, "id": ALICE_KEY}}]}}
+    network.chains["assetHub"].api["DryRunApi_dry_run_xcm"] = message_effects(
+        burned(AMOUNT, CAROL_KEY), minted(ARRIVING)
+    )
+    theirs = {"V5": [descend, *message(f"{incoming}Asset")["V5"]]}
+
+    answer = judge(pay(), burned(AMOUNT), forwarded=((RELAY_TO_HUB, theirs),))
+
+    assert answer["verdict"] == verdict, answer["reasons"]
+
+
+def test_delivery_that_the_account_pays_is_told_once(judge: Judge) -> None:
+    fees = {"SetFeesMode": {"jit_withdraw": True}}
+    call = execute(fees, withdraw(AMOUNT), deposit(BOB_KEY))
+    events = (burned(AMOUNT + DELIVERY), minted(AMOUNT))
+
+    answer = judge(call, *events, forwarded=((RELAY_TO_HUB, message()),))
+
+    told = [step for step in steps(answer) if step[0] == "polkadot"]
+    assert ("polkadot", "leaves", "1.5 DOT") in told
+    assert [what for _, what, _ in told].count("delivery") == 1
+
+
 @pytest.mark.parametrize(("got", "verdict"), [(1000, "ok"), (999, "unknown")])
 def test_a_fee_of_another_asset_explains_nothing(
     judge: Judge, network: FakeNetwork, got: int, verdict: str

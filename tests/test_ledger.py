@@ -44,6 +44,24 @@ def test_a_pool_gets_and_gives_exactly_what_the_trades_tell(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "gave", "role"),
+    [("Added", 1, "pool"), ("Added", -1, ""), ("Removed", -1, "pool"), ("Removed", 1, "")],
+)
+def test_a_pool_gets_and_gives_the_liquidity_that_an_event_tells(
+    name: str, gave: int, role: str
+) -> None:
+    fields = {"pool_id": ("KSM", "USDT"), "lp_token": 0, "lp_token_burned": 5}
+    amounts = {"amount1": 100, "amount2": 10}
+    ending = "_provided" if name == "Added" else ""
+    fields |= {f"{each}{ending}": amount for each, amount in amounts.items()}
+    pool = [change(POOL, USDT, gave * 100), change(POOL, DOT, gave * 10)]
+
+    found = markets([Event(pallet="AssetConversion", name=f"Liquidity{name}", fields=fields)], pool)
+
+    assert found.get(POOL, "") == role
+
+
+@pytest.mark.parametrize(
     ("kind", "role"), [({"XYK": 7}, "pool"), ("LBP", "pool"), ({"OTC": 7}, "maker of the offer")]
 )
 def test_a_trade_of_hydration_names_its_pool_or_who_offered_it(kind: Any, role: str) -> None:

@@ -576,7 +576,7 @@ def test_a_call_that_another_multisig_makes_of_that_is_tried_too(
     tried = {CAROL_KEY: waits(other, "Balances", payment["Balances"]), other: trap}
     now = waits(CAROL_KEY, "Multisig", inner)
     relay.api["DryRunApi_dry_run_call"] = lambda asked: next(
-        (effects for account, effects in tried.items() if account in asked[:40]), now
+        (effects for account, effects in tried.items() if account in asked), now
     )
 
     outer = {**terms, "other_signatories": [BOB_KEY], "call": {"Multisig": inner}}

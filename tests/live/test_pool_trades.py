@@ -204,6 +204,7 @@ def test_a_trade_on_an_asset_hub_is_judged_by_its_limit(
 
 
 def test_an_order_is_judged_by_what_a_swap_would_bring(market: Market) -> None:
+    market.count_issued()
     bob = dev_key("//Bob")
     rich = {"free": str(10**20)}
     address = format_account(bob.public_key, 63)

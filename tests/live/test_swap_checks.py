@@ -200,6 +200,7 @@ def schedule(market: Market, order: dict[str, Any], slippage: int | None) -> Cal
 
 
 def test_a_swap_without_protection_is_refused_until_it_is_confirmed(market: Market) -> None:
+    market.count_issued()
     hops = [{"pool": "Omnipool", "asset_in": DOT, "asset_out": HDX}]
     order = {
         "asset_in": DOT,

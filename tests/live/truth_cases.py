@@ -2,6 +2,7 @@
 
 from tests.live.branching import BRANCHING
 from tests.live.cases import ANY, CAREFUL, OK, UNKNOWN, Case, Verdicts
+from tests.live.deposits import DEPOSITS
 from tests.live.generated import compose
 from tests.live.losses import LOSSES
 from tests.live.ordinary import ordinary
@@ -28,7 +29,7 @@ RIGHT: dict[str, tuple[Verdicts, str]] = {
 
 
 def cases() -> list[Case]:
-    crafted = [*programs(), *BRANCHING, *LOSSES, *RIGHTS, *EXCHANGE, *SYSTEM]
+    crafted = [*programs(), *BRANCHING, *DEPOSITS, *LOSSES, *RIGHTS, *EXCHANGE, *SYSTEM]
     return [*crafted, *compose(), *ordinary()]
 
 

@@ -248,14 +248,13 @@ async def _exchanged(
     return replace(fee, identity=identity, amount=missing if is_confirmed else int(quoted))
 
 
-def incoming_assets(message: XcmMessage) -> "Counter[str]":
+def incoming_assets(message: XcmMessage, only: str = "") -> "Counter[str]":
     """Return what a message says that it brings by identity, raw; of what comes in several
-    instructions, the sum."""
+    instructions, the sum.  With *only*, by those of this name."""
     sums: Counter[str] = Counter()
     if message.destination is not None:
-        for identity, amount in fungible_items(
-            brought_items(message.instructions), message.destination.para_id
-        ):
+        found = [each for each in message.instructions if each[0].startswith(only)]
+        for identity, amount in fungible_items(brought_items(found), message.destination.para_id):
             sums[identity] += amount
     return sums
 

@@ -297,7 +297,6 @@ async def check_granted_rights(trial: "Trial") -> None:
     given = [right.sentence for right in story.rights if right.accounts != {trial.sender}]
     findings.rights += given
     findings.unknowns += [*given, *story.unknown]
-    findings.losses += story.deposits
 
 
 async def check_removed_proxies(trial: "Trial") -> None:

@@ -14,6 +14,7 @@ from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import across, split_account
 from scenarioctl.model.checks import Amount, Holding, Step
 from scenarioctl.transactions.blocks import EXPECTED, tells_failure
+from scenarioctl.transactions.inner_calls import may_hold
 from scenarioctl.transactions.keyless_accounts import describe_keyless
 from scenarioctl.transactions.simulation.arrival import fungible_items, incoming_assets
 from scenarioctl.transactions.simulation.ledger import (
@@ -32,6 +33,7 @@ from scenarioctl.transactions.simulation.runtime_api import (
 from scenarioctl.transactions.xcm_instructions import brought_items, kind_of
 
 if TYPE_CHECKING:
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
     from scenarioctl.transactions.simulation.simulate import Trial
@@ -44,9 +46,7 @@ def list_holdings(trial: "Trial") -> None:
     findings = trial.findings
     for ledger in trial.ledgers:
         hop = ledger.hop
-        delivery = (
-            paid_for_delivery(hop.events, trial.sender, hop.chain) if hop.message is None else {}
-        )
+        delivery = _delivery(trial, ledger) if hop.message is None else {}
         for entry in ledger.entries:
             value = entry.value
             is_sender = entry.account == trial.sender
@@ -59,6 +59,16 @@ def list_holdings(trial: "Trial") -> None:
                     findings.steps.append(Step(chain=left.chain, what="leaves", amount=left.amount))
             if value > 0:
                 findings.credits.append(_holding(hop, entry, value))
+
+
+def _delivery(trial: "Trial", ledger: "HopLedger") -> Mapping[str, int]:
+    """Return what the sender pays for delivery out of the account, which a step of its own says."""
+    if any(
+        each.name == "SetFeesMode" and each.fields["jit_withdraw"] for each in trial.instructions
+    ):
+        # The account pays it, and no event says that it is for this.
+        return {fee.identity: fee.amount for fee in ledger.fees if fee.what == "delivery"}
+    return paid_for_delivery(ledger.hop.events, trial.sender, ledger.hop.chain)
 
 
 def check_strangers(trial: "Trial") -> None:
@@ -101,28 +111,46 @@ def warn_of_losses(trial: "Trial") -> None:
 
 
 async def check_kept(trial: "Trial") -> None:
-    """Say what the sender can no longer spend, and refuse what a receiver can't spend."""
+    """Say what accounts can no longer spend of theirs, or can again, and refuse what a receiver
+    can't spend."""
     for ledger in trial.ledgers:
-        chain = ledger.hop.chain
-        for entry in ledger.entries:
-            if not entry.kept or entry.system:
-                continue
-            if entry.account not in (trial.sender, trial.beneficiary) and not trial.names(
-                entry.account, chain
-            ):
-                # Like who collects a pool's fees; `check_strangers` tells of it.
-                continue
-            is_sender = entry.account == trial.sender
-            if entry.value > 0:
-                await _check_arrived(trial, ledger.hop, entry)
-            # What the sender's call sets aside is a step of its own.
-            elif not is_sender or entry.locked > max(entry.held, 0):
-                amount = amount_of(entry.asset, entry.kept)
-                whose = (
-                    "the sender" if is_sender else format_account(entry.account, chain.ss58_prefix)
+        hop, chain = ledger.hop, ledger.hop.chain
+        for found in () if hop.message or hop.failure or hop.unknown else trial.calls:
+            call = found.call
+            if found.runs and may_hold(call) and found.account not in hop.left:
+                trial.findings.unknowns.append(
+                    f"{call.pallet}.{call.method} may hold or lock money on {chain.title}, and how "
+                    "much isn't told"
                 )
-                said = f"{amount} of {whose} is locked on {chain.title}"
-                trial.findings.lose(chain, "locked", amount, said)
+        acting = {trial.sender, trial.beneficiary, *hop.left}
+        for entry in ledger.entries:
+            # Like who collects a pool's fees; `check_strangers` tells of it.
+            is_told = entry.account in acting or trial.names(entry.account, chain)
+            if entry.system or not is_told:
+                continue
+            if entry.value > 0 and entry.kept and entry.account not in hop.left:
+                await _check_arrived(trial, hop, entry)
+                continue
+            for is_lock, change in enumerate((entry.held, entry.locked_beside)):
+                if change:
+                    _say_move(trial, chain, entry, change, is_lock=bool(is_lock))
+
+
+def _say_move(
+    trial: "Trial", chain: "Chain", entry: "LedgerEntry", change: int, *, is_lock: bool
+) -> None:
+    """Tell what is held or locked of an account, or comes free; the sender's deposits are steps
+    alone."""
+    amount = amount_of(entry.asset, abs(change))
+    own = entry.account == trial.sender and not trial.pending
+    whose = "the sender" if own else format_account(entry.account, chain.ss58_prefix)
+    what = "released" if change < 0 else "locked" if is_lock else "deposit"
+    if own:
+        trial.findings.steps.append(Step(chain=chain.name, what=what, amount=amount))
+    if not own or what == "locked":
+        done = {"released": "comes free", "locked": "is locked", "deposit": "is held"}[what]
+        told = trial.findings.losses if change > 0 else trial.findings.warnings
+        told.append(f"{amount} of {whose} {done} on {chain.title}")
 
 
 def warn_of_bound(trial: "Trial") -> None:
@@ -286,7 +314,14 @@ class _Balance:
     def _coming(self) -> "Counter[str]":
         """Return what leaves accounts here or is brought."""
         message = self.ledger.hop.message
-        return self._sums(-1, Counter() if message is None else incoming_assets(message))
+        if message is None:
+            return self._sums(-1, Counter())
+        withdrawn = incoming_assets(message, only="WithdrawAsset")
+        # What a program withdraws from an account, events tell too.
+        told: Counter[str] = Counter()
+        for each in self.ledger.entries:
+            told[each.identity] += 0 if each.is_mirror else max(-each.value, 0)
+        return self._sums(-1, incoming_assets(message) - (withdrawn & told))
 
     def _going(self) -> "Counter[str]":
         """Return what accounts get, what goes on to other chains, and what the chain takes as dust
@@ -302,6 +337,11 @@ class _Balance:
             self.ledger.hop.events, self.chain, self.trial.assets, destroyed=True
         ):
             sums[identify(change.asset, self.chain)] += change.value
+        for event in self.ledger.hop.events:
+            if str(event) == "AssetConversion.LiquidityRemoved":
+                # The pool takes back its shares for what it gives.
+                share = f"{self.chain.title}: pool share {event.fields['lp_token']}"
+                sums[share] += event.fields["lp_token_burned"]
         return sums
 
     def _sums(self, sign: int, carried: "Counter[str]") -> "Counter[str]":

@@ -116,10 +116,6 @@ class CostCheck:
                 if fee.what == "delivery":
                     leaving[asset] += fee.amount
                 self.findings.add_step(self.chain, fee.what, asset, fee.amount)
-            for entry in ledger.entries:
-                # What the call sets aside.
-                if entry.account == self.sender and entry.held > 0:
-                    self.findings.add_step(self.chain, "deposit", entry.asset, entry.held)
             lost = await check_dust(self.trial)
             # A program may pay out of what it holds: the runtime alone knows.
             for asset, amount in leaving.items() if sent and self.can_pay else ():

@@ -7,7 +7,7 @@ taken for a yes.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import (
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.simulation.fees import FeeCharge
+    from scenarioctl.transactions.simulation.fees import FeeCharge, Left
 
 #: A message that goes further than this goes in circles.
 MOST_STOPS = 8
@@ -107,6 +107,8 @@ class DryRunResult:
     sent: tuple[XcmMessage, ...] = ()
     #: What the runtime says of the call's own weight (PostDispatchInfo); None if it doesn't.
     spent: Mapping[str, Any] | None = None
+    #: What accounts have of the native asset after the call; of those whose call may hold some.
+    left: "Mapping[bytes, Left]" = field(default_factory=dict)
 
 
 async def trace_call(
@@ -117,14 +119,15 @@ async def trace_call(
     sender: bytes,
     *,
     charge: "FeeCharge | None" = None,
+    watched: Sequence[bytes] = (),
 ) -> list[DryRunResult]:
     """Return what *call* by *sender* does on *chain*, and then each message that follows from it,
     in order.
 
     *charge* is the fee that the chain takes before the call; without it the call is tried as if it
-    cost nothing.
+    cost nothing.  What *watched* accounts have left is told too.
     """
-    hops = [await try_call(clients, registry, chain, call, sender, charge)]
+    hops = [await try_call(clients, registry, chain, call, sender, charge, watched)]
     waiting = list(hops[0].sent)
     while waiting:
         message = waiting.pop(0)
@@ -151,13 +154,15 @@ async def try_call(
     call: "Call",
     sender: bytes,
     charge: "FeeCharge | None" = None,
+    watched: Sequence[bytes] = (),
 ) -> DryRunResult:
     """Return what *call* by *sender* does on *chain* alone, with the messages that it sends."""
     client = clients(chain)
     data = (await client.table()).encode_call(call)
     charged = None
-    if charge is not None:
-        charged = await _or_unknown(_try_charged(client, registry, call, charge), chain)
+    if charge is not None or watched:
+        trying = _try_charged(client, registry, call, sender, charge, watched)
+        charged = await _or_unknown(trying, chain)
     # As root the call passes the chain's filter of calls, so it is tried as the sender's own too.
     plain = await _or_unknown(_try_plain(client, registry, data, sender), chain)
     if charged is None or plain.failure or plain.unknown:
@@ -190,35 +195,41 @@ async def _try_plain(
 
 
 async def _try_charged(
-    client: "Client", registry: "Registry", call: "Call", charge: "FeeCharge"
+    client: "Client",
+    registry: "Registry",
+    call: "Call",
+    sender: bytes,
+    charge: "FeeCharge | None",
+    watched: Sequence[bytes],
 ) -> DryRunResult:
     """Try a call with its fee taken, which leaves the call less to spend."""
     chain, table = client.chain, await client.table()
-    where = f"the call could not be simulated on {chain.title} with its fee of {charge.label} taken"
+    fee = "its fee" if charge is None else f"its fee of {charge.label}"
+    where = f"the call could not be simulated on {chain.title} with {fee} taken"
     try:
         effects = await _dry_run_call(
-            client, {"system": "Root"}, call_with_fee(table, call, charge)
+            client, {"system": "Root"}, call_with_fee(table, call, sender, charge, watched)
         )
         result = effects["execution_result"]
         if "Err" in result:
             reason = explain_balance_error(table, result["Err"]["error"])
             return DryRunResult(chain=chain, unknown=f"{where}: {reason}")
-        done = read_charged_run(charge, _events(effects))
+        done = read_charged_run(charge, _events(effects), watched)
     except InvalidRequest as problem:
         raise Inconclusive(f"{where}: {problem}") from None
     failure = ""
     if done.fee_error is not None:
         failure = (
-            f"{chain.title} cannot take the fee of {charge.label} from the sender: "
+            f"{chain.title} cannot take {fee} from the sender: "
             f"{explain_balance_error(table, done.fee_error)}"
         )
     elif done.error is not None:
         failure = (
-            f"{chain.title} refuses the call once its fee of {charge.label} is paid: "
+            f"{chain.title} refuses the call once {fee} is paid: "
             f"{explain_balance_error(table, done.error)}"
         )
     sent = () if failure else _forwarded(table, registry, chain, effects)
-    return DryRunResult(chain=chain, events=done.events, failure=failure, sent=sent)
+    return DryRunResult(chain=chain, events=done.events, failure=failure, sent=sent, left=done.left)
 
 
 async def _dry_run_call(client: "Client", origin: Any, data: bytes) -> Mapping[str, Any]:

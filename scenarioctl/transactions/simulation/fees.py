@@ -2,7 +2,9 @@
 
 A dry run takes no fee, so a call that spends all that the sender has passes there and fails on
 chain.  Therefore the dry run is made as root: it takes the fee by the runtime's own rules, and
-dispatches the call as the sender after that.
+dispatches the call as the sender after that.  A dry run tells no state either, and no event tells
+of what many pallets hold: in the end root has accounts give all that they can spend, and then frees
+what they have in reserve, which events tell.
 
 A transaction that is too heavy for a block is never included, and costs nothing.  A fee is quoted
 for more weight than the call uses if it names a weight or may do less: the chain refunds the rest.
@@ -181,10 +183,14 @@ def _currency_set_by(call: "Call", table: "RuntimeTable") -> int | None:
     return None
 
 
-#: An account that nobody has: it gets the fee that a pool exchanges, within the dry run only.
+#: An account that nobody has: it gets the fee that a pool exchanges, and what accounts can spend in
+#: the end, within the dry run only.
 _COLLECTOR = b"fee of a dry run".ljust(32, b"\0")
 #: What taking a fee can do to an account beside making it poorer.
 _CLOSINGS = frozenset(("DustLost", "KilledAccount"))
+#: How accounts give all that they can spend, and how root frees what is reserved or on hold.
+_SPEND, _FREE = ("Balances", "transfer_all"), ("Balances", "force_unreserve")
+_MOST = 2**128 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,49 +213,105 @@ class FeeCharge:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Left:
+    """What an account has of the native asset after the call, raw."""
+
+    spendable: int
+    #: Reserved or on hold.
+    reserved: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ChargedRun:
     """What happened once the fee was taken."""
 
     events: "tuple[Event, ...]"
+    #: By account; without those whose balance the events don't tell.
+    left: "Mapping[bytes, Left]"
     #: The DispatchError of the call; None if it succeeded.
     error: Any = None
     #: The DispatchError of taking the fee; None if it could be taken.
     fee_error: Any = None
 
 
-def call_with_fee(table: "RuntimeTable", call: Call, charge: FeeCharge) -> bytes:
-    """Return the call that root makes: take the fee, then dispatch *call* as the sender.
+def call_with_fee(
+    table: "RuntimeTable",
+    call: Call,
+    sender: bytes,
+    charge: FeeCharge | None,
+    watched: Sequence[bytes] = (),
+) -> bytes:
+    """Return the call that root makes: take the fee, then dispatch *call* as the *sender*, then
+    have the events tell what *watched* accounts have left.
 
     InvalidRequest if the runtime lacks a call that is needed.
     """
     steps = [
-        *_fee_calls(table, charge),
-        _as_sender(charge, {call.pallet: {call.method: call.args}}),
+        *([] if charge is None else _fee_calls(table, charge)),
+        _dispatched_as(sender, {call.pallet: {call.method: call.args}}),
+        *([_open_collector(table, sender)] if watched else []),
     ]
+    for who in watched:
+        dest = account_argument(table, *_SPEND, "dest", _COLLECTOR[: len(who)])
+        address = account_argument(table, *_FREE, "who", who)
+        everything = {"transfer_all": {"dest": dest, "keep_alive": False}}
+        steps += [
+            _dispatched_as(who, {"Balances": everything}),
+            {"Balances": {"force_unreserve": {"who": address, "amount": _MOST}}},
+        ]
     return table.encode_call(Call(pallet="Utility", method="batch_all", args={"calls": steps}))
 
 
-def read_charged_run(charge: FeeCharge, events: "Sequence[Event]") -> ChargedRun:
-    """Return what the call did, out of the *events* of a charged dry run that succeeded as a whole.
+def read_charged_run(
+    charge: FeeCharge | None, events: "Sequence[Event]", watched: Sequence[bytes] = ()
+) -> ChargedRun:
+    """Return what the call did, and what *watched* accounts have left, out of the *events* of a
+    charged dry run that succeeded as a whole.
 
     InvalidRequest if they do not tell.
     """
-    results = [
-        number for number, event in enumerate(events) if str(event) == "Utility.DispatchedAs"
-    ]
     completed = [
         number for number, event in enumerate(events) if str(event) == "Utility.ItemCompleted"
     ]
-    # Those that take the fee come first, and none of them is a batch.
-    steps = 2 if charge.currency.path else 1
-    if len(completed) < steps or not results or results[-1] < completed[steps - 1]:
+    # What takes the fee comes first, and none of it is a batch; nor is what comes in the end.
+    before = 0 if charge is None else 2 if charge.currency.path else 1
+    after = 1 + 2 * len(watched) if watched else 0
+    began = completed[before - 1] + 1 if 0 < before <= len(completed) else 0
+    done = events[began : completed[-1 - after]] if len(completed) > before + after else ()
+    taken = events[: max(began - 1, 0)]
+    results = [each for each in (*taken, *done[-1:]) if str(each) == "Utility.DispatchedAs"]
+    if not results or results[-1] is not done[-1]:
         raise InvalidRequest("its events do not show what the call did")
-    taken, done = events[: completed[steps - 1]], events[completed[steps - 1] + 1 : results[-1]]
+    left = {}
+    for number, who in enumerate(watched):
+        first, second, third = completed[len(completed) - after + 2 * number :][:3]
+        spent = [
+            each.fields["amount"]
+            for each in events[first:second]
+            if str(each) == "Balances.Transfer" and each.fields["from"] == who
+        ]
+        freed = [
+            each.fields["amount"]
+            for each in events[second:third]
+            if str(each) == "Balances.Unreserved"
+        ]
+        if spent:
+            left[who] = Left(spendable=sum(spent), reserved=sum(freed))
+    is_bought = charge is None or charge.currency.number is not None
     return ChargedRun(
-        events=(*(event for event in taken if event.name in _CLOSINGS), *done),
-        error=_error(events[results[-1]]),
-        fee_error=None if charge.currency.number is not None else _error(events[results[0]]),
+        events=(*(event for event in taken if event.name in _CLOSINGS), *done[:-1]),
+        left=left,
+        error=_error(done[-1]),
+        fee_error=None if is_bought else _error(results[0]),
     )
+
+
+def _open_collector(table: "RuntimeTable", like: bytes) -> dict[str, Any]:
+    """Return the call that lets the collector receive anything; its account is as long as one
+    *like* others of the chain."""
+    who = account_argument(table, "Balances", "force_set_balance", "who", _COLLECTOR[: len(like)])
+    least = int(table.constant(*NATIVE_DEPOSIT))
+    return {"Balances": {"force_set_balance": {"who": who, "new_free": least}}}
 
 
 def _fee_calls(table: "RuntimeTable", charge: FeeCharge) -> list[Any]:
@@ -257,7 +319,6 @@ def _fee_calls(table: "RuntimeTable", charge: FeeCharge) -> list[Any]:
     currency = charge.currency
     if currency.path:
         # An account is opened for the fee, and the fee bought into it as the runtime does.
-        least = int(table.constant(*NATIVE_DEPOSIT))
         swap = {
             "path": list(currency.path),
             "amount_out": charge.native_amount,
@@ -266,25 +327,22 @@ def _fee_calls(table: "RuntimeTable", charge: FeeCharge) -> list[Any]:
             "keep_alive": True,
         }
         return [
-            {"Balances": {"force_set_balance": {"who": {"Id": _COLLECTOR}, "new_free": least}}},
-            _as_sender(charge, {"AssetConversion": {"swap_tokens_for_exact_tokens": swap}}),
+            _open_collector(table, charge.sender),
+            _dispatched_as(
+                charge.sender, {"AssetConversion": {"swap_tokens_for_exact_tokens": swap}}
+            ),
         ]
     if currency.number is None:
         # Fees are taken from what the sender can spend and stay alive; so is this.
-        return [
-            _as_sender(charge, {"Balances": {"burn": {"value": charge.amount, "keep_alive": True}}})
-        ]
+        burn = {"burn": {"value": charge.amount, "keep_alive": True}}
+        return [_dispatched_as(charge.sender, {"Balances": burn})]
     who = account_argument(table, "Currencies", "update_balance", "who", charge.sender)
     arguments = {"who": who, "currency_id": currency.number, "amount": -charge.amount}
     return [{"Currencies": {"update_balance": arguments}}]
 
 
-def _as_sender(charge: FeeCharge, call: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "Utility": {
-            "dispatch_as": {"as_origin": {"system": {"Signed": charge.sender}}, "call": call}
-        }
-    }
+def _dispatched_as(who: bytes, call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"Utility": {"dispatch_as": {"as_origin": {"system": {"Signed": who}}, "call": call}}}
 
 
 def _error(event: "Event") -> Any:
@@ -341,6 +399,9 @@ async def explain_bound(
         why += ", for the weight or gas that the call names"
     try:
         native = await _fee_taken(client, call, fee.info, spent)
+        if fee.currency.path and native < fee.native_amount:
+            # At the price that the call leaves, less the pool's own fee.
+            return f"{why}: the pool exchanges back what isn't used"
         taken = await convert_fee(client, fee.currency, native) if native else 0
     except Inconclusive:
         return f"{why}: the chain refunds what isn't used"

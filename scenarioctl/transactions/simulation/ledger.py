@@ -22,7 +22,7 @@ from scenarioctl.transactions.simulation.arrival import (
     program_fees,
     query_weight,
 )
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive
+from scenarioctl.transactions.simulation.runtime_api import Inconclusive, native_balance
 from scenarioctl.transactions.transfer.request import sovereign_account_beyond
 from scenarioctl.transactions.xcm_instructions import read_instruction
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.blocks import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
+    from scenarioctl.transactions.simulation.fees import Left
     from scenarioctl.transactions.simulation.simulate import Trial
 
 
@@ -81,6 +82,11 @@ _KINDS = {
     "Currencies": "erc20",
 }
 _FIELDS = ("value", "held", "locked", "taken")
+#: Events of a pool's liquidity -> how they name what the pool gets, or gives if negative.
+LIQUIDITY = {
+    "LiquidityAdded": (("amount1_provided", "amount2_provided"), 1),
+    "LiquidityRemoved": (("amount1", "amount2"), -1),
+}
 #: Events that may report one payment twice, by the same amount.
 _ALIKE = frozenset(("Minted", "Deposit", "Issued", "Deposited"))
 
@@ -103,6 +109,11 @@ class BalanceChange:
     def kept(self) -> int:
         """How much of what comes can't be spent."""
         return max(self.held, self.locked, 0)
+
+    @property
+    def locked_beside(self) -> int:
+        """How much more is locked than is held, which counts towards that."""
+        return min(self.locked, max(self.locked - max(self.held, 0), 0))
 
 
 def read_balance_changes(
@@ -328,6 +339,8 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
         _recognize(each, trial.recognized)
         for each in read_balance_changes(hop.events, hop.chain, trial.assets)
     ]
+    for account, left in hop.left.items():
+        await _settle(trial, changes, account, left)
     found = HopLedger(hop=hop, entries=())
     try:
         found = await _with_fees(trial, found)
@@ -344,6 +357,30 @@ async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
             LedgerEntry(**vars(change), identity=identity, role=person or role, system=system)
         )
     return replace(found, entries=entries)
+
+
+async def _settle(
+    trial: "Trial", changes: list[BalanceChange], account: bytes, left: "Left"
+) -> None:
+    """Let *changes* tell what is held and locked of *account*, as what it has *left* shows."""
+    native = trial.assets.native(trial.chain)
+    same = [each for each in changes if (each.account, each.asset) == (account, native)]
+    told = same[0] if same else BalanceChange(account=account, asset=native, value=0)
+    before = await native_balance(trial.clients(trial.chain), account)
+    held = left.reserved - before.reserved
+    charge, free = trial.charge, before.free + told.value - held
+    if charge is not None and (charge.sender, charge.currency.asset) == (account, native):
+        free -= charge.amount
+    # What is held counts towards what is locked.
+    frozen = max(before.locked - left.reserved, 0)
+    locked = max(free - frozen, 0) - left.spendable
+    if 0 < locked <= before.existential_deposit - frozen:
+        # It may be the existential deposit, which stays if something needs the account.
+        locked = told.locked_beside
+    locked += max(held, 0) if locked > 0 else 0
+    changes[:] = [each for each in changes if each is not told]
+    if told.value or told.taken or held or locked:
+        changes.append(replace(told, held=held, locked=locked))
 
 
 async def _with_fees(trial: "Trial", ledger: HopLedger) -> HopLedger:
@@ -432,12 +469,15 @@ def markets(events: "Sequence[Event]", changes: Sequence[BalanceChange]) -> dict
             ):
                 sums = traded[write_location(paid), write_location(given)]
                 sums[0] += much
-                sums[1] += more
+                sums[1] -= more
+        elif event.pallet == "AssetConversion" and event.name in LIQUIDITY:
+            names, sign = LIQUIDITY[event.name]
+            traded[str(fields["pool_id"]), event.name] = [sign * fields[name] for name in names]
     values: dict[bytes, set[int]] = defaultdict(set)
     for change in changes:
         values[change.account].add(change.value)
     for much, more in traded.values():
-        found |= {account: "pool" for account, moved in values.items() if {much, -more} <= moved}
+        found |= {account: "pool" for account, moved in values.items() if {much, more} <= moved}
     return found
 
 

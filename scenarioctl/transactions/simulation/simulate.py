@@ -16,6 +16,7 @@ from scenarioctl.model.checks import Check, Step, Stop
 from scenarioctl.transactions.inner_calls import (
     InnerCall,
     local_programs,
+    may_hold,
     named_accounts,
     walk_calls,
 )
@@ -93,6 +94,11 @@ class Trial:
     #: Accounts that it names, and the chains on which it names places that are no accounts.
     named: frozenset[bytes] = frozenset()
     named_on: frozenset[str] = frozenset()
+    #: The fee that is taken before the call, if one can be; and whose money the call may hold.
+    charge: "FeeCharge | None" = None
+    watched: tuple[bytes, ...] = ()
+    #: The signatories of a multisig make it later, once all approve.
+    pending: bool = False
     #: What arrives, as the last chain credits it, if that is an asset that is not listed there.
     recognized: "Asset | None" = None
 
@@ -124,13 +130,22 @@ class Trial:
         """
         registry = self.assets.registry
         table = await self.table()
+        self.charge = charge
         self.calls = list(walk_calls(self.call, table, self.sender))
+        makers = (each.account for each in self.calls if each.runs and may_hold(each.call))
+        self.watched = tuple(dict.fromkeys(filter(None, makers)))
         if too_heavy:
             self.hops = [DryRunResult(chain=self.chain, failure=too_heavy)]
         else:
             self.hops = await try_trades(
                 lambda call: trace_call(
-                    self.clients, registry, self.chain, call, self.sender, charge=charge
+                    self.clients,
+                    registry,
+                    self.chain,
+                    call,
+                    self.sender,
+                    charge=charge,
+                    watched=self.watched,
                 ),
                 self.call,
                 self.calls,
@@ -248,7 +263,7 @@ async def _try_pending(trial: Trial) -> None:
                 f"only the hash is given of the call that the multisig account {account} would make"
             )
             continue
-        later = replace(trial, sender=multisig, call=call, findings=Findings())
+        later = replace(trial, sender=multisig, call=call, findings=Findings(), pending=True)
         await _try(later)
         await _check_any_call(later)
         await _try_pending(later)

@@ -54,8 +54,6 @@ class CallStory:
     rights: list[GrantedRight] = field(default_factory=list)
     #: Why it is not known what the call does.
     unknown: list[str] = field(default_factory=list)
-    #: What is taken and given back later, without an event of it.
-    deposits: list[str] = field(default_factory=list)
     worst: Danger = Danger.REMARK
     #: The payments of batches that the sentence only sums up, in their order.
     payments: "list[Payment]" = field(default_factory=list)

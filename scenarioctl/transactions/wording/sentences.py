@@ -176,15 +176,6 @@ def _contract(phrases: Phrases, target: Any) -> str:
     return contract
 
 
-def _deposit(phrases: Phrases, _: Any) -> str:
-    """Note a deposit that is held by a ticket (`HoldConsideration` of polkadot-sdk), of which there
-    is no event."""
-    phrases.story.deposits.append(
-        f"a deposit of the signer is taken on {phrases.here}, and no event tells how much"
-    )
-    return "a deposit"
-
-
 def _number(noun: str) -> Callable[[Phrases, int], str]:
     return lambda _, number: f"{number} {noun}{'s' * (number != 1)}"
 
@@ -266,7 +257,6 @@ PARTS: Mapping[str, Callable[..., str]] = {
     "plain": _plain,
     "text": _text,
     "hex": _hex,
-    "deposit": _deposit,
     "hash": sentence("a call of which only the hash {hex} is known"),
     "contract": _contract,
     "created": lambda phrases, _: _contract(phrases, None),
