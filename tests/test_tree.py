@@ -5,8 +5,8 @@ import ast
 from tests.conftest import ROOT
 
 #: Statements and modules of the package, lines of its tests, words of its README and docs.
-STATEMENTS = 36_700
-MODULES = 271
+STATEMENTS = 35_400
+MODULES = 250
 TEST_LINES = 79_600
 WORDS = 22_000
 COLUMNS = 100
