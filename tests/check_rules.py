@@ -11,7 +11,7 @@ from scenarioctl.chains.assets import Assets
 from scenarioctl.chains.registry import Chain, Registry
 from scenarioctl.model.calls import Call
 from scenarioctl.runtime.table import RuntimeTable
-from scenarioctl.transactions.simulation.simulate import Trial
+from scenarioctl.transactions.simulation.trial import Trial
 from tests.conftest import Run
 from tests.network import FakeNetwork, table_of
 from tests.test_check import (

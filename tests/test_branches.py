@@ -18,7 +18,7 @@ from scenarioctl.transactions.simulation.branches import (
 )
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs
 from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
-from scenarioctl.transactions.simulation.simulate import Trial
+from scenarioctl.transactions.simulation.trial import Trial
 from tests.check_rules import (
     ALL,
     CAROL,

@@ -22,7 +22,7 @@ from scenarioctl.transactions.signing.signatures import (
 )
 from scenarioctl.transactions.simulation.conservation import list_holdings
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
-from scenarioctl.transactions.simulation.ledger import read_ledger
+from scenarioctl.transactions.simulation.trial import read_ledger
 from tests.check_rules import trial
 from tests.messages import raises, says
 from tests.runner import finish

@@ -7,11 +7,8 @@ import pytest
 from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.blocks import Event
-from scenarioctl.transactions.simulation.ledger import (
-    BalanceChange,
-    markets,
-    read_balance_changes,
-)
+from scenarioctl.transactions.simulation.ledger import BalanceChange, read_balance_changes
+from scenarioctl.transactions.simulation.trial import markets
 from tests.test_check import ALICE_KEY, BOB_KEY, NATIVE_UP, USDT_ON_HUB
 
 ASSETS = Assets(Registry())

@@ -17,7 +17,7 @@ from scenarioctl.transactions.inner_calls import walk_calls
 from scenarioctl.transactions.simulation import swap_credit
 from scenarioctl.transactions.simulation.dry_run import DryRunResult
 from scenarioctl.transactions.simulation.runtime_api import Findings
-from scenarioctl.transactions.simulation.simulate import Trial
+from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.swap.route_quote import TOLERANCE
 from tests.messages import Says, says
 from tests.runner import finish

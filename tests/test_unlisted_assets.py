@@ -17,10 +17,9 @@ from scenarioctl.transactions.simulation import credits
 from scenarioctl.transactions.simulation.arrival import ComputedArrival, compute_arrival
 from scenarioctl.transactions.simulation.credits import recognize_credit
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, XcmMessage
-from scenarioctl.transactions.simulation.ledger import read_ledger
 from scenarioctl.transactions.simulation.reserves import check_trusted_reserve
 from scenarioctl.transactions.simulation.runtime_api import Inconclusive
-from scenarioctl.transactions.simulation.simulate import Trial
+from scenarioctl.transactions.simulation.trial import Trial, read_ledger
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.request import Transfer
 from scenarioctl.transactions.transfer.ways import UNLISTED, Route, find_sent_asset

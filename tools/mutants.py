@@ -81,7 +81,7 @@ MONEY: dict[str, str] = {
     "transactions/inner_calls.py transactions/xcm_*.py": (
         "programs nested_calls ordered_words branches swap_checks xcm_instructions"
     ),
-    "transactions/signing/*.py transactions/signed_*.py transactions/extrinsic.py": (
+    "transactions/signing/*.py transactions/extrinsic.py transactions/blocks.py": (
         "assembly signing fee_asset expected_payloads signatures wallets bad_input"
     ),
     "transactions/submission/*.py": (

@@ -222,7 +222,8 @@ async def check_draft(
     *confirmed* are receivers that nobody holds the key of, and swaps without protection; doubts of
     its builder were asked there.
     """
-    from scenarioctl.transactions.simulation.simulate import Trial, simulate
+    from scenarioctl.transactions.simulation.simulate import simulate
+    from scenarioctl.transactions.simulation.trial import Trial
 
     if transaction.check is not None:
         return transaction

@@ -215,7 +215,8 @@ class TransferBuilder:
         return accepted
 
     async def _check(self, draft: Draft, sender: bytes) -> "Check":
-        from scenarioctl.transactions.simulation.simulate import Trial, simulate
+        from scenarioctl.transactions.simulation.simulate import simulate
+        from scenarioctl.transactions.simulation.trial import Trial
 
         trial = Trial(
             clients=self.clients,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.errors import ChainRefused, ChainUnreachable, InvalidRequest
 from scenarioctl.transactions.simulation.arrival import (
-    HopFee,
     accepts_fees_in,
     query_delivery,
     quote_message,
 )
 from scenarioctl.transactions.simulation.fees import FeeCurrency, convert_fee
+from scenarioctl.transactions.simulation.ledger import HopFee
 from scenarioctl.transactions.simulation.runtime_api import (
     Inconclusive,
     existential_deposit,

@@ -16,7 +16,8 @@ from scenarioctl.application import Application
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import place_of, read_location
 from scenarioctl.config import load_settings
-from scenarioctl.transactions.simulation.simulate import Trial, simulate
+from scenarioctl.transactions.simulation.simulate import simulate
+from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.transfer.request import sovereign_account_beyond
 from tests.live.conftest import Live
 from tests.live.playing import endow, put

@@ -24,8 +24,7 @@ from scenarioctl.operations.views import CheckTransaction, find_check
 from scenarioctl.runtime.storage_keys import storage_key
 from scenarioctl.transactions.simulation.arrival import compute_arrival, delivery_fees
 from scenarioctl.transactions.simulation.dry_run import XcmMessage, try_call, try_message
-from scenarioctl.transactions.simulation.ledger import read_ledger
-from scenarioctl.transactions.simulation.simulate import Trial
+from scenarioctl.transactions.simulation.trial import Trial, read_ledger
 from scenarioctl.transactions.transfer.build import build_transfer
 from scenarioctl.transactions.transfer.plan import Plan, arriving_message, build_call
 from scenarioctl.transactions.transfer.request import (

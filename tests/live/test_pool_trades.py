@@ -14,7 +14,8 @@ from scenarioctl.model.amounts import U128_MAX
 from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.transactions.inner_calls import kind_of_call
-from scenarioctl.transactions.simulation.simulate import Trial, simulate
+from scenarioctl.transactions.simulation.simulate import simulate
+from scenarioctl.transactions.simulation.trial import Trial
 from tests.live.conftest import Live
 from tests.live.market import (
     DAI,

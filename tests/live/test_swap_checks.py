@@ -16,7 +16,8 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.checks import Check
 from scenarioctl.operations.broadcasts import Broadcast, broadcast
 from scenarioctl.transactions.blocks import Event
-from scenarioctl.transactions.simulation.simulate import Trial, simulate
+from scenarioctl.transactions.simulation.simulate import simulate
+from scenarioctl.transactions.simulation.trial import Trial
 from scenarioctl.transactions.swap.omnipool_state import POOL_ACCOUNT
 from tests.live.conftest import Live
 from tests.live.market import DOT, HDX, POOLED, Market, open_market

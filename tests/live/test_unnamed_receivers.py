@@ -5,7 +5,8 @@ import pytest
 
 from scenarioctl.application import Application
 from scenarioctl.chains.addresses import parse_account
-from scenarioctl.transactions.simulation.simulate import Trial, simulate
+from scenarioctl.transactions.simulation.simulate import simulate
+from scenarioctl.transactions.simulation.trial import Trial
 from tests.live.conftest import Live
 from tests.live.playing import endow, new_key, play
 from tests.live.programs import HERE, KSM, UP, asset, deposit, on_relay, pay, teleport, withdraw

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scenarioctl.chains.locations import absolute, across, seen_from, write_location
 from scenarioctl.transactions.simulation.dry_run import XcmMessage
+from scenarioctl.transactions.simulation.ledger import HopFee
 from scenarioctl.transactions.simulation.runtime_api import (
     Clients,
     Encoded,
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.ledger import HopLedger
-
-
-@dataclass(frozen=True, kw_only=True)
-class HopFee:
-    """What one hop takes."""
-
-    chain: "Chain"
-    #: `execution` or `delivery`.
-    what: str
-    #: The asset, as the network knows it: seen from the relay chain.
-    identity: str
-    amount: int
 
 
 async def query_weight(client: "Client", message: Any) -> Any:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.simulation.ledger import HopLedger
     from scenarioctl.transactions.simulation.runtime_api import Clients
-    from scenarioctl.transactions.simulation.simulate import Trial
+    from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.xcm_instructions import Instruction
 
 

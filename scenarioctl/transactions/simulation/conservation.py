@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
     from scenarioctl.transactions.simulation.ledger import HopLedger, LedgerEntry
-    from scenarioctl.transactions.simulation.simulate import Trial
+    from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.xcm_instructions import Instruction
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.client import Client
     from scenarioctl.model.calls import Call
     from scenarioctl.runtime.table import RuntimeTable
-    from scenarioctl.transactions.simulation.simulate import Trial
+    from scenarioctl.transactions.simulation.trial import Trial
 
 #: A signature that reads as one, for the fee of a transaction that nobody has signed yet.
 _SIGNATURE = bytes((1,)) * 64

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Asset, Assets
     from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.simulate import Trial
+    from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.transfer.request import Transfer
 
 

@@ -12,27 +12,12 @@ from typing import TYPE_CHECKING, Any
 from scenarioctl.chains.addresses import ACCOUNT_FORMATS
 from scenarioctl.chains.assets import Asset
 from scenarioctl.chains.locations import absolute, split_account, write_location
-from scenarioctl.chains.trust import is_beyond_bridge
 from scenarioctl.transactions.blocks import Event
-from scenarioctl.transactions.keyless_accounts import kind_of
-from scenarioctl.transactions.simulation.arrival import (
-    HopFee,
-    delivery_fees,
-    execution_fees,
-    program_fees,
-    query_weight,
-)
-from scenarioctl.transactions.simulation.runtime_api import Inconclusive, native_balance
-from scenarioctl.transactions.transfer.request import sovereign_account_beyond
-from scenarioctl.transactions.xcm_instructions import read_instruction
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.blocks import Event
+    from scenarioctl.chains.assets import Assets
+    from scenarioctl.chains.registry import Chain
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.fees import Left
-    from scenarioctl.transactions.simulation.simulate import Trial
 
 
 #: An event of one account -> by how many times its amount that changes what the account holds,
@@ -82,11 +67,6 @@ _KINDS = {
     "Currencies": "erc20",
 }
 _FIELDS = ("value", "held", "locked", "taken")
-#: Events of a pool's liquidity -> how they name what the pool gets, or gives if negative.
-LIQUIDITY = {
-    "LiquidityAdded": (("amount1_provided", "amount2_provided"), 1),
-    "LiquidityRemoved": (("amount1", "amount2"), -1),
-}
 #: Events that may report one payment twice, by the same amount.
 _ALIKE = frozenset(("Minted", "Deposit", "Issued", "Deposited"))
 
@@ -278,13 +258,6 @@ def _find_asset(pallet: str, label: Any, chain: "Chain", assets: "Assets") -> As
     return Asset(chain=chain.name, id=name, symbol="", decimals=None, kind=kind, location=place)
 
 
-#: Pallets' accounts that people know by another name.
-_PALLET_ACCOUNTS = {
-    "py/trsry": "treasury",
-    "py/xcmch": "teleports' checking account",
-    "PotStake": "collators' pot",
-    "omnipool": "Omnipool",
-}
 #: Whose balance mirrors what is on other chains.
 _MIRRORS = ("sovereign", "teleports'")
 
@@ -302,6 +275,18 @@ class LedgerEntry(BalanceChange):
     @property
     def is_mirror(self) -> bool:
         return self.role.startswith(_MIRRORS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HopFee:
+    """What one hop takes."""
+
+    chain: "Chain"
+    #: `execution` or `delivery`.
+    what: str
+    #: The asset, as the network knows it: seen from the relay chain.
+    identity: str
+    amount: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,152 +318,11 @@ class HopLedger:
         return sum(each.value for each in found) + taken, taken
 
 
-async def read_ledger(trial: "Trial", hop: "DryRunResult") -> HopLedger:
-    """Return the ledger of *hop*, a chain of *trial*."""
-    changes = [
-        _recognize(each, trial.recognized)
-        for each in read_balance_changes(hop.events, hop.chain, trial.assets)
-    ]
-    for account, left in hop.left.items():
-        await _settle(trial, changes, account, left)
-    found = HopLedger(hop=hop, entries=())
-    try:
-        found = await _with_fees(trial, found)
-    except Inconclusive as error:
-        found = replace(found, fees_problem=str(error))
-    market = markets(hop.events, changes)
-    persons = {trial.beneficiary: "the beneficiary", trial.sender: "the sender"}
-    entries = []
-    for change in changes:
-        identity, person = identify(change.asset, hop.chain), persons.get(change.account, "")
-        role = "" if person else _role(trial, change, identity, found, market)
-        system = bool(role) and not trial.names(change.account, hop.chain)
-        entries.append(
-            LedgerEntry(**vars(change), identity=identity, role=person or role, system=system)
-        )
-    return replace(found, entries=entries)
-
-
-async def _settle(
-    trial: "Trial", changes: list[BalanceChange], account: bytes, left: "Left"
-) -> None:
-    """Let *changes* tell what is held and locked of *account*, as what it has *left* shows."""
-    native = trial.assets.native(trial.chain)
-    same = [each for each in changes if (each.account, each.asset) == (account, native)]
-    told = same[0] if same else BalanceChange(account=account, asset=native, value=0)
-    before = await native_balance(trial.clients(trial.chain), account)
-    held = left.reserved - before.reserved
-    charge, free = trial.charge, before.free + told.value - held
-    if charge is not None and (charge.sender, charge.currency.asset) == (account, native):
-        free -= charge.amount
-    # What is held counts towards what is locked.
-    frozen = max(before.locked - left.reserved, 0)
-    locked = max(free - frozen, 0) - left.spendable
-    if 0 < locked <= before.existential_deposit - frozen:
-        # It may be the existential deposit, which stays if something needs the account.
-        locked = told.locked_beside
-    locked += max(held, 0) if locked > 0 else 0
-    changes[:] = [each for each in changes if each is not told]
-    if told.value or told.taken or held or locked:
-        changes.append(replace(told, held=held, locked=locked))
-
-
-async def _with_fees(trial: "Trial", ledger: HopLedger) -> HopLedger:
-    """Return *ledger* with what its chain takes for executing programs and delivering messages."""
-    hop, message = ledger.hop, ledger.hop.message
-    client = trial.clients(hop.chain)
-    fees: list[HopFee] = []
-    weight = None
-    if message is None:
-        for program in () if hop.failure else trial.programs:
-            fees += await program_fees(client, program)
-    elif message.destination is not None:
-        weight = await query_weight(client, message.data)
-        fees += await execution_fees(client, message, weight)
-    for onward in hop.sent:
-        fees += await delivery_fees(client, onward)
-    return replace(ledger, fees=fees, weight=weight)
-
-
-def _recognize(change: BalanceChange, known: "Asset | None") -> BalanceChange:
-    asset = change.asset
-    if known is None or (asset.chain, asset.kind, asset.id) != (known.chain, known.kind, known.id):
-        return change
-    return replace(change, asset=known)
-
-
-def _role(
-    trial: "Trial",
-    change: BalanceChange,
-    identity: str,
-    ledger: HopLedger,
-    market: Mapping[bytes, str],
-) -> str:
-    """Return what the chain of *ledger* has an account for; empty where it is not one of the
-    chain's own."""
-    account = change.account
-    role = _own_role(account, ledger.hop.chain, trial.assets.registry)
-    if role or account in trial.named:
-        return role
-    due = [fee for fee in ledger.fees if fee.identity == identity]
-    taken = {sum(fee.amount for fee in due): "execution and delivery"}
-    for what in ("execution", "delivery"):
-        alike = [fee.amount for fee in due if fee.what == what]
-        taken |= dict.fromkeys((*alike, sum(alike)), what)
-    is_fee = change.value > 0 and change.value in taken
-    return market.get(account) or (f"gets the {taken[change.value]} fee" if is_fee else "")
-
-
-def _own_role(account: bytes, chain: "Chain", registry: "Registry") -> str:
-    """Return which account of the chain's own, by its bytes, *account* is; empty if it is none."""
-    kind = kind_of(account)
-    if kind.name == "pallet" and not any(account[12:]):
-        return _PALLET_ACCOUNTS.get(kind.id, f"account of the pallet {kind.id}")
-    if kind.name == "parachain":
-        known = registry.parachain(chain, int(kind.id))
-        return f"sovereign account of {f'parachain {kind.id}' if known is None else known.title}"
-    for other in registry.all():
-        if is_beyond_bridge(other, chain, registry) and account == sovereign_account_beyond(other):
-            return f"sovereign account of {other.title}"
-    return ""
-
-
 def identify(asset: "Asset", chain: "Chain") -> str:
     """Return an asset as the network knows it; as its chain does if it has no location."""
     return (
         absolute(asset.location, chain.para_id) if asset.location else f"{chain.title}: {asset.id}"
     )
-
-
-def markets(events: "Sequence[Event]", changes: Sequence[BalanceChange]) -> dict[bytes, str]:
-    """Return the accounts that give one asset for another in a trade, and what they are called.
-
-    Hydration names them.  An Asset Hub tells the amounts of a trade only: the account that gets and
-    gives exactly these is its pool.
-    """
-    found: dict[bytes, str] = {}
-    traded: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for event in events:
-        fields = event.fields
-        if event.pallet == "Broadcast" and isinstance(fields, Mapping) and "filler" in fields:
-            is_offer = read_instruction(fields.get("filler_type"))[0] == "OTC"
-            found[fields["filler"]] = "maker of the offer" if is_offer else "pool"
-        elif event.pallet == "AssetConversion" and event.name.startswith("Swap"):
-            for (paid, much), (given, more) in zip(
-                fields["path"], fields["path"][1:], strict=False
-            ):
-                sums = traded[write_location(paid), write_location(given)]
-                sums[0] += much
-                sums[1] -= more
-        elif event.pallet == "AssetConversion" and event.name in LIQUIDITY:
-            names, sign = LIQUIDITY[event.name]
-            traded[str(fields["pool_id"]), event.name] = [sign * fields[name] for name in names]
-    values: dict[bytes, set[int]] = defaultdict(set)
-    for change in changes:
-        values[change.account].add(change.value)
-    for much, more in traded.values():
-        found |= {account: "pool" for account, moved in values.items() if {much, more} <= moved}
-    return found
 
 
 def paid_for_delivery(events: "Sequence[Event]", payer: bytes, chain: "Chain") -> dict[str, int]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scenarioctl.chains.registry import Chain, Registry
-    from scenarioctl.transactions.simulation.simulate import Trial
+    from scenarioctl.transactions.simulation.trial import Trial
 
 
 #: Bytes of the parent's hash, with which a header begins.  The compact number of the block follows.

@@ -6,15 +6,14 @@ alone is also what a chain says where money is gone without a trace.  What no ch
 `unknown`, never `ok`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from scenarioctl.chains.addresses import format_account
 from scenarioctl.chains.locations import located_accounts
 from scenarioctl.model.checks import Check, Step, Stop
 from scenarioctl.transactions.inner_calls import (
-    InnerCall,
     local_programs,
     may_hold,
     named_accounts,
@@ -47,122 +46,16 @@ from scenarioctl.transactions.simulation.credits import (
     recognize_credit,
 )
 from scenarioctl.transactions.simulation.dry_run import DryRunResult, read_programs, trace_call
-from scenarioctl.transactions.simulation.ledger import HopLedger, read_ledger
+from scenarioctl.transactions.simulation.ledger import HopLedger
 from scenarioctl.transactions.simulation.reserves import check_para_ids_on_way, check_reserves
 from scenarioctl.transactions.simulation.runtime_api import Findings
 from scenarioctl.transactions.simulation.swap_credit import check_swaps, try_trades
 from scenarioctl.transactions.simulation.trapped_assets import check_trapped_assets
+from scenarioctl.transactions.simulation.trial import Trial, read_ledger
 from scenarioctl.transactions.xcm_instructions import gives_to_places
 
 if TYPE_CHECKING:
-    from scenarioctl.chains.assets import Asset, Assets
-    from scenarioctl.chains.registry import Chain
-    from scenarioctl.model.calls import Call
-    from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.simulation.fees import FeeCharge
-    from scenarioctl.transactions.simulation.runtime_api import Clients
-    from scenarioctl.transactions.transfer.request import Transfer
-    from scenarioctl.transactions.xcm_instructions import Instruction
-
-
-@dataclass(kw_only=True)
-class Trial:
-    """One transaction, what it does on every chain, and what is found of that."""
-
-    clients: "Clients"
-    assets: "Assets"
-    chain: "Chain"
-    sender: bytes
-    call: "Call"
-    #: None if the call is not known to make one.
-    transfer: "Transfer | None" = None
-    #: What leaves with a transfer to pay the fee on the way: an asset of the source, and the raw
-    #: amount.
-    beside: "tuple[Asset, int] | None" = None
-    #: What the transaction names to pay its own fee; None for nothing.
-    fee_asset: "Asset | None" = None
-    #: The signer has confirmed receivers that nobody holds the key of, and swaps at any price.
-    confirmed: bool = False
-    findings: Findings = field(default_factory=Findings)
-    hops: list[DryRunResult] = field(default_factory=list)
-    ledgers: list[HopLedger] = field(default_factory=list)
-    #: Every call of the transaction, and every instruction of its programs and messages.
-    calls: Sequence[InnerCall] = ()
-    instructions: "Sequence[Instruction]" = ()
-    #: XCM programs that it has executed on its own chain.
-    programs: Sequence[Mapping[str, Any]] = ()
-    #: Accounts that it names, and the chains on which it names places that are no accounts.
-    named: frozenset[bytes] = frozenset()
-    named_on: frozenset[str] = frozenset()
-    #: The fee that is taken before the call, if one can be; and whose money the call may hold.
-    charge: "FeeCharge | None" = None
-    watched: tuple[bytes, ...] = ()
-    #: The signatories of a multisig make it later, once all approve.
-    pending: bool = False
-    #: What arrives, as the last chain credits it, if that is an asset that is not listed there.
-    recognized: "Asset | None" = None
-
-    def __post_init__(self) -> None:
-        self.chain.account_format.check(self.sender, chain=self.chain.title, field="sender")
-
-    @property
-    def beneficiary(self) -> bytes | None:
-        """The receiver that the caller named; None for a call that is not known to be a
-        transfer."""
-        return None if self.transfer is None else self.transfer.beneficiary
-
-    @property
-    def failed(self) -> bool:
-        return any(hop.failure or hop.unknown for hop in self.hops)
-
-    def names(self, account: bytes, chain: "Chain") -> bool:
-        """Tell whether the transaction names *account*, or may do so by a place on *chain*."""
-        return account in self.named or chain.name in self.named_on
-
-    async def table(self) -> "RuntimeTable":
-        return await self.clients(self.chain).table()
-
-    async def run(self, charge: "FeeCharge | None" = None, *, too_heavy: str = "") -> None:
-        """Follow the call to where it ends, and read what it and its programs do on the way.
-
-        *charge* is the fee that is taken before it.  A call that is *too_heavy* isn't tried: that
-        would take the chain as long as it takes no block for.
-        """
-        registry = self.assets.registry
-        table = await self.table()
-        self.charge = charge
-        self.calls = list(walk_calls(self.call, table, self.sender))
-        makers = (each.account for each in self.calls if each.runs and may_hold(each.call))
-        self.watched = tuple(dict.fromkeys(filter(None, makers)))
-        if too_heavy:
-            self.hops = [DryRunResult(chain=self.chain, failure=too_heavy)]
-        else:
-            self.hops = await try_trades(
-                lambda call: trace_call(
-                    self.clients,
-                    registry,
-                    self.chain,
-                    call,
-                    self.sender,
-                    charge=charge,
-                    watched=self.watched,
-                ),
-                self.call,
-                self.calls,
-                table,
-            )
-        self.programs = local_programs(self.call, table)
-        self.instructions = read_programs(self.programs, self.hops, registry)
-        if self.transfer is not None:
-            self.recognized = recognize_credit(self.hops, self.transfer, self.assets)
-        programs = [hop.message.program for hop in self.hops if hop.message is not None]
-        named = {*named_accounts(self.call, table), *located_accounts(programs)}
-        named |= {
-            each for known in named if len(known) == 20 for each in accounts_of_address(known)
-        }
-        self.named = frozenset(named)
-        self.named_on = gives_to_places(self.instructions)
-        self.ledgers = [await read_ledger(self, hop) for hop in self.hops]
 
 
 async def simulate(trial: Trial) -> Check:
@@ -199,11 +92,52 @@ async def simulate(trial: Trial) -> Check:
     )
 
 
+async def run(trial: Trial, charge: "FeeCharge | None" = None, *, too_heavy: str = "") -> None:
+    """Follow the call to where it ends, and read what it and its programs do on the way.
+
+    *charge* is the fee that is taken before it.  A call that is *too_heavy* isn't tried: that
+    would take the chain as long as it takes no block for.
+    """
+    registry = trial.assets.registry
+    table = await trial.table()
+    trial.charge = charge
+    trial.calls = list(walk_calls(trial.call, table, trial.sender))
+    makers = (each.account for each in trial.calls if each.runs and may_hold(each.call))
+    trial.watched = tuple(dict.fromkeys(filter(None, makers)))
+    if too_heavy:
+        trial.hops = [DryRunResult(chain=trial.chain, failure=too_heavy)]
+    else:
+        trial.hops = await try_trades(
+            lambda call: trace_call(
+                trial.clients,
+                registry,
+                trial.chain,
+                call,
+                trial.sender,
+                charge=charge,
+                watched=trial.watched,
+            ),
+            trial.call,
+            trial.calls,
+            table,
+        )
+    trial.programs = local_programs(trial.call, table)
+    trial.instructions = read_programs(trial.programs, trial.hops, registry)
+    if trial.transfer is not None:
+        trial.recognized = recognize_credit(trial.hops, trial.transfer, trial.assets)
+    programs = [hop.message.program for hop in trial.hops if hop.message is not None]
+    named = {*named_accounts(trial.call, table), *located_accounts(programs)}
+    named |= {each for known in named if len(known) == 20 for each in accounts_of_address(known)}
+    trial.named = frozenset(named)
+    trial.named_on = gives_to_places(trial.instructions)
+    trial.ledgers = [await read_ledger(trial, hop) for hop in trial.hops]
+
+
 async def _try(trial: Trial, costs: CostCheck | None = None) -> None:
     """Try the call with what its sender pays for it, and say where that failed."""
     findings = trial.findings
     charge = None if costs is None else await costs.charge()
-    await trial.run(charge, too_heavy="" if costs is None else costs.too_heavy)
+    await run(trial, charge, too_heavy="" if costs is None else costs.too_heavy)
     if trial.transfer is None:
         # Of a transfer they are asked before it is built.
         await check_para_ids_on_way(trial)

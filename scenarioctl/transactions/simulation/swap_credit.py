@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from scenarioctl.runtime.table import RuntimeTable
     from scenarioctl.transactions.blocks import Event
     from scenarioctl.transactions.simulation.dry_run import DryRunResult
-    from scenarioctl.transactions.simulation.simulate import Trial
+    from scenarioctl.transactions.simulation.trial import Trial
     from scenarioctl.transactions.swap.swap_call import Quote
 
 #: Pools whose fees or weights change from block to block, also if nobody trades.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scenarioctl.chains.assets import Assets
     from scenarioctl.chains.registry import Chain, Registry
     from scenarioctl.transactions.blocks import Event
-    from scenarioctl.transactions.simulation.simulate import Trial
+    from scenarioctl.transactions.simulation.trial import Trial
 
 
 def check_trapped_assets(trial: "Trial") -> None:
