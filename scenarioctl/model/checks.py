@@ -48,8 +48,9 @@ class Step:
     #: Literal of the chain.
     chain: str
     #: `leaves`, `transaction fee`, `deposit`, `released`, `delivery`, `execution`,
-    #: `receiver deposit`, `computed arrival` or `arrives`. Of what is lost: `destroyed`, `dust`, `locked` or
-    #: `trapped`. Of a swap: `buys`, `buys about`, `buys at least`, `pays about` or `pays at most`.
+    #: `receiver deposit`, `computed arrival` or `arrives`. Of what is lost: `destroyed`,
+    #: `dust`, `locked` or `trapped`. Of a swap: `buys`, `buys about`, `buys at
+    #: least`, `pays about` or `pays at most`.
     what: str
     amount: Amount
     #: Whether it is a bound, of which the chain refunds a part.
