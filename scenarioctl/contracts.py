@@ -153,7 +153,7 @@ def _locate(abi: object) -> tuple[int, dict[str, Any], str]:
     else:
         keys = [key for key in abi if re.fullmatch(r"V\d{1,4}|metadataVersion", str(key), re.ASCII)]
         problem = f"{keys[0]} {name_of(abi[keys[0]])} cannot be read" if keys else "has no version"
-    expected = "a contract's metadata file, of ink! version 3 (under V3), 4, 5 or 6"
+    expected = "ink! metadata version 3 (under V3), 4, 5 or 6"
     raise InvalidRequest(field="abiJson", problem=problem, expected=expected)
 
 

@@ -439,7 +439,7 @@ class TestSwap:
             draft(app, ("action", self.form()))
 
         assert str(refused.value) == says(
-            "Hydration", "ws://127.0.0.1:9/", "--min-amount-out", "min_amount_out", "--offline"
+            "Hydration", "ws://127.0.0.1:9/", "min_received", "min_amount_out", "offline"
         )
 
     @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ def test_on_a_terminal_it_is_a_table(network: FakeNetwork, tmp_path: Path) -> No
 
     drawn, said, code = on_a_terminal(tmp_path, "--config", str(network.config), *words)
 
-    assert without_colours(drawn) == says("chain", "1.5", "DOT", "15000000000", "0.016")
+    assert without_colours(drawn) == says("chain", "1.5", "DOT", "0.016")
     assert (without_echo(said), code) == ("", 0)
 
 

@@ -145,7 +145,7 @@ class TestLastHopFee:
             draft(network, "polkadot", "hydraDx", "DOT", DOT)
 
         assert str(refused.value) == says(
-            "Hydration", "XcmPaymentApi_query_weight_to_asset_fee", "AssetNotFound", "--offline"
+            "Hydration", "XcmPaymentApi_query_weight_to_asset_fee", "AssetNotFound", "offline"
         )
 
     def test_other_routes_ask_no_other_chain(self, network: FakeNetwork) -> None:
@@ -175,7 +175,7 @@ class TestFeeOnTheAssetHub:
 
         assert str(refused.value) == says(
             *("USDT", "Hydration", "Polkadot Asset Hub", "check", "sender"),
-            "--remote-fee-asset DOT",
+            "remote_fee_asset",
         )
 
     def test_where_it_cannot_be_asked_the_plain_form_comes_with_its_warning(

@@ -134,12 +134,10 @@ def test_a_known_extension_of_another_shape_is_refused(monkeypatch: pytest.Monke
     [
         ({"nonce": 2**32}, says("extension", "CheckNonce")),
         ({"tip": 2**128}, says("extension", "ChargeTransactionPayment")),
-        ({"genesis_hash": b"\1"}, says("genesis_hash", "0x01")),
-        ({"block_hash": b"\1"}, says("block_hash", "0x01")),
         ({"mode": 2}, says("2", "CheckMetadataHash")),
         ({"mode": 1}, says("metadata_hash", "1")),
         ({"metadata_hash": bytes(32)}, says("metadata_hash", "1")),
-        ({"mode": 1, "metadata_hash": b"\1"}, says("metadata_hash", "0x01")),
+        ({"mode": 1, "metadata_hash": b"\1"}, says("CheckMetadataHash", "0x01")),
         ({"block_hash": bytes(32)}, says("block_hash", "immortal")),
         ({"era": b"\1\2\3"}, says("era", "0x010203")),
     ],

@@ -58,7 +58,7 @@ FOUND = [shell for shell in SCRIPTS if shutil.which(shell)]
     ("line", "offered"),
     [
         ("scenarioctl c", {"chain", "completion", "config", "create"}),
-        ("scenarioctl webhook ", {"list", "post"}),
+        ("scenarioctl address ", {"add", "remove", "show"}),
         (
             "scenarioctl xcm asset-transfer --dest",
             {"--destchain", "--dest-chain", "--destinationaddress", "--destination-address"},

@@ -18,7 +18,7 @@ NAMED = set(re.findall(r'(?:\bstatements\.|__getattr__\(")([A-Z_]+)\b', CODE))
 @pytest.mark.parametrize("dialect", [SQLITE, POSTGRES], ids=["sqlite", "postgres"])
 def test_every_statement_that_is_named_can_be_asked(dialect: Dialect) -> None:
     # What the program fills in before it asks.
-    filled = {"condition": "true", "behind": "", "place": "node"}
+    filled = {"condition": "true", "behind": "", "place": "node", "total": "0"}
     for name in sorted(NAMED):
         written = getattr(statements, name)
         for statement in (written,) if isinstance(written, str) else written:

@@ -221,7 +221,7 @@ def test_running_jobs_are_stopped_if_asked_for(both: tuple[str, str]) -> None:
     start = replace(JOB, id=FIRST.id, due=NOW + HOUR, planned=NOW + HOUR)
     with_store(both[0], lambda store: run(store.start_job(start)))
 
-    assert refusal(*both) == says("--stop-jobs", source=without_password(both[0]))
+    assert refusal(*both) == says("stop_jobs", source=without_password(both[0]))
     assert copy(*both, stop=True)[0] == [FIRST.id]
     jobs = with_store(both[1], lambda store: run(store.list_jobs())).items
     assert {job.state for job in jobs} == {JobState.STOPPED}

@@ -26,7 +26,7 @@ def test_every_alias_and_every_synonym_leads_to_a_command_that_there_is() -> Non
             option for parameter in known[words].params for option in parameter.opts
         }
     assert {name for names in SYNONYMS.values() for name in names} <= {
-        each for line in shown for each in (line, line.split()[-1])
+        each for line in (*shown, *known) for each in (line, line.split()[-1])
     }
 
 

@@ -139,7 +139,8 @@ def test_what_the_signer_and_a_named_account_get_is_told(world: World) -> None:
     assert status["received"] == [{"chain": "polkadot", "account": ALICE, "value": "30",
         "asset": "DOT", "human": "0.000000003 DOT", "role": None, "system": False}]  # fmt: skip
     assert [each["what"] for each in status["costs"]] == ["transaction fee"]
-    assert f"received: 0.000000003 DOT for {ALICE}" in world.show("tx", "status", "polkadot", HASH)
+    shown = " ".join(world.show("tx", "status", "polkadot", HASH).split())
+    assert f"0.000000003 DOT polkadot {ALICE}" in shown
 
 
 def test_they_come_in_pages(world: World) -> None:
@@ -243,7 +244,8 @@ def test_costs_of_one_kind_in_several_assets_are_all_told(world: World) -> None:
         effects={**TRANSFER, "events": [], "arrivals": [], "delivery": [dot(300_000_000), usdt]},
     )
 
-    assert "0.03 DOT, 0.000012 USDT" in world.show("tx", "status", "polkadot", SENT.hash)
+    shown = " ".join(world.show("tx", "status", "polkadot", SENT.hash).split())
+    assert "0.03 DOT delivery 0.000012 USDT delivery" in shown
 
 
 def test_what_was_sold_beside_a_transfer_is_no_cost_of_its_way() -> None:

@@ -107,7 +107,7 @@ class LabelFields:
     #: Name of the scenario, for lists, pictures and commands: up to 200 characters.
     name: str = ""
     #: Give the scenario this tag, a word; may be repeated.
-    tags: Annotated[tuple[str, ...], Value("TAG", option="--tag", repeats=True)] = ()
+    tags: Annotated[tuple[str, ...], Value("TAG", option="--tag", repeats=True, rare=True)] = ()
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)

@@ -235,9 +235,9 @@ class SentScenario(SentMark):
     #: Node of the step whose transaction it was; empty for all of the scenario in one.
     node: Annotated[str, Column("step")]
     #: What became of it, in words: `in block 20, finalized`.
-    outcome: Annotated[str, Column(detail=True)]
+    outcome: Annotated[str, SHOWN]
     #: Whether the scenario was changed since.
-    changed_since: bool
+    changed_since: Annotated[bool, SHOWN]
 
 
 async def read_sent(app: Application, updated: Mapping[str, int]) -> dict[str, list[SentScenario]]:

@@ -12,7 +12,6 @@ from scenarioctl.model.calls import Call
 from scenarioctl.model.json_types import CheckAnswer, Hex, Meaning
 from scenarioctl.model.request_fields import (
     Address,
-    AssetName,
     ChainName,
     DestChain,
     Raw,
@@ -252,7 +251,7 @@ class CheckTransaction(SourceFields, TransferFields):
     destinationaddress: Receiver = ""
     #: Pay the fee in this asset: its id, symbol or location. On an Asset Hub, or where accounts
     #: have a fee currency.
-    fee_asset: AssetName = ""
+    fee_asset: Annotated[str | int, Value("ASSET", rare=True)] = ""
 
 
 class CheckedBytes(TypedDict):

@@ -124,7 +124,7 @@ def suggest_item(
         [each for _, names in groups for each in names],
         otherwise=otherwise or everything,
         count=3,
-        cutoff=0.7 if otherwise else 0.75,
+        cutoff=0.75,
     )
 
 

@@ -394,7 +394,7 @@ EXECUTED = (
             withdraw(K),
             deposit(x.a, PART),
         ),
-        "claim it there with scenarioctl tx claim",
+        "claim it there with `tx claim",
     ),
     row(
         "a program without an origin",
