@@ -218,20 +218,6 @@ def test_channels_are_those_the_relay_chain_keeps(relay: Live, ask: Ask, other: 
             }
 
 
-def test_tables_are_refreshed(
-    chain: Live, scenarioctl: Run, live_config: Path, other: Other
-) -> None:
-    theirs = other(chain)
-    theirs.init_runtime()
-    version, _ = theirs.runtime_version, theirs.get_block_number(None)
-    line = ("--config", str(live_config), "--json", "chain")
-    refreshed = scenarioctl(*line, "refresh", chain.name)
-
-    row = json.loads(refreshed.out)["chains"][0]
-    assert (row["endpoint"], row["spec_version"]) == (chain.endpoint, version)
-    assert Path(row["path"]).is_file()
-
-
 def info(scenarioctl: Run, live_config: Path, abi: str, address: str, chain: Live) -> Ended:
     file = str(DATA / "contracts" / abi)
     return scenarioctl(
