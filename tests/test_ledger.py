@@ -7,8 +7,10 @@ import pytest
 from scenarioctl.chains.assets import Asset, Assets
 from scenarioctl.chains.registry import Registry
 from scenarioctl.transactions.blocks import Event
+from scenarioctl.transactions.simulation.fees import FeeCharge, FeeCurrency
 from scenarioctl.transactions.simulation.ledger import BalanceChange, read_balance_changes
 from scenarioctl.transactions.simulation.trial import markets
+from tests.check_rules import trial
 from tests.test_check import ALICE_KEY, BOB_KEY, NATIVE_UP, USDT_ON_HUB
 
 ASSETS = Assets(Registry())
@@ -103,3 +105,17 @@ def test_dust_that_goes_to_the_treasury_leaves_its_account_once() -> None:
 
     assert found == {BOB_KEY: -5000, POOL: 5000}
     assert alone == {BOB_KEY: -5000}
+
+
+@pytest.mark.parametrize(
+    ("account", "asset", "taken"), [(ALICE_KEY, USDT, 7), (BOB_KEY, USDT, 0), (ALICE_KEY, DOT, 0)]
+)
+def test_the_fee_takes_its_asset_from_who_pays_it_alone(
+    account: bytes, asset: Asset, taken: int
+) -> None:
+    charge = FeeCharge(
+        sender=ALICE_KEY, currency=FeeCurrency(asset=USDT), amount=7, native_amount=9, info={}
+    )
+
+    assert trial(charge=charge).fee_of(account, asset) == taken
+    assert trial().fee_of(account, asset) == 0

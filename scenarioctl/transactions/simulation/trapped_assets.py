@@ -153,11 +153,6 @@ async def _dust(trial: "Trial") -> AsyncIterator[BalanceChange]:
     for entry in ledger.entries:
         if entry.value < 0 and entry.asset.kind in _UNTOLD and not entry.system:
             left = await free_balance(client, entry.asset, entry.account) + entry.value
-            charge = trial.charge
-            if charge is not None and (charge.sender, charge.currency.asset) == (
-                entry.account,
-                entry.asset,
-            ):
-                left -= charge.amount
+            left -= trial.fee_of(entry.account, entry.asset)
             if 0 < left < await existential_deposit(client, entry.asset):
                 yield replace(entry, value=left)

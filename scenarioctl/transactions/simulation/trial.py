@@ -99,17 +99,22 @@ class Trial:
         """Tell whether the transaction names *account*, or may do so by a place on *chain*."""
         return account in self.named or chain.name in self.named_on
 
+    def fee_of(self, account: bytes, asset: Asset) -> int:
+        """Return how much of *asset* the fee takes from *account* before the call, raw."""
+        charge = self.charge
+        if charge is None or (charge.sender, charge.currency.asset) != (account, asset):
+            return 0
+        return charge.amount
+
     async def table(self) -> "RuntimeTable":
         return await self.clients(self.chain).table()
 
 
 #: Events of a pool's liquidity -> how they name what the pool gets, or gives if negative.
-LIQUIDITY = {
+_LIQUIDITY = {
     "LiquidityAdded": (("amount1_provided", "amount2_provided"), 1),
     "LiquidityRemoved": (("amount1", "amount2"), -1),
 }
-
-
 #: Pallets' accounts that people know by another name.
 _PALLET_ACCOUNTS = {
     "py/trsry": "treasury",
@@ -154,9 +159,7 @@ async def _settle(
     told = same[0] if same else BalanceChange(account=account, asset=native, value=0)
     before = await native_balance(trial.clients(trial.chain), account)
     held = left.reserved - before.reserved
-    charge, free = trial.charge, before.free + told.value - held
-    if charge is not None and (charge.sender, charge.currency.asset) == (account, native):
-        free -= charge.amount
+    free = before.free + told.value - held - trial.fee_of(account, native)
     # What is held counts towards what is locked.
     frozen = max(before.locked - left.reserved, 0)
     locked = max(free - frozen, 0) - left.spendable
@@ -249,8 +252,8 @@ def markets(events: "Sequence[Event]", changes: Sequence[BalanceChange]) -> dict
                 sums = traded[write_location(paid), write_location(given)]
                 sums[0] += much
                 sums[1] -= more
-        elif event.pallet == "AssetConversion" and event.name in LIQUIDITY:
-            names, sign = LIQUIDITY[event.name]
+        elif event.pallet == "AssetConversion" and event.name in _LIQUIDITY:
+            names, sign = _LIQUIDITY[event.name]
             traded[str(fields["pool_id"]), event.name] = [sign * fields[name] for name in names]
     values: dict[bytes, set[int]] = defaultdict(set)
     for change in changes:
