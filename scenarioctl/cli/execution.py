@@ -261,7 +261,7 @@ def fields_for(operation: str, option: str, fields: Mapping[str, Any]) -> dict[s
     for name in fields.keys() - taken:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InvalidRequest(
-                field=f"--{option}",
+                field=option,
                 problem=f"cannot be combined with `{name}`: omit one of them",
             )
     return {name: value for name, value in fields.items() if name in taken}
